@@ -1,0 +1,172 @@
+"""Hermite combinations such as `"H1 + H2/sqrt(2)"`, read by a grammar and never evaluated.
+
+    sum     := ["+"|"-"] product (("+"|"-") product)*
+    product := factor (("*"|"/") factor)*
+    factor  := number | "sqrt" "(" sum ")" | "(" sum ")" | "H" digits ["@" digits]
+
+`Hk` is the probabilists' He_k of the first index; `Hk@j` that of the j-th orthonormal index, so
+`"H1@1*H1@2"` is a product of two linear indices. Only a number may divide or be rooted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from onegrad.errors import InvalidInput
+
+MAX_LENGTH, MAX_DEGREE, MAX_INDEX, MAX_DEPTH, MAX_TERMS = 400, 40, 8, 20, 64
+
+Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is the constant 1
+Combination = dict[Monomial, float]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<hermite>H(?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?(?![\w.]))"
+    r"|(?P<sqrt>sqrt(?!\w))|(?P<sign>[-+*/()]))"
+)
+
+
+def looks_like_formula(text: str) -> bool:
+    """Whether text is meant as a combination rather than a registered name."""
+    return re.search(r"(?<![A-Za-z_])H\d", text) is not None
+
+
+def parse(text: str) -> Combination:
+    """The combination as {monomial: coefficient}, or one clear line of complaint."""
+    if len(text) > MAX_LENGTH:
+        raise InvalidInput(
+            f"formula is {len(text)} characters long; at most {MAX_LENGTH} are allowed"
+        )
+    parser = _Parser(text)
+    combination = parser.sum(0)
+    parser.expect_end()
+    return {m: c for m, c in combination.items() if c != 0.0}
+
+
+class _Parser:
+    """Recursive descent over the tokens; every rule returns a Combination."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[int, re.Match[str]]] = []
+        self.position = 0
+        end = 0
+        while text[end:].strip():
+            match = _TOKEN.match(text, end)
+            if match is None:
+                raise self.complaint("cannot read", end)
+            self.tokens.append((match.start(), match))
+            end = match.end()
+
+    def complaint(self, what: str, at: int | None = None) -> InvalidInput:
+        if at is None:
+            tokens, p = self.tokens, self.position
+            at = tokens[p][0] if p < len(tokens) else len(self.text)
+        near = self.text[at : at + 12].strip() or "the end"
+        return InvalidInput(
+            f"formula {self.text[:60]!r}: {what} at {near!r}; "
+            "allowed are numbers, sqrt(), Hk or Hk@j, + - * / and parentheses"
+        )
+
+    def sign(self, allowed: str) -> str | None:
+        """Consume the next token if it is one of these signs."""
+        if self.position < len(self.tokens):
+            sign = self.tokens[self.position][1]["sign"]
+            if sign is not None and sign in allowed:
+                self.position += 1
+                return str(sign)
+        return None
+
+    def expect_end(self) -> None:
+        if self.position < len(self.tokens):
+            raise self.complaint("an operator is missing")
+
+    def expect_closing(self) -> None:
+        if self.sign(")") is None:
+            raise self.complaint("a closing parenthesis is missing")
+
+    def sum(self, depth: int) -> Combination:
+        if depth > MAX_DEPTH:
+            raise self.complaint(f"more than {MAX_DEPTH} nested parentheses")
+        total: Combination = {}
+        sign = self.sign("+-") or "+"
+        while True:
+            factor = -1.0 if sign == "-" else 1.0
+            for monomial, c in self.product(depth).items():
+                total[monomial] = total.get(monomial, 0.0) + factor * c
+            if len(total) > MAX_TERMS:
+                raise self.complaint(f"more than {MAX_TERMS} terms")
+            next_sign = self.sign("+-")
+            if next_sign is None:
+                return self.checked(total)
+            sign = next_sign
+
+    def product(self, depth: int) -> Combination:
+        left = self.factor(depth)
+        while (operator := self.sign("*/")) is not None:
+            right = self.factor(depth)
+            if operator == "/":
+                divisor = self.number(right, "only a number may divide")
+                if divisor == 0.0:
+                    raise self.complaint("division by zero")
+                right = {(): 1.0 / divisor}
+            left = self.times(left, right)
+        return self.checked(left)
+
+    def factor(self, depth: int) -> Combination:
+        if self.position >= len(self.tokens):
+            raise self.complaint("a term is missing")
+        match = self.tokens[self.position][1]
+        if self.sign("(") is not None:
+            inner = self.sum(depth + 1)
+            self.expect_closing()
+            return inner
+        if match["sign"] is not None:
+            raise self.complaint("a term is missing")
+        self.position += 1
+        if match["number"] is not None:
+            return {(): float(match["number"])}
+        if match["sqrt"] is not None:
+            if self.sign("(") is None:
+                raise self.complaint("sqrt needs a parenthesis")
+            radicand = self.number(self.sum(depth + 1), "only a number may be rooted")
+            self.expect_closing()
+            if radicand < 0.0:
+                raise self.complaint("square root of a negative number")
+            return {(): math.sqrt(radicand)}
+        degree, index = int(match["degree"]), int(match["index"] or 1)
+        if degree > MAX_DEGREE or not 1 <= index <= MAX_INDEX:
+            self.position -= 1
+            raise self.complaint(f"degree must be <= {MAX_DEGREE} and index 1 to {MAX_INDEX}")
+        return {(((index, degree),) if degree else ()): 1.0}
+
+    def times(self, left: Combination, right: Combination) -> Combination:
+        if len(left) * len(right) > MAX_TERMS**2:
+            raise self.complaint(f"more than {MAX_TERMS} terms")
+        product: Combination = {}
+        for m1, c1 in left.items():
+            for m2, c2 in right.items():
+                if {i for i, _ in m1} & {i for i, _ in m2}:
+                    raise self.complaint("a product of two polynomials of the same index")
+                monomial = tuple(sorted(m1 + m2))
+                product[monomial] = product.get(monomial, 0.0) + c1 * c2
+        return product
+
+    def number(self, value: Combination, complaint: str) -> float:
+        if any(monomial for monomial, c in value.items() if c != 0.0):
+            raise self.complaint(complaint)
+        return value.get((), 0.0)
+
+    def checked(self, value: Combination) -> Combination:
+        if len(value) > MAX_TERMS:
+            raise self.complaint(f"more than {MAX_TERMS} terms")
+        if not all(math.isfinite(c) for c in value.values()):
+            raise self.complaint("a coefficient overflows")
+        return value
+
+
+def indices(combination: Mapping[Monomial, float]) -> int:
+    """How many indices the combination reads (at least one)."""
+    return max((i for monomial in combination for i, _ in monomial), default=1)

@@ -1,0 +1,69 @@
+"""Named probability laws with at most one parameter, written `name` or `name(value)`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from onegrad.errors import InvalidInput
+
+_FORM = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law's name and its parameter (None when the law has none)."""
+
+    name: str
+    parameter: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.parameter is None else f"{self.name}({self.parameter:g})"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The allowed open interval of a law's parameter and the value taken when none is given."""
+
+    above: float
+    default: float
+    meaning: str
+
+
+INPUTS: dict[str, Parameter | None] = {
+    "gaussian": None,
+    "rademacher": None,
+    "uniform": None,
+    "student-t": Parameter(2.0, 5.0, "degrees of freedom"),
+    "power-law": Parameter(0.0, 1.0, "decay exponent of the covariance's eigenvalues"),
+    "spiked": Parameter(0.0, 4.0, "excess variance along one random direction"),
+    "mixture": Parameter(0.0, 1.0, "distance of the two centres from the origin"),
+}
+
+NOISE: dict[str, Parameter | None] = {
+    "gaussian": None,
+    "student-t": Parameter(2.0, 3.0, "degrees of freedom"),
+}
+
+
+def parse_law(text: str, allowed: dict[str, Parameter | None], argument: str) -> Law:
+    """`"student-t(5)"` as a Law, checked against the laws that `argument` allows."""
+    names = ", ".join(n if p is None else f"{n}({p.default:g})" for n, p in allowed.items())
+    match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 80 else None
+    if match is None or match[1] not in allowed:
+        raise InvalidInput(f"{argument} must be one of {names}; got {text!r:.60}")
+    parameter = allowed[match[1]]
+    if parameter is None:
+        if match[2] is not None:
+            raise InvalidInput(f"{argument}: {match[1]} takes no parameter; got {text!r:.60}")
+        return Law(match[1])
+    try:
+        value = parameter.default if match[2] is None else float(match[2])
+    except ValueError:
+        value = float("nan")
+    if not parameter.above < value < float("inf"):
+        raise InvalidInput(
+            f"{argument}: {parameter.meaning} of {match[1]} must be a number > "
+            f"{parameter.above:g}; got {match[2]!r}"
+        )
+    return Law(match[1], value)
