@@ -12,11 +12,12 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from onegrad import __version__
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged
 from onegrad.problem import Problem
 
 COMMANDS = (
@@ -55,6 +56,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
     args = parser.parse_args(arguments)
     name = f"onegrad {args.command}"
+
+    def note(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, AssumptionWarning):  # the user's business; others are ours
+            print(f"{name}: note: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", AssumptionWarning)
+        warnings.showwarning = note
+        return _run(args, name)
+
+
+def _run(args: argparse.Namespace, name: str) -> int:
+    """The command's exit code, whatever it raises."""
     try:
         return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
     except InvalidInput as error:

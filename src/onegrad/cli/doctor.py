@@ -1,0 +1,116 @@
+"""onegrad doctor: what is installed, which devices are seen, a self-check."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import onegrad as og
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json
+
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow",
+    "torch", "dask", "distributed", "starlette", "uvicorn", "plotly",
+)  # fmt: skip
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "doctor",
+        help="what is installed, which devices are seen, a self-check",
+        description="Report versions and devices and check theory and simulation on known values.",
+        epilog="example: onegrad doctor --json",
+    )
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    report = {
+        "onegrad": og.__version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "devices": _devices(),
+        "checks": [_check(name, test) for name, test in CHECKS.items()],
+    }
+    healthy = all(check["passed"] for check in report["checks"])
+    if args.json:
+        print_json(report | {"healthy": healthy})
+        return 0 if healthy else 1
+    print(f"onegrad {report['onegrad']}, Python {report['python']}")
+    print("\n".join(f"  {k:14} {v or 'not installed'}" for k, v in report["packages"].items()))
+    print("\n".join(f"  {k:14} {v}" for k, v in report["devices"].items()))
+    for check in report["checks"]:
+        print(f"  {'ok' if check['passed'] else 'FAILED':6} {check['name']}: {check['detail']}")
+    print("all is well" if healthy else "something is wrong: see the checks marked FAILED")
+    return 0 if healthy else 1
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _devices() -> dict[str, str]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    A = np.random.default_rng(0).standard_normal((1500, 1500))
+    A @ A  # the first product pays for waking the threads
+    start = time.perf_counter()
+    A @ A
+    rate = 2 * 1500**3 / (time.perf_counter() - start) / 1e9
+    return {"cpu": f"{cores} cores, {rate:.0f} GFLOP/s in float64 matrix products"} | _gpus()
+
+
+def _gpus() -> dict[str, str]:
+    from onegrad._xp import gpus
+
+    return {f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"}
+
+
+def _check(name: str, test: Callable[[], tuple[bool, str]]) -> dict[str, Any]:
+    try:
+        passed, detail = test()
+    except Exception as error:  # a self-check reports whatever is broken
+        passed, detail = False, f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return {"name": name, "passed": bool(passed), "detail": detail}
+
+
+def _hermite() -> tuple[bool, str]:
+    relu = og.Problem(n=2, d=1, N=1, activation="relu:raw").sigma
+    error = abs(relu.c[2] * 2 * np.sqrt(2 * np.pi) - 1)
+    return error < 1e-12, f"ReLU's second coefficient to {error:.0e}"
+
+
+def _levels() -> tuple[bool, str]:
+    """A square, nearly unpenalised linear student: theory must stay finite and above the noise."""
+    problem = og.Problem(n=1000, d=500, N=667, noise=0.5, ridge=0.1)
+    untrained = og.predict(problem, theory="random-features")
+    limit = og.predict(problem.replace(eta=1e-9), theory="small-step")
+    gap = abs(float(limit.test) / float(untrained.test) - 1)
+    return gap < 1e-9, f"a vanishing step changes nothing, to {gap:.0e}"
+
+
+def _agreement() -> tuple[bool, str]:
+    problem = og.Problem(n=300, d=150, N=200, noise=0.5, ridge=0.1, eta=3.0)
+    theory = float(og.predict(problem).test)
+    measured = og.simulate(problem, seeds=40).test
+    z = (theory - float(measured.mean)) / float(measured.se)
+    detail = f"theory {theory:.4f}, 40 networks {measured.mean:.4f} ± {measured.se:.4f}"
+    # at n = 300 the theory itself is good to about 1 %
+    return abs(theory - measured.mean) < 4 * measured.se + 0.01 * theory, f"{detail}, z = {z:+.1f}"
+
+
+CHECKS: dict[str, Callable[[], tuple[bool, str]]] = {
+    "Hermite coefficients": _hermite,
+    "small step": _levels,
+    "theory against simulation": _agreement,
+}

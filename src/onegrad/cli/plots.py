@@ -1,0 +1,88 @@
+"""Pictures of what a command prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import InvalidInput
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # Okabe-Ito
+FORMATS = (".svg", ".png", ".pdf")
+LABELS = {
+    "alpha": r"step exponent $\alpha$  ($\eta = n^\alpha$)",
+    "eta": r"step size $\eta$",
+    "ridge": r"ridge $\lambda$",
+    "noise": r"label noise $\sigma_\varepsilon$",
+}
+
+
+def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> None:
+    """Train and test error along the first axis, one line for each value of the others."""
+    from onegrad.theory import thresholds
+
+    if not axes:
+        raise InvalidInput("--plot needs a curve: list values, for example --alpha 0:0.5:11")
+    figure, ax = _figure(path)
+    name, x = next(iter(axes.items()))
+    train = np.reshape(prediction.train, (len(x), -1))
+    test = np.reshape(prediction.test, (len(x), -1))
+    ax.plot(x, test, color=ORANGE, label="test error")
+    ax.plot(x, train, color=BLUE, ls="--", label="train objective")
+    if name == "alpha":
+        for threshold in thresholds(8):
+            if min(x) < threshold < max(x):
+                ax.axvline(threshold, color=GREY, lw=0.6, ls=":")
+    if np.ndim(prediction.linear) == 0:
+        ax.axhline(prediction.linear, color=GREEN, lw=1, label="best linear predictor")
+        ax.axhline(prediction.kernel_bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
+    if name in ("ridge", "eta", "n", "d", "N", "n_step") and min(x) > 0 and max(x) > 20 * min(x):
+        ax.set_xscale("log")
+    handles, labels = ax.get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    ax.legend(unique.values(), unique.keys(), frameon=False)
+    ax.set(xlabel=LABELS.get(name, name), ylabel="error", title=f"{prediction.theory} theory")
+    _save(figure, path)
+
+
+def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
+    """Bulk density and spikes; eigenvalues of the networks as a histogram where measured."""
+    figure, ax = _figure(path)
+    ax.fill_between(theory.x, theory.rho, color=BLUE, alpha=0.25, lw=0)
+    ax.plot(theory.x, theory.rho, color=BLUE, label="bulk, theory")
+    top = theory.edge
+    for i, spike in enumerate(theory.spikes):
+        label = "spike, theory" if i == 0 else None
+        ax.axvline(spike.eigenvalue, color=ORANGE, lw=1.5, label=label)
+        top = max(top, spike.eigenvalue)
+    if measured is not None:
+        eigenvalues = np.concatenate([s**2 for s in measured.F]) / measured.problem.n
+        kept = eigenvalues[eigenvalues > 1e-9]  # the atom at zero is a number, not a density
+        bins = np.linspace(0, top * 1.1, 160)
+        weights = np.full(len(kept), 1 / (len(measured.F) * measured.problem.n * np.diff(bins)[0]))
+        ax.hist(kept, bins, weights=weights, color=GREY, alpha=0.5, label="networks")
+    ax.set_ylim(0, 1.1 * np.quantile(theory.rho, 0.98) if len(theory.rho) else None)
+    ax.set(xlabel=r"eigenvalue of $FF^\top/n$", ylabel="density")
+    ax.set_xlim(0, 1.1 * top)
+    ax.legend(frameon=False)
+    _save(figure, path)
+
+
+def _figure(path: str) -> tuple[Any, Any]:
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InvalidInput(f"--plot must end in {', '.join(FORMATS)}; got {path!r:.60}")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=(6.4, 4), layout="constrained")
+
+
+def _save(figure: Any, path: str) -> None:
+    from matplotlib import pyplot as plt
+
+    figure.savefig(path, dpi=160)
+    plt.close(figure)

@@ -1,0 +1,54 @@
+"""onegrad predict: train and test error from theory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from onegrad.cli.options import add_json_option, add_problem_options, problem_of
+from onegrad.cli.output import print_json, print_table
+
+THEORIES = ("uniform", "staircase", "small-step", "random-features")
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "predict",
+        help="errors from theory",
+        description="Train and test error after one gradient step and ridge, from theory.",
+        epilog='example: onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" '
+        "--alpha 0:0.5:11 --plot curve.svg",
+    )
+    add_problem_options(parser)
+    parser.add_argument(
+        "--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}"
+    )
+    parser.add_argument(
+        "--printed", action="store_true", help="the staircase's formulas as printed in the paper"
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the curve (.svg, .png or .pdf)")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onegrad.theory import predict
+
+    problem, axes = problem_of(args)
+    prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
+    if args.plot:
+        from onegrad.cli.plots import plot_errors
+
+        plot_errors(prediction, axes, args.plot)
+    rows = prediction.results()
+    if args.json:
+        references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}
+        print_json(
+            {"results": rows, "problem": problem.to_dict(), "theory": args.theory} | references
+        )
+        return 0
+    points = problem.grid(**axes)[0]
+    for row, point in zip(rows, points, strict=True):
+        row |= {name: getattr(point, name) for name in axes}
+    extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
+    print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
+    return 0

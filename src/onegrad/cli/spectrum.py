@@ -1,0 +1,71 @@
+"""onegrad spectrum: bulk, spikes and alignments, from theory and from networks."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from onegrad.cli.options import add_json_option, add_problem_options, problem_of
+from onegrad.cli.output import Progress, print_json, print_table
+from onegrad.errors import InvalidInput
+
+DEGREES = (1, 2, 3, 4)  # alignments that the table shows
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "spectrum",
+        help="bulk, spikes and alignments of the features",
+        description="Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments.",
+        epilog="example: onegrad spectrum --n 1000 --d 500 --N 667 --alpha 0.3 "
+        "--simulate --seeds 5 --plot spectrum.svg",
+    )
+    add_problem_options(parser)
+    parser.add_argument("--simulate", action="store_true", help="measure networks beside theory")
+    parser.add_argument("--seeds", type=int, default=5, metavar="K", help="networks (default 5)")
+    parser.add_argument("--plot", metavar="FILE", help="draw it (.svg, .png or .pdf)")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onegrad.theory import spectrum
+
+    problem, axes = problem_of(args)
+    if axes:
+        raise InvalidInput(f"--{next(iter(axes))} must be one number: a spectrum is of one problem")
+    theory = spectrum(problem)
+    measured = None
+    if args.simulate:
+        from onegrad.simulate import spectrum as measure
+
+        progress = Progress("networks", quiet=args.json)
+        measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
+    if args.plot:
+        from onegrad.cli.plots import plot_spectrum
+
+        plot_spectrum(theory, measured, args.plot)
+    if args.json:
+        simulated = {} if measured is None else {"simulated": measured.to_dict()}
+        print_json(theory.to_dict() | simulated | {"problem": problem.to_dict()})
+        return 0
+    _print(theory, measured)
+    return 0
+
+
+def _print(theory: Any, measured: Any) -> None:
+    print(f"bulk of F F^T/n ends at {theory.edge:.5g}; atom at zero {theory.atom:.4g}")
+    rows = [_row("theory", spike) for spike in theory.to_dict()["spikes"]]
+    if measured is not None:
+        rows += [_row("measured", spike) for spike in measured.to_dict()["spikes"]]
+    if not rows:
+        print("no spikes")
+        return
+    alignments = [f"He_{k}" for k in DEGREES]
+    errors = ["se"] if measured is not None else []
+    print_table(rows, ["of", "eigenvalue", *errors, "singular_value", *alignments])
+    print("He_k: squared cosine of the left singular vector with He_k of the learned index")
+
+
+def _row(source: str, spike: dict[str, Any]) -> dict[str, Any]:
+    alignment = {f"He_{k}": spike["alignment"].get(str(k)) for k in DEGREES}
+    return {"of": source, "se": spike.get("eigenvalue_se")} | spike | alignment

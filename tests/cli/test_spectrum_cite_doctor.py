@@ -1,0 +1,64 @@
+"""onegrad spectrum, cite and doctor."""
+
+import json
+
+import pytest
+
+from onegrad.cli import COMMANDS, main
+
+SIZES = ["--n", "200", "--d", "100", "--N", "133", "--noise", "0.5"]
+
+
+def json_of(capsys, *arguments, code=0):
+    assert main([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_spectrum_has_edge_and_spikes(capsys):
+    value = json_of(capsys, "spectrum", *SIZES, "--eta", "8")
+    spike = value["spikes"][0]
+    assert spike["eigenvalue"] > value["edge"] > 0
+    assert spike["singular_value"] == pytest.approx((200 * spike["eigenvalue"]) ** 0.5)
+    assert 0.5 < spike["alignment"]["1"] <= 1
+
+
+def test_spectrum_beside_networks(capsys, tmp_path):
+    path = tmp_path / "spectrum.svg"
+    options = ["--eta", "8", "--simulate", "--seeds", "3", "--plot", str(path)]
+    value = json_of(capsys, "spectrum", *SIZES, *options)
+    theory, measured = value["spikes"][0], value["simulated"]["spikes"][0]
+    assert measured["eigenvalue"] == pytest.approx(theory["eigenvalue"], rel=0.3)
+    assert path.stat().st_size > 5000
+
+
+def test_spectrum_prints_a_table(capsys):
+    assert main(["spectrum", *SIZES, "--eta", "8"]) == 0
+    assert "He_1" in capsys.readouterr().out
+
+
+def test_spectrum_of_a_list_is_refused(capsys):
+    assert main(["spectrum", *SIZES, "--alpha", "0.1,0.2"]) == 2
+    assert "--alpha" in capsys.readouterr().err
+
+
+def test_cite_names_each_paper(capsys):
+    entries = json_of(capsys, "cite")["entries"]
+    assert [e["key"] for e in entries] == [
+        "onegrad", "moniri2024theory", "ba2022high", "cui2024asymptotics",
+    ]  # fmt: skip
+    assert all(e["bibtex"].startswith("@") for e in entries)
+
+
+def test_doctor_finds_this_installation_well(capsys):
+    report = json_of(capsys, "doctor")
+    assert report["healthy"]
+    assert report["packages"]["numpy"]
+    assert {c["name"] for c in report["checks"]} >= {"theory against simulation"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main([command, "--help"])
+    assert exit_.value.code == 0
+    assert f"onegrad {command}" in capsys.readouterr().out.split("example", 1)[1]
