@@ -1,0 +1,61 @@
+"""What each theory assumes, and what is said when a problem is outside."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from onegrad.errors import AssumptionWarning, OutOfScope
+from onegrad.problem import Problem
+
+Rule = tuple[Callable[[Problem], bool], str]
+
+EVERY: tuple[Rule, ...] = (
+    (lambda p: p.inputs != "gaussian", "inputs: isotropic Gaussian inputs are assumed"),
+    (lambda p: p.corrupted > 0, "corrupted: clean labels are assumed"),
+)
+TRAINED: tuple[Rule, ...] = (
+    (lambda p: p.steps > 1, "steps: a single gradient step is assumed"),
+    (lambda p: p.ridge_rows == "same", "ridge_rows: ridge on fresh rows is assumed"),
+    (lambda p: p.readout != "gaussian", "readout: a Gaussian readout is assumed"),
+    (
+        lambda p: p.residual == "full" and uncentred(p),
+        "residual: a centred activation is assumed with the full residual",
+    ),
+    (
+        lambda p: p.sigma_star.c[1] == 0.0,
+        "teacher: a linear part c_star_1 != 0 is assumed; without it nothing is learned",
+    ),
+)
+
+
+def uncentred(p: Problem) -> bool:
+    return abs(float(p.sigma.c[0])) > 1e-12 * p.sigma.second_moment**0.5
+
+
+def warn_outside(problems: Sequence[Problem], theory: str, *, trained: bool) -> None:
+    """One AssumptionWarning for each assumption that some problem breaks."""
+    for broken, message in EVERY:
+        if any(broken(p) for p in problems):
+            _warn(theory, message)
+    if not trained:
+        return
+    moved = [p for p in problems if p.step > 0]
+    for broken, message in TRAINED:
+        if any(broken(p) for p in moved):
+            _warn(theory, message)
+
+
+def need_linear_part(problems: Sequence[Problem], theory: str) -> None:
+    """Spikes grow like powers of c_1: without it there are none of the theorem's kind."""
+    for p in problems:
+        c1 = float(p.sigma.c[1])
+        if p.step > 0 and abs(c1) <= 1e-8 * p.sigma.second_moment**0.5:
+            raise OutOfScope(
+                f"activation: the {theory} theory needs c_1 != 0; {p.sigma.name!r:.60} has "
+                f"c_1 = {c1:.1e}"
+            )
+
+
+def _warn(theory: str, message: str) -> None:
+    warnings.warn(f"{theory} theory, {message}", AssumptionWarning, stacklevel=4)
