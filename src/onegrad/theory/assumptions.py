@@ -30,7 +30,7 @@ TRAINED: tuple[Rule, ...] = (
 
 
 def uncentred(p: Problem) -> bool:
-    return abs(float(p.sigma.c[0])) > 1e-12 * p.sigma.second_moment**0.5
+    return bool(abs(p.sigma.c[0]) > 1e-12 * p.sigma.second_moment**0.5)
 
 
 def warn_outside(problems: Sequence[Problem], theory: str, *, trained: bool) -> None:

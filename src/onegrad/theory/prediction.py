@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -156,12 +157,11 @@ def _counts(problems: Sequence[Problem]) -> staircase.Counts:
 
 
 def _uniform(problems: Sequence[Problem]) -> Errors:
-    try:
-        from onegrad.theory import uniform
-    except ImportError:
+    uniform = importlib.import_module("onegrad.theory.uniform")
+    if not hasattr(uniform, "predict_curve"):
         raise OutOfScope(
             "theory: uniform is not available; allowed are random-features, small-step, staircase"
-        ) from None
+        )
     points = uniform.predict_curve(problems)
     return Errors(
         train=np.array([point.train for point in points]),

@@ -1,4 +1,4 @@
-r"""Steps :math:`\eta \asymp n^\alpha`, 0 < alpha < 1/2: each window of alpha learns one degree more.
+r"""Steps :math:`\eta \asymp n^\alpha`, 0 < alpha < 1/2: each window learns one degree more.
 
 The spikes act as unpenalised features, so the limit depends on alpha through their number only.
 """
@@ -72,7 +72,7 @@ def spike_count(alpha: float) -> int:
 
 
 def counts(alphas: Sequence[float | None]) -> Counts:
-    """Spikes at each alpha: none for None (eta = 0), all DEGREE of them from 1/2 on, with a warning."""
+    """Spikes at each alpha: none for None (eta = 0); from 1/2 on, with a warning, all DEGREE."""
     found: dict[float | None, int] = {None: 0}
     for alpha in alphas:
         if alpha in found:
