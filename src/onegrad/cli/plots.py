@@ -23,9 +23,7 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
     """Train and test error along the first axis, one line for each value of the others."""
     from onegrad.theory import thresholds
 
-    if not axes:
-        raise InvalidInput("--plot needs a curve: list values, for example --alpha 0:0.5:11")
-    figure, ax = _figure(path)
+    figure, ax = _figure()
     name, x = next(iter(axes.items()))
     train = np.reshape(prediction.train, (len(x), -1))
     test = np.reshape(prediction.test, (len(x), -1))
@@ -35,9 +33,10 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
         for threshold in thresholds(8):
             if min(x) < threshold < max(x):
                 ax.axvline(threshold, color=GREY, lw=0.6, ls=":")
-    if np.ndim(prediction.linear) == 0:
-        ax.axhline(prediction.linear, color=GREEN, lw=1, label="best linear predictor")
-        ax.axhline(prediction.kernel_bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
+    linear = np.reshape(prediction.linear, (len(x), -1))
+    bound = np.reshape(prediction.kernel_bound, (len(x), -1))
+    ax.plot(x, linear, color=GREEN, lw=1, label="best linear predictor")
+    ax.plot(x, bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
     if name in ("ridge", "eta", "n", "d", "N", "n_step") and min(x) > 0 and max(x) > 20 * min(x):
         ax.set_xscale("log")
     handles, labels = ax.get_legend_handles_labels()
@@ -49,7 +48,7 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
 
 def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     """Bulk density and spikes; eigenvalues of the networks as a histogram where measured."""
-    figure, ax = _figure(path)
+    figure, ax = _figure()
     ax.fill_between(theory.x, theory.rho, color=BLUE, alpha=0.25, lw=0)
     ax.plot(theory.x, theory.rho, color=BLUE, label="bulk, theory")
     top = theory.edge
@@ -70,9 +69,15 @@ def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     _save(figure, path)
 
 
-def _figure(path: str) -> tuple[Any, Any]:
+def check_plot_path(path: str) -> None:
+    """Complain before anything is computed when the picture could not be written."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InvalidInput(f"--plot must end in {', '.join(FORMATS)}; got {path!r:.60}")
+    if not Path(path).parent.is_dir():
+        raise InvalidInput(f"--plot must be in a folder that exists; got {path!r:.200}")
+
+
+def _figure() -> tuple[Any, Any]:
     import matplotlib
 
     matplotlib.use("Agg")

@@ -7,6 +7,8 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
+from onegrad.cli.plots import check_plot_path, plot_errors
+from onegrad.errors import InvalidInput
 
 THEORIES = ("uniform", "staircase", "small-step", "random-features")
 
@@ -34,21 +36,19 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.theory import predict
 
     problem, axes = problem_of(args)
+    if args.plot:
+        check_plot_path(args.plot)
+        if not axes:
+            raise InvalidInput("--plot needs a curve: list values, for example --alpha 0:0.5:11")
     prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
     if args.plot:
-        from onegrad.cli.plots import plot_errors
-
         plot_errors(prediction, axes, args.plot)
     rows = prediction.results()
     if args.json:
         references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}
-        print_json(
-            {"results": rows, "problem": problem.to_dict(), "theory": args.theory} | references
-        )
+        answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
+        print_json(answer | references)
         return 0
-    points = problem.grid(**axes)[0]
-    for row, point in zip(rows, points, strict=True):
-        row |= {name: getattr(point, name) for name in axes}
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
     return 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import Progress, print_json, print_table
+from onegrad.cli.plots import check_plot_path, plot_spectrum
 from onegrad.errors import InvalidInput
 
 DEGREES = (1, 2, 3, 4)  # alignments that the table shows
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     problem, axes = problem_of(args)
     if axes:
         raise InvalidInput(f"--{next(iter(axes))} must be one number: a spectrum is of one problem")
+    if args.plot:
+        check_plot_path(args.plot)
     theory = spectrum(problem)
     measured = None
     if args.simulate:
@@ -41,8 +44,6 @@ def run(args: argparse.Namespace) -> int:
         progress = Progress("networks", quiet=args.json)
         measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
     if args.plot:
-        from onegrad.cli.plots import plot_spectrum
-
         plot_spectrum(theory, measured, args.plot)
     if args.json:
         simulated = {} if measured is None else {"simulated": measured.to_dict()}

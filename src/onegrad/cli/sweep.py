@@ -1,0 +1,114 @@
+"""onegrad sweep: any grid, resumable."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json
+from onegrad.experiments.executors import executor
+from onegrad.experiments.export import FORMATS, export
+from onegrad.experiments.grid import cells_of, parse_shard, shard
+from onegrad.experiments.progress import Progress
+from onegrad.experiments.runner import run as run_cells
+from onegrad.experiments.spec import Spec, read_spec
+from onegrad.experiments.store import Store
+
+EXAMPLE = """examples:
+  onegrad sweep run sweeps/staircase.toml --workers 4
+  onegrad sweep run sweeps/staircase.toml --shard 2/8        # one of eight batch jobs
+  onegrad sweep status sweeps/staircase.toml
+  onegrad sweep export sweeps/staircase.toml --format parquet"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "sweep",
+        help="run any grid of problems, resumable",
+        description="Run the cells of a grid that its store does not hold yet.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="action", metavar="run|status|export", required=True)
+    for name, text in (
+        ("run", "compute what is missing"),
+        ("status", "what is done, missing, failed"),
+        ("export", "one table of all results"),
+    ):
+        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        action.add_argument("spec", type=Path, metavar="SPEC.toml", help="the grid")
+        action.add_argument("--store", type=Path, metavar="DIR", help="default out/NAME")
+        add_json_option(action)
+        if name == "run":
+            add_run_options(action)
+            action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
+            action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
+            action.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+        if name == "status":
+            action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
+        if name == "export":
+            action.add_argument("--format", choices=FORMATS, default="csv")
+            action.add_argument("--out", type=Path, metavar="FILE", help="default STORE/table.EXT")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Where cells run."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--workers", type=int, metavar="K", help="a local Dask cluster of K workers")
+    where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
+
+
+def run(args: argparse.Namespace) -> int:
+    spec = read_spec(args.spec, quick=getattr(args, "quick", False))
+    directory = args.store or Path("out") / spec.name
+    return {"run": _run, "status": _status, "export": _export}[args.action](args, spec, directory)
+
+
+def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
+    cells = shard((cell for grid in spec.grids for cell in cells_of(grid)), args.shard)
+    part = "cells"
+    if args.shard:
+        part = "cells-{}-of-{}".format(*parse_shard(args.shard))
+    with Store(directory, part=part) as store, executor(args.workers, args.cluster) as execute:
+        done = run_cells(cells, store, execute, device=args.device, progress=Progress(spec.name))
+    if args.json:
+        print_json({"store": str(directory), **done.__dict__})
+    else:
+        print(
+            f"{done.computed} computed, {done.skipped} there already, {done.failed} failed "
+            f"of {done.cells} cells in {done.seconds:.1f} s; store: {directory}"
+        )
+    return 1 if done.failed else 0
+
+
+def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
+    with Store(directory, create=False) as store:
+        done, failures = store.done(), store.failures()
+        rows = []
+        for grid in spec.grids:
+            keys = {cell.key for cell in cells_of(grid)}
+            failed = len(keys & failures.keys())
+            rows.append({"grid": grid.name, "cells": len(keys), "done": len(keys & done),
+                         "failed": failed})  # fmt: skip
+    if args.json:
+        print_json({"store": str(directory), "grids": rows, "failures": failures})
+    else:
+        for row in rows:
+            print("{grid}: {done} of {cells} cells done, {failed} failed".format(**row))
+        for key, message in failures.items():
+            print(f"failed {key[:12]}: {message}", file=sys.stderr)
+    return 0
+
+
+def _export(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
+    target = args.out or directory / f"table.{args.format}"
+    with Store(directory, create=False) as store:
+        count = export(store, target, args.format)
+    if args.json:
+        print_json({"file": str(target), "rows": count})
+    else:
+        print(f"{count} rows in {target}")
+    return 0
