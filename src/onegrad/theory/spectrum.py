@@ -2,13 +2,21 @@ r"""Eigenvalues of :math:`F F^\top/n`: the bulk of the untrained features and th
 
 from __future__ import annotations
 
+import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.errors import OutOfScope
+from onegrad.errors import InvalidInput, OutOfScope
 from onegrad.hermite import Floats
 from onegrad.problem import Problem
+from onegrad.theory import assumptions
+from onegrad.theory.bulk import Bulk
+from onegrad.theory.outliers import outliers, perturbation
+
+POINTS = 400  # of the ready density grid
+SHOWN = 6  # degrees whose alignments are reported
 
 
 @dataclass(frozen=True)
@@ -64,5 +72,58 @@ class Spectrum:
 
 
 def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
-    """Bulk density, edges and outliers of the features after the step."""
-    raise OutOfScope("spectrum: being written")
+    r"""Bulk density, edges and outliers of :math:`F F^\top/n` after the step.
+
+    The bulk is that of the untrained features; outliers stand at the actual strength of their
+    spikes, those of the untrained features included (an even part of the activation has some).
+
+    Parameters
+    ----------
+    method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
+        the bulk with the step).
+
+    Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
+    See Moniri et al. 2024, Theorems 3.3 and 3.4; onegrad.theory.bulk and outliers;
+    tests/theory/test_reference_values.py (task 8), test_bulk_is_a_probability_law.py.
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r:.60}")
+    return METHODS[method](problem)
+
+
+def _asymptotic(problem: Problem) -> Spectrum:
+    assumptions.need_linear_part([problem], "spectrum")
+    assumptions.warn_outside([problem], "spectrum", trained=True)
+    sigma = problem.sigma
+    bulk = Bulk(float(sigma.c[1]) ** 2, sigma.nonlinear_energy, problem.psi, problem.n / problem.N)
+    spikes = [
+        Spike(x, math.sqrt(problem.n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
+        for x, cosines in outliers(bulk, perturbation(problem))
+    ]
+    x = bulk.grid(POINTS)
+    lower_edge = bulk.support[0][0]
+    return Spectrum(
+        problem=problem,
+        method="asymptotic",
+        edge=bulk.edge,
+        lower_edge=lower_edge if lower_edge > 0 else None,
+        atom=bulk.atom,
+        x=x,
+        rho=bulk.density(x),
+        spikes=spikes,
+        density=bulk.density,
+    )
+
+
+def _uniform(problem: Problem) -> Spectrum:
+    uniform = importlib.import_module("onegrad.theory.uniform")
+    if not hasattr(uniform, "spectrum"):
+        raise OutOfScope("method: uniform is not available; allowed is asymptotic")
+    found: Spectrum = uniform.spectrum(problem)
+    return found
+
+
+METHODS: dict[str, Callable[[Problem], Spectrum]] = {
+    "asymptotic": _asymptotic,
+    "uniform": _uniform,
+}
