@@ -1,1 +1,29 @@
-"""Room under construction."""
+"""Real networks: sampling, one gradient step, ridge, errors, spectra.
+
+`onegrad.simulate` is a package and, called, its main function: `og.simulate(problem, seeds=20)`.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from onegrad.simulate.cell import Cell, cell, cells
+from onegrad.simulate.simulation import Measured, Provenance, Simulation
+from onegrad.simulate.simulation import simulate as _simulate
+
+__all__ = ["Cell", "Measured", "Provenance", "Simulation", "cell", "cells", "simulate"]
+
+
+class _Callable(types.ModuleType):
+    """A module that runs `simulate` when called: og.simulate(...) and og.simulate.cell(...)."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Simulation:
+        return _simulate(*args, **kwargs)
+
+
+_Callable.__call__.__doc__ = _simulate.__doc__
+_Callable.__call__.__wrapped__ = _simulate  # type: ignore[attr-defined]  # the real signature
+simulate = sys.modules[__name__]
+simulate.__class__ = _Callable
