@@ -2,16 +2,88 @@ r"""What kernels cannot do and one maximal step can: :math:`\tau^*`, Theorem 7 o
 
 from __future__ import annotations
 
-from onegrad.activations import Function
+import math
+from typing import NamedTuple
 
-LARGEST_SLOPE = 50.0  # kappa is searched in [-50, 50]
+import numpy as np
+import scipy.optimize
+
+from onegrad.activations import Function, MultiIndex, Spec, resolve
+from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.hermite import gaussian_rule
+from onegrad.theory.uniform.moments import gaussian_moments
+
+STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
+COARSE = 81  # points of the first search
 
 
-def kernel_lower_bound(teacher: Function) -> float:
-    r"""Risk below which no rotation-invariant kernel gets with n of the order of d.
+class Approximation(NamedTuple):
+    """The smallest error tau of one averaged neuron, and the slope kappa that attains it."""
+
+    tau: float
+    kappa: float
+
+
+def kernel_lower_bound(teacher: Spec) -> float:
+    r"""Risk that every rotation-invariant kernel leaves when n is of the order of d.
 
     .. math:: \|P_{>1} f^*\|^2 = c_\star^2 - c_{\star,1}^2
 
     See Ba et al. 2022, eq. (3.3); tests/theory/test_reference_values.py (task 9).
     """
-    return teacher.nonlinear_energy
+    return _function(teacher, "teacher").nonlinear_energy
+
+
+def tau_star(activation: Spec, teacher: Spec) -> Approximation:
+    r"""Error of the best neuron that one step of size :math:`\sqrt N` can make.
+
+    .. math:: \tau^* = \inf_\kappa E[(\sigma^*(\xi_1) - E_{\xi_2}\sigma(\kappa\xi_1 + \xi_2))^2]
+
+    with :math:`\kappa \in [-20, 20]`.
+    See Ba et al. 2022, eq. (5.1); tests/theory/test_reference_values.py (task 9).
+    """
+    sigma, target = _function(activation, "activation"), _function(teacher, "teacher")
+    x, w = gaussian_rule(target.kinks)
+    near = np.abs(x) < 9  # the rest weighs 1e-18
+    x, w = x[near], w[near]
+    y, one = target(x), np.ones(1)
+
+    def error(kappa: float) -> float:
+        return float(w @ (y - gaussian_moments(sigma, kappa * x, one, 1e-14).value) ** 2)
+
+    grid = np.linspace(-STEEPEST, STEEPEST, COARSE)
+    best = int(np.argmin([error(kappa) for kappa in grid]))
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, COARSE - 1)]
+    found = scipy.optimize.minimize_scalar(
+        error, bounds=ends, method="bounded", options={"xatol": 1e-10}
+    )
+    return Approximation(float(found.fun), float(found.x))
+
+
+def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> float:
+    r"""Risk after one step of size :math:`\sqrt N`, up to the theorem's unknown constant C.
+
+    .. math:: R_1 \le 10\,\tau^* + C\big(\sqrt{\tau^* d/n} + d/n\big)
+
+    The bracket is printed as :math:`\sqrt{\tau^*}\sqrt{d/n + d/n}`, which would make the bound
+    zero where :math:`\tau^* = 0`.
+
+    Parameters
+    ----------
+    ratio : d/n.
+    C : the constant; the theorem says that one exists.
+
+    See Ba et al. 2022, Theorem 7 and Corollary 8; tests/theory/test_bounds.py.
+    """
+    for name, value in (("ratio", ratio), ("C", C)):
+        if not (np.isfinite(value) and value > 0):
+            raise InvalidInput(f"{name} must be a finite number > 0; got {value!r:.60}")
+    tau = tau_star(activation, teacher).tau
+    return 10 * tau + C * (math.sqrt(tau * ratio) + ratio)
+
+
+def _function(spec: Spec, argument: str) -> Function:
+    function = resolve(spec, argument)
+    if isinstance(function, MultiIndex):
+        raise OutOfScope(f"{argument}: the bounds cover functions of one index")
+    return function

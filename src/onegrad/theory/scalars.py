@@ -22,7 +22,8 @@ Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 class Scalars:
     """Sizes, moments of activation and teacher, and options of each problem, shape (points,).
 
-    `c_star` has shape (points, degrees): Hermite coefficients E[sigma_star He_k]/k!.
+    `c` and `c_star` have shape (points, degrees): Hermite coefficients E[sigma He_k]/k! of the
+    activation and of the teacher.
     """
 
     phi: Floats
@@ -33,12 +34,10 @@ class Scalars:
     lam: Floats
     eta: Floats
     noise_squared: Floats
-    c0: Floats
-    c1: Floats
-    c2: Floats
     c_gt1_squared: Floats
     second_moment: Floats
     slope_second_moment: Floats
+    c: Floats
     c_star: Floats
     c_star_squared: Floats
     full: Floats  # 1 where the residual contains the initial output, else 0
@@ -48,27 +47,39 @@ class Scalars:
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
         """Read the problems once."""
-        rows, c_star = [], []
+        rows, c, c_star = [], [], []
         for p in problems:
-            s, t = p.sigma, p.sigma_star
-            c = s.c
+            sigma, teacher = p.sigma, p.sigma_star
             rows.append(
                 (
                     p.phi, p.psi, p.phi_step, p.d, p.N, p.ridge, p.step, p.noise**2,
-                    c[0], c[1], c[2], s.nonlinear_energy, s.second_moment, s.slope_second_moment,
-                    t.variance, p.residual == "full", p.weights == "gaussian", p.intercept,
+                    sigma.nonlinear_energy, sigma.second_moment, sigma.slope_second_moment,
+                    teacher.variance, p.residual == "full", p.weights == "gaussian", p.intercept,
                 )
             )  # fmt: skip
-            c_star.append(t.c)
+            c.append(sigma.c)
+            c_star.append(teacher.c)
         (
-            phi, psi, phi_step, d, N, lam, eta, noise_squared, c0, c1, c2, c_gt1_squared,
-            second_moment, slope_second_moment, c_star_squared, full, gaussian_weights, intercept,
+            phi, psi, phi_step, d, N, lam, eta, noise_squared, c_gt1_squared, second_moment,
+            slope_second_moment, c_star_squared, full, gaussian_weights, intercept,
         ) = np.asarray(rows, dtype=float).T  # fmt: skip
         return cls(
-            phi, psi, phi_step, d, N, lam, eta, noise_squared, c0, c1, c2, c_gt1_squared,
-            second_moment, slope_second_moment, np.asarray(c_star), c_star_squared, full,
+            phi, psi, phi_step, d, N, lam, eta, noise_squared, c_gt1_squared, second_moment,
+            slope_second_moment, np.asarray(c), np.asarray(c_star), c_star_squared, full,
             gaussian_weights, intercept,
         )  # fmt: skip
+
+    @property
+    def c0(self) -> Floats:
+        return self.c[:, 0]
+
+    @property
+    def c1(self) -> Floats:
+        return self.c[:, 1]
+
+    @property
+    def c2(self) -> Floats:
+        return self.c[:, 2]
 
     @cached_property
     def traces(self) -> Traces:
