@@ -1,0 +1,95 @@
+"""A cell: the smallest piece of work of a sweep, a pure function of this value.
+
+Its key is the SHA-256 of its canonical JSON. Resuming a sweep needs nothing else: what is left is
+the grid minus the keys that the store holds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from onegrad.errors import InvalidInput
+from onegrad.problem import Problem
+
+FORMAT = 1  # changes when the same JSON comes to mean something else
+Option = str | float | int | bool
+DTYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What to measure, of which problem, on which seeds.
+
+    Parameters
+    ----------
+    measure : name of the measure, see onegrad.experiments.measures.
+    problem : the problem; its functions are written as text.
+    etas, ridges : step sizes and penalties that share one gradient, hence one cell.
+    first_seed, seeds : the seeds first_seed, ..., first_seed + seeds - 1; none for a theory.
+    options : further arguments of the measure, sorted by name.
+    dtype : precision of a simulation.
+    """
+
+    measure: str
+    problem: Problem
+    etas: tuple[float, ...]
+    ridges: tuple[float, ...]
+    first_seed: int = 0
+    seeds: int = 0
+    options: tuple[tuple[str, Option], ...] = ()
+    dtype: str = "float64"
+
+    def __post_init__(self) -> None:
+        for name in ("activation", "teacher"):
+            if not isinstance(getattr(self.problem, name), str):
+                raise InvalidInput(f"{name} must be written as text in a sweep")
+
+    @cached_property
+    def json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces, numbers as Python writes them."""
+        fields: dict[str, Any] = {
+            "format": FORMAT,
+            "measure": self.measure,
+            "problem": _changed_fields(self.problem),
+            "etas": self.etas,
+            "ridges": self.ridges,
+            "first_seed": self.first_seed,
+            "seeds": self.seeds,
+            "options": dict(self.options),
+            "dtype": self.dtype,
+        }
+        return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON."""
+        return hashlib.sha256(self.json.encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, text: str) -> Cell:
+        """The cell that this JSON describes."""
+        fields = json.loads(text)
+        if fields.pop("format") != FORMAT:
+            raise InvalidInput("this cell was described by another version of onegrad")
+        etas, ridges = tuple(fields.pop("etas")), tuple(fields.pop("ridges"))
+        problem = Problem(**fields.pop("problem"), eta=etas[0], ridge=ridges[0])
+        options = tuple(sorted(fields.pop("options").items()))
+        return cls(problem=problem, etas=etas, ridges=ridges, options=options, **fields)
+
+
+def _changed_fields(problem: Problem) -> dict[str, Any]:
+    """The fields that differ from their defaults, without the step and the penalty.
+
+    A field added to Problem later, with a default that means what was meant before, changes no key.
+    """
+    values = {f.name: (getattr(problem, f.name), f.default) for f in dataclasses.fields(problem)}
+    for name in ("alpha", "eta", "ridge"):
+        del values[name]
+    if problem.n_step == problem.n:
+        del values["n_step"]
+    return {name: value for name, (value, default) in values.items() if value != default}

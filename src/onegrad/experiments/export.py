@@ -1,0 +1,52 @@
+"""A store as one tidy table: a row per seed and point, a column per field and quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import InvalidInput
+from onegrad.experiments.measures import MEASURES
+from onegrad.experiments.results import points_of
+from onegrad.experiments.store import Record, Store, StoreError
+
+FORMATS = ("csv", "parquet")
+
+
+def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+    """One row per seed and point; a quantity with further axes gives its mean over them."""
+    for record in records:
+        cell, by = record.cell, record.provenance
+        seeded = MEASURES[cell.measure].seeded
+        for point in points_of(cell, record.values, seeded):
+            start: dict[str, Any] = {"key": cell.key, "measure": cell.measure, **dict(cell.options)}
+            start |= point.problem.to_dict()
+            end: dict[str, Any] = {"version": by.version, "commit": by.commit, "dtype": by.dtype}
+            end |= {"device": by.device, "seconds": by.seconds}
+            for i in range(cell.seeds if seeded else 1):
+                seed = {"seed": cell.first_seed + i} if seeded else {"seed": None}
+                found = point.values.items()
+                values = {name: float(np.mean(v[i] if seeded else v)) for name, v in found}
+                yield start | seed | values | end
+
+
+def export(store: Store, target: Path, form: str) -> int:
+    """Write the table; the number of its rows."""
+    if form not in FORMATS:
+        raise InvalidInput(f"--format must be one of {', '.join(FORMATS)}; got {form!r:.40}")
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    data = list(rows(store.records()))
+    columns = list(dict.fromkeys(name for row in data for name in row))
+    table = pyarrow.table({name: [row.get(name) for row in data] for name in columns})
+    write = pyarrow.csv.write_csv if form == "csv" else pyarrow.parquet.write_table
+    try:
+        write(table, target)
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written: {error}") from None
+    return len(data)

@@ -1,0 +1,80 @@
+"""From a grid in the spec's words to the list of cells it means."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from onegrad.errors import InvalidInput
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.measures import MEASURES
+from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid
+from onegrad.problem import Problem
+
+MOST_CELLS = 10_000_000
+
+
+def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[float, ...]]]:
+    """Each problem of the grid once, with the step sizes and the penalties asked of it.
+
+    The problem carries the first of each.
+    """
+    convention = CONVENTIONS[grid.convention]
+    steps = {k: v for k, v in grid.problem.items() if k in STEP_KEYS}
+    others = {k: v for k, v in grid.problem.items() if k not in STEP_KEYS}
+    found = []
+    for fields in _product(others):
+        try:
+            variants = [convention(**fields, **step) for step in _product(steps)]
+        except (InvalidInput, TypeError) as error:
+            named = str(error).split()[0] in grid.problem  # Problem's complaints start with a field
+            joint = "." if named else ": "
+            raise InvalidInput(f"{grid.where}.problem{joint}{error}") from None
+        etas = tuple(dict.fromkeys(p.step for p in variants))
+        ridges = tuple(dict.fromkeys(p.ridge for p in variants))
+        found.append((variants[0].replace(eta=etas[0]), etas, ridges))
+    return found
+
+
+def cells_of(grid: Grid) -> list[Cell]:
+    """All cells of a grid: its problems times its blocks of seeds."""
+    measure = MEASURES[grid.measure]
+    blocks = [(0, 0)]
+    if measure.seeded:
+        size = grid.seeds_per_cell
+        blocks = [(s, min(size, grid.seeds - s)) for s in range(0, grid.seeds, size)]
+    problems = problems_of(grid)
+    if len(problems) * len(blocks) > MOST_CELLS:
+        raise InvalidInput(f"{grid.where}: more than {MOST_CELLS} cells; list fewer values")
+    options = tuple(sorted(grid.options.items()))
+    return [
+        Cell(grid.measure, problem, etas, ridges, first, count, options, grid.dtype)
+        for problem, etas, ridges in problems
+        for first, count in blocks
+    ]
+
+
+def shard(cells: Iterable[Cell], which: str | None) -> list[Cell]:
+    """Part i of k (`"i/k"`, i from 1): a split by key, so it does not depend on any order."""
+    cells = list(cells)
+    if which is None:
+        return cells
+    i, k = parse_shard(which)
+    return [cell for cell in cells if int(cell.key[:12], 16) % k == i - 1]
+
+
+def parse_shard(which: str) -> tuple[int, int]:
+    """`"2/8"` as (2, 8)."""
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", which)
+    i, k = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= i <= k:
+        raise InvalidInput(f"--shard must be i/k with 1 <= i <= k, such as 2/8; got {which!r:.40}")
+    return i, k
+
+
+def _product(values: dict[str, Any]) -> list[dict[str, Any]]:
+    lists = [v if isinstance(v, Sequence) and not isinstance(v, str) else [v] for v in
+             values.values()]  # fmt: skip
+    return [dict(zip(values, point, strict=True)) for point in itertools.product(*lists)]

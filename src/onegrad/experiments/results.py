@@ -1,0 +1,152 @@
+"""Finished cells as points: one problem, one step, one penalty, all its seeds together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.grid import cells_of
+from onegrad.experiments.measures import MEASURES
+from onegrad.experiments.spec import Grid, Spec
+from onegrad.experiments.store import Store
+from onegrad.problem import Problem
+
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Point:
+    """Values at one point of a grid; a seeded measure has seeds along the first axis."""
+
+    problem: Problem
+    values: Mapping[str, Floats]
+    seeded: bool
+
+    def mean(self, name: str) -> float:
+        return float(np.mean(self.values[name]))
+
+    def se(self, name: str) -> float:
+        """Standard error over seeds; 0 for a theory, NaN with a single seed."""
+        x = self.values[name]
+        if not self.seeded:
+            return 0.0
+        return float(np.std(x, ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.nan
+
+    @property
+    def seeds(self) -> int:
+        return len(next(iter(self.values.values()))) if self.seeded else 0
+
+    def field(self, name: str) -> Any:
+        """A field or derived ratio of the problem, by name."""
+        return getattr(self.problem, name)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity along an axis: positions, means, standard errors, the points themselves."""
+
+    x: Floats
+    y: Floats
+    se: Floats
+    points: tuple[Point, ...]
+
+
+class Points(Sequence[Point]):
+    """Points of a grid, with the two questions that figures ask."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self._points = tuple(points)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._points[index]
+
+    def where(self, **fields: Any) -> Points:
+        """The points whose problem has these values (numbers up to rounding)."""
+        return Points([p for p in self if all(_same(p.field(k), v) for k, v in fields.items())])
+
+    def levels(self, name: str) -> list[Any]:
+        """The different values of a field, in order."""
+        return sorted({p.field(name) for p in self})
+
+    def curve(self, x: str, y: str) -> Curve:
+        """y against a field of the problem, in increasing order."""
+        points = sorted(self, key=lambda p: p.field(x))
+        return Curve(
+            np.array([p.field(x) for p in points], dtype=float),
+            np.array([p.mean(y) for p in points]),
+            np.array([p.se(y) for p in points]),
+            tuple(points),
+        )
+
+
+class Results(Mapping[str, Points]):
+    """The finished points of a spec, by the names of its grids."""
+
+    def __init__(self, spec: Spec, store: Store) -> None:
+        self.spec, self._store = spec, store
+        self._loaded: dict[str, Points] = {}
+
+    def __getitem__(self, name: str) -> Points:
+        if name not in self._loaded:
+            self._loaded[name] = Points(list(_points(self.spec[name], self._store)))
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(grid.name for grid in self.spec.grids)
+
+    def __len__(self) -> int:
+        return len(self.spec.grids)
+
+    @cached_property
+    def missing(self) -> int:
+        """How many cells of the spec are not in the store."""
+        done = self._store.done()
+        return sum(cell.key not in done for grid in self.spec.grids for cell in cells_of(grid))
+
+
+def _points(grid: Grid, store: Store) -> Iterator[Point]:
+    """Points of a grid from those of its cells that are done: blocks of seeds are joined."""
+    blocks: dict[Cell, list[Mapping[str, Floats]]] = {}
+    seeded = MEASURES[grid.measure].seeded
+    for cell in cells_of(grid):
+        record = store.record(cell.key)
+        if record is not None:
+            whole = Cell(cell.measure, cell.problem, cell.etas, cell.ridges, 0, 0, cell.options)
+            blocks.setdefault(whole, []).append(record.values)
+    for cell, found in blocks.items():
+        values = found[0]
+        if seeded:
+            values = {k: np.concatenate([block[k] for block in found]) for k in found[0]}
+        yield from points_of(cell, values, seeded)
+
+
+def points_of(cell: Cell, values: Mapping[str, Floats], seeded: bool) -> Iterator[Point]:
+    """The points of one cell: its arrays are ([seeds,] etas, ridges, …), an axis of 1 is shared."""
+    for i, eta in enumerate(cell.etas):
+        for j, ridge in enumerate(cell.ridges):
+            at = {k: _at(np.asarray(v), i, j, seeded) for k, v in values.items()}
+            yield Point(cell.problem.replace(eta=eta, ridge=ridge), at, seeded)
+
+
+def _at(array: Floats, i: int, j: int, seeded: bool) -> Floats:
+    lead = (slice(None),) if seeded else ()
+    k = len(lead)
+    if array.ndim < k + 2:
+        return array
+    index = (*lead, min(i, array.shape[k] - 1), min(j, array.shape[k + 1] - 1))
+    return np.asarray(array[index])
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(a == b)

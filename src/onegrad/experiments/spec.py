@@ -1,0 +1,232 @@
+"""The spec of a sweep: a TOML file of grids, validated with messages that name the key.
+
+name = "my-sweep"
+
+[[grid]]
+name = "simulation"
+measure = "errors"          # see onegrad.experiments.measures
+seeds = 50
+seeds_per_cell = 5
+convention = "moniri"       # whose parameters [grid.problem] uses; default "onegrad"
+
+[grid.problem]
+n = 1000
+phi = 0.5
+psi = 0.75
+alpha = "0:0.5:11"          # a range start:stop:count[:log]; a list works too
+
+[grid.quick]                # what --quick changes
+seeds = 5
+problem.n = 400
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import math
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import InvalidInput
+from onegrad.experiments.cell import DTYPES, Option
+from onegrad.experiments.measures import MEASURES
+from onegrad.problem import Problem
+
+CONVENTIONS: dict[str, Callable[..., Problem]] = {
+    "onegrad": Problem,
+    "moniri": Problem.moniri,
+    "ba": Problem.ba,
+    "cui": Problem.cui,
+}
+STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
+TEXT_KEYS = (
+    "activation", "teacher", "weights", "readout", "residual", "batches", "inputs", "noise_law",
+    "ridge_rows",
+)  # fmt: skip
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One grid: a measure, its seeds, and the problem's fields as values or tuples of values."""
+
+    name: str
+    measure: str
+    problem: Mapping[str, Any]
+    seeds: int = 1
+    seeds_per_cell: int = 1
+    convention: str = "onegrad"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    dtype: str = "float64"
+    where: str = "grid"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A named list of grids; `about` holds what a figure says of itself (title, caption, …)."""
+
+    name: str
+    grids: tuple[Grid, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Grid:
+        return next(grid for grid in self.grids if grid.name == name)
+
+
+ABOUT = ("title", "paper", "caption", "parameters", "order")
+GRID_KEYS = tuple(f.name for f in dataclasses.fields(Grid) if f.name != "where")
+
+
+def read_spec(path: Path, *, quick: bool = False) -> Spec:
+    """The spec in a TOML file; with quick, as its [grid.quick] tables change it."""
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path}: not valid TOML: {error}") from None
+    try:
+        return parse_spec(table, path.stem, quick=quick)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+
+
+def parse_spec(table: Mapping[str, Any], name: str, *, quick: bool = False) -> Spec:
+    """A spec from its parsed table; `name` is taken where the table gives none."""
+    _known(table, ("name", "grid", *ABOUT), "")
+    name = _text(table.get("name", name), "name")
+    grids = table.get("grid")
+    if isinstance(grids, Mapping):
+        grids = [grids]
+    if not isinstance(grids, list) or not grids:
+        raise InvalidInput("grid: at least one [[grid]] table is needed")
+    parsed = tuple(_grid(g, f"grid[{i}]", quick) for i, g in enumerate(grids))
+    names = [g.name for g in parsed]
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"grid: names must differ; got {', '.join(names)}")
+    return Spec(name, parsed, {k: table[k] for k in ABOUT if k in table})
+
+
+def _grid(table: Any, where: str, quick: bool) -> Grid:
+    if not isinstance(table, Mapping):
+        raise InvalidInput(f"{where}: must be a table")
+    _known(table, (*GRID_KEYS, "quick"), where)
+    if quick and "quick" in table:
+        _known(table["quick"], (*GRID_KEYS[2:],), f"{where}.quick")
+        table = _merged(table, table["quick"])
+    for key in ("measure", "problem"):
+        if key not in table:
+            raise InvalidInput(f"{where}.{key}: missing")
+    measure = _one_of(table["measure"], MEASURES, f"{where}.measure")
+    convention = _one_of(table.get("convention", "onegrad"), CONVENTIONS, f"{where}.convention")
+    seeds = _count(table.get("seeds", 1), f"{where}.seeds")
+    options = table.get("options", {})
+    _known(options, MEASURES[measure].options, f"{where}.options")
+    for key, value in options.items():
+        if not isinstance(value, Option):
+            raise InvalidInput(f"{where}.options.{key}: must be a number, a text or true/false")
+    return Grid(
+        name=_text(table.get("name", measure), f"{where}.name"),
+        measure=measure,
+        problem=_fields(table["problem"], convention, f"{where}.problem"),
+        seeds=seeds,
+        seeds_per_cell=_count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell"),
+        convention=convention,
+        options=dict(options),
+        dtype=_one_of(table.get("dtype", "float64"), DTYPES, f"{where}.dtype"),
+        where=where,
+    )
+
+
+def _fields(table: Any, convention: str, where: str) -> dict[str, Any]:
+    """The problem's fields; lists and ranges become tuples."""
+    own = inspect.signature(CONVENTIONS[convention]).parameters
+    allowed = {k for k, p in own.items() if p.kind is p.KEYWORD_ONLY}
+    if convention != "onegrad":
+        allowed |= {f.name for f in dataclasses.fields(Problem)} - {"ridge", "noise"}
+    _known(table, sorted(allowed), where)
+    if "alpha" in table and "eta" in table:
+        raise InvalidInput(f"{where}.alpha: give alpha or eta, not both")
+    return {key: _values(value, key, f"{where}.{key}") for key, value in table.items()}
+
+
+def _values(value: Any, key: str, where: str) -> Any:
+    if isinstance(value, list):
+        if not value:
+            raise InvalidInput(f"{where}: an empty list; give at least one value")
+        return tuple(_scalar(v, key, where) for v in value)
+    if isinstance(value, str) and key not in TEXT_KEYS:
+        return _range(value, where)
+    return _scalar(value, key, where)
+
+
+def _scalar(value: Any, key: str, where: str) -> Any:
+    wanted: tuple[type, ...] = (str,) if key in TEXT_KEYS else (int, float)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and key != "intercept"):
+        kind = "a text" if key in TEXT_KEYS else "a number, a list, or a range 'start:stop:count'"
+        raise InvalidInput(f"{where}: must be {kind}; got {value!r:.60}")
+    return value
+
+
+def _range(text: str, where: str) -> tuple[float, ...]:
+    pieces = text.split(":")
+    logarithmic = len(pieces) == 4 and pieces.pop().strip() == "log"
+    try:
+        start, stop, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
+        if len(pieces) != 3 or not 1 <= count <= MOST_VALUES:
+            raise ValueError
+        if not (math.isfinite(start) and math.isfinite(stop)):
+            raise ValueError
+        if logarithmic and not (start > 0 and stop > 0):
+            raise ValueError
+    except (ValueError, IndexError):
+        raise InvalidInput(
+            f"{where}: a range is 'start:stop:count' or 'start:stop:count:log'; got {text!r:.60}"
+        ) from None
+    spaced = np.geomspace if logarithmic else np.linspace
+    return tuple(float(x) for x in spaced(start, stop, count))
+
+
+def _known(table: Any, allowed: Collection[str], where: str) -> None:
+    if not isinstance(table, Mapping):
+        raise InvalidInput(f"{where}: must be a table")
+    for key in table:
+        if key not in allowed:
+            near = difflib.get_close_matches(str(key), list(allowed), 1)
+            hint = f"did you mean {near[0]}?" if near else f"allowed are {', '.join(allowed)}"
+            raise InvalidInput(f"{where}{'.' if where else ''}{key}: unknown key; {hint}")
+
+
+def _one_of(value: Any, allowed: Collection[str], where: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{where}: must be one of {', '.join(allowed)}; got {value!r:.60}")
+    return value
+
+
+def _count(value: Any, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**9:
+        raise InvalidInput(f"{where}: must be a whole number >= 1; got {value!r:.60}")
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value or len(value) > 100:
+        raise InvalidInput(f"{where}: must be a text of 1 to 100 characters; got {value!r:.60}")
+    return value
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """base with changes; tables are merged one level down."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
+        merged[key] = {**base[key], **value} if both else value
+    return merged

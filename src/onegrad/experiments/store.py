@@ -1,0 +1,252 @@
+"""The store: finished cells in SQLite (write-ahead log), large arrays beside it as .npy.
+
+A cell's row is written in one transaction after its arrays are in place, and `INSERT OR IGNORE`
+makes a second writer harmless: whatever is killed whenever, a row is there whole or not at all.
+Each shard writes its own file, so that machines which share only a network file system never share
+a database; a reader takes all files of the directory together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.experiments.cell import Cell
+
+SCHEMA = 1
+APPLICATION = 0x6F6E6567  # "oneg": what kind of SQLite file this is
+LARGE = 1000  # arrays with more numbers live in their own file
+PATIENCE = 60.0  # seconds to wait for another writer
+TABLES = """
+CREATE TABLE cells (
+  key TEXT PRIMARY KEY, cell TEXT NOT NULL, result TEXT NOT NULL, version TEXT NOT NULL,
+  commit_id TEXT, dtype TEXT NOT NULL, device TEXT NOT NULL, seconds REAL NOT NULL,
+  host TEXT NOT NULL, finished TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE failures (
+  key TEXT PRIMARY KEY, cell TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+COLUMNS = "key, cell, result, version, commit_id, dtype, device, seconds, host, finished"
+
+
+class StoreError(RuntimeError):
+    """The store cannot be opened, read or written; the message says which file and why."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a result was computed with."""
+
+    version: str
+    commit: str | None
+    dtype: str
+    device: str
+    seconds: float
+    host: str
+    finished: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished cell."""
+
+    cell: Cell
+    values: Mapping[str, np.ndarray]
+    provenance: Provenance
+
+
+class Store:
+    """Finished cells in a directory.
+
+    Parameters
+    ----------
+    directory : created when missing, unless `create` is false.
+    part : name of the file that this process writes, `cells` or one per shard.
+    """
+
+    def __init__(self, directory: Path, *, part: str = "cells", create: bool = True) -> None:
+        self.directory, self.path = directory, directory / f"{part}.sqlite"
+        self.arrays = directory / "arrays"
+        if not create and not any(directory.glob("*.sqlite")):
+            raise StoreError(f"{directory}: no store here")
+        try:
+            if create:
+                self.arrays.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+        self._connection = _open(self.path) if create else None
+        self._lock = threading.Lock()  # joblib asks for work from a thread of its own
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def add(self, cell: Cell, values: Mapping[str, Any], provenance: Provenance) -> bool:
+        """Keep a result; False when the cell was there already."""
+        result = {name: self._kept(cell, name, value) for name, value in values.items()}
+        p = provenance
+        row = (cell.key, cell.json, json.dumps(result), p.version, p.commit, p.dtype, p.device,
+               p.seconds, p.host, p.finished)  # fmt: skip
+        with self._writing() as connection:
+            marks = ",".join("?" * len(row))
+            added = connection.execute(f"INSERT OR IGNORE INTO cells VALUES ({marks})", row)
+            connection.execute("DELETE FROM failures WHERE key = ?", (cell.key,))
+        return added.rowcount == 1
+
+    def fail(self, cell: Cell, message: str, finished: str) -> None:
+        """Note that a cell raised; it is tried again when the sweep is resumed."""
+        with self._writing() as connection:
+            row = (cell.key, cell.json, message, finished)
+            connection.execute("INSERT OR REPLACE INTO failures VALUES (?,?,?,?)", row)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        assert self._connection is not None, "opened for reading"
+        with self._lock, _explained(self.path), self._connection as connection:
+            yield connection
+
+    def _kept(self, cell: Cell, name: str, value: Any) -> Any:
+        array = np.asarray(value)
+        if array.size <= LARGE:
+            return array.tolist()
+        target = self.arrays / f"{cell.key}.{name}.npy"
+        _write_atomically(target, array)
+        return {"file": target.name}
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def done(self) -> set[str]:
+        """The keys of all finished cells."""
+        return {row[0] for row in self._rows("SELECT key FROM cells")}
+
+    def has(self, cell: Cell) -> bool:
+        return any(self._rows("SELECT 1 FROM cells WHERE key = ?", (cell.key,)))
+
+    def failures(self) -> dict[str, str]:
+        """Messages of the cells that raised, by key."""
+        done = self.done()
+        rows = self._rows("SELECT key, message FROM failures")
+        return {key: message for key, message in rows if key not in done}
+
+    def record(self, key: str) -> Record | None:
+        """The finished cell with this key."""
+        rows = self._rows(f"SELECT {COLUMNS} FROM cells WHERE key = ?", (key,))
+        return next((self._record(row) for row in rows), None)
+
+    def records(self) -> Iterator[Record]:
+        """Every finished cell once, in order of key within a file."""
+        seen: set[str] = set()
+        for row in self._rows(f"SELECT {COLUMNS} FROM cells ORDER BY key"):
+            if row[0] not in seen:
+                seen.add(row[0])
+                yield self._record(row)
+
+    def _record(self, row: tuple[Any, ...]) -> Record:
+        _, cell, result, *rest = row
+        values = {name: self._loaded(value) for name, value in json.loads(result).items()}
+        return Record(Cell.from_json(cell), values, Provenance(*rest))
+
+    def _loaded(self, value: Any) -> np.ndarray:
+        if not isinstance(value, dict):
+            return np.asarray(value)
+        path = self.arrays / value["file"]
+        try:
+            return np.asarray(np.load(path, allow_pickle=False))
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path}: cannot be read: {error}") from None
+
+    def _rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        for path in sorted(self.directory.glob("*.sqlite")):
+            with _explained(path):
+                if self._connection is not None and path == self.path:
+                    with self._lock:
+                        rows = self._connection.execute(query, parameters).fetchall()
+                else:
+                    with closing(_open_to_read(path)) as connection:
+                        rows = connection.execute(query, parameters).fetchall()
+            yield from rows
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """A connection for writing, with the tables in place."""
+    with _explained(path):
+        connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
+        if _version(connection, path) == 0:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
+                if _version(connection, path) == 0:
+                    for statement in filter(str.strip, TABLES.split(";")):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id={APPLICATION}")
+                    connection.execute(f"PRAGMA user_version={SCHEMA}")
+        return connection
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)
+    _version(connection, path)
+    return connection
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of an open file; refuses a newer one and a file of another program."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application not in (0, APPLICATION) or (version and application != APPLICATION):
+        raise StoreError(f"{path}: an SQLite file, but not a store of onegrad")
+    if version > SCHEMA:
+        raise StoreError(
+            f"{path}: written by a newer onegrad (schema {version}; this one knows {SCHEMA}): "
+            "upgrade onegrad or choose another directory"
+        )
+    return version
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's complaints as one line that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        hint = ""
+        if "full" in str(error) or "disk I/O" in str(error):
+            hint = "; is the disk full? What was finished is kept: free some space and resume"
+        elif "readonly" in str(error) or "unable to open" in str(error):
+            hint = "; is the directory writable?"
+        raise StoreError(f"{path}: {error}{hint}") from None
+
+
+def _write_atomically(target: Path, array: np.ndarray) -> None:
+    """The file appears whole under its name or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.save(file, array, allow_pickle=False)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None

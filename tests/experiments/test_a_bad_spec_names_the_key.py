@@ -1,0 +1,98 @@
+"""Every complaint about a spec is one line that names the key and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onegrad import InvalidInput
+from onegrad.experiments import cells_of, read_spec
+from onegrad.experiments.spec import parse_spec
+
+GOOD: dict[str, Any] = {
+    "measure": "rehearsal",
+    "seeds": 3,
+    "problem": {"n": 100, "d": 50, "N": 75, "alpha": "0:0.5:3"},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"measur": "errors"}, r"grid\[0\]\.measur: unknown key; did you mean measure\?"),
+        ({"measure": "error"}, r"grid\[0\]\.measure: must be one of .*rehearsal.*; got 'error'"),
+        ({"seeds": 0}, r"grid\[0\]\.seeds: must be a whole number >= 1; got 0"),
+        ({"seeds": True}, r"grid\[0\]\.seeds: must be a whole number"),
+        ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell: must be a whole number"),
+        ({"dtype": "half"}, r"grid\[0\]\.dtype: must be one of float64, float32; got 'half'"),
+        ({"convention": "bo"}, r"grid\[0\]\.convention: must be one of .*moniri"),
+        ({"options": {"wat": 1}}, r"grid\[0\]\.options\.wat: unknown key; did you mean wait\?"),
+        ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait: must be a number"),
+        ({"problem": {"n": 1, "noize": 2}}, r"problem\.noize: unknown key; did you mean noise\?"),
+        ({"problem": {"n": "ten"}}, r"problem\.n: a range is 'start:stop:count'.*'ten'"),
+        ({"problem": {"ridge": "0:1:3:log"}}, r"problem\.ridge: a range is"),
+        ({"problem": {"n": []}}, r"problem\.n: an empty list"),
+        ({"problem": {"n": ["a"]}}, r"problem\.n: must be a number"),
+        ({"problem": {"teacher": 3}}, r"problem\.teacher: must be a text; got 3"),
+        ({"problem": {"alpha": 1, "eta": 1}}, r"problem\.alpha: give alpha or eta, not both"),
+        ({"problem": 3}, r"grid\[0\]\.problem: must be a table"),
+        ({"quick": {"name": "x"}}, r"grid\[0\]\.quick\.name: unknown key"),
+    ],
+)
+def test_a_bad_key(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as caught:
+        parse_spec({"grid": [GOOD | change]}, "test", quick=True)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"d": -1}, r"grid\[0\]\.problem\.d must be a whole number >= 1; got -1"),
+        ({"teacher": "tahn"}, r"grid\[0\]\.problem\.teacher must be one of .*did you mean tanh"),
+        ({"ridge": 0}, r"grid\[0\]\.problem\.ridge must be"),
+    ],
+)
+def test_a_bad_value(change: dict[str, Any], message: str) -> None:
+    spec = parse_spec({"grid": GOOD | {"problem": GOOD["problem"] | change}}, "test")
+    with pytest.raises(InvalidInput, match=message):
+        cells_of(spec.grids[0])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [({}, "grid: at least one"), ({"grid": []}, "at least one"), ({"gird": 1}, "gird: unknown key"),
+     ({"grid": [GOOD, GOOD]}, "grid: names must differ"), ({"name": "", "grid": GOOD}, "name: must")],
+)  # fmt: skip
+def test_a_bad_file(table: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse_spec(table, "test")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"missing\.toml: cannot be read: No such file"):
+        read_spec(tmp_path / "missing.toml")
+    (tmp_path / "bad.toml").write_text("[[grid\n")
+    with pytest.raises(InvalidInput, match=r"bad\.toml: not valid TOML: .*line 1"):
+        read_spec(tmp_path / "bad.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidInput, match=r"bytes\.toml: not valid TOML"):
+        read_spec(tmp_path / "bytes.toml")
+
+
+def test_quick_changes_what_it_names_and_nothing_else() -> None:
+    table = {"grid": GOOD | {"quick": {"seeds": 1, "problem": {"n": 10}}}}
+    full, quick = (parse_spec(table, "test", quick=q).grids[0] for q in (False, True))
+    assert (full.seeds, full.problem["n"]) == (3, 100)
+    assert (quick.seeds, quick.problem["n"]) == (1, 10)
+    assert quick.problem["alpha"] == full.problem["alpha"] == (0.0, 0.25, 0.5)
+
+
+def test_every_sweep_of_the_repository_is_valid() -> None:
+    specs = sorted((Path(__file__).parents[2] / "sweeps").glob("*.toml"))
+    assert specs
+    for path in specs:
+        for quick in (False, True):
+            assert all(cells_of(grid) for grid in read_spec(path, quick=quick).grids)

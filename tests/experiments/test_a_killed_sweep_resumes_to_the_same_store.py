@@ -1,0 +1,103 @@
+"""kill -9 at any moment loses at most the cell in flight and never changes a value."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sweeping
+
+SIZE = {"cells": 600, "wait": 0.002, "numbers": 600}  # two seeds: 1,200 numbers, a file each
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    directory = tmp_path_factory.mktemp("uninterrupted")
+    sweeping.sweep(str(directory), SIZE)
+    return sweeping.contents(directory)
+
+
+def test_fifty_kills_at_random_moments(tmp_path: Path, uninterrupted: dict[str, object]) -> None:
+    moments = random.Random(5)
+    counts = []
+    for _ in range(50):
+        begun = sweeping.processes.Event()
+        process = sweeping.start(sweeping.sweep, str(tmp_path), SIZE, "", begun)
+        begun.wait(30)
+        time.sleep(moments.uniform(0.0, 0.12))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        done = list(tmp_path.glob("cells.sqlite"))
+        counts.append(len(sweeping.contents(tmp_path)) if done and _has_tables(tmp_path) else 0)
+    assert counts == sorted(counts), "a kill lost finished cells"
+    assert len(set(counts)) > 10, f"the kills must fall inside the sweep; cells done: {counts}"
+    assert counts[-1] < SIZE["cells"], "the sweep finished before the last kill"
+    sweeping.sweep(str(tmp_path), SIZE)
+    assert sweeping.contents(tmp_path) == uninterrupted
+
+
+def _has_tables(directory: Path) -> bool:
+    """A kill between creating the file and its tables leaves a valid, empty database."""
+    import sqlite3
+
+    connection = sqlite3.connect(directory / "cells.sqlite")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.close()
+    return bool(version)
+
+
+SPEC = """
+[[grid]]
+measure = "rehearsal"
+seeds = 100
+seeds_per_cell = 2
+options = { wait = 0.03, numbers = 600 }
+problem = { n = 10, d = 5, N = 5 }
+"""
+
+
+def _command(spec: Path, store: Path) -> list[str]:
+    return [sys.executable, "-m", "onegrad.cli", "sweep", "run", str(spec), "--store", str(store)]
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+def test_the_command_with_its_joblib_workers(tmp_path: Path, kills: int) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run(_command(spec, whole), check=True, capture_output=True)
+    moments = random.Random(7)
+    for _ in range(kills):
+        process = subprocess.Popen(
+            _command(spec, broken), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(moments.uniform(0.5, 2.5))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(_command(spec, broken), check=True, capture_output=True)
+    assert sweeping.contents(broken) == sweeping.contents(whole)
+
+
+def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(SPEC)
+    environment = dict(os.environ, PYTHONUNBUFFERED="1")
+    process = subprocess.Popen(
+        _command(spec, tmp_path / "store"), stderr=subprocess.PIPE, text=True, env=environment
+    )
+    while not (tmp_path / "store" / "arrays").exists() or not any(
+        (tmp_path / "store" / "arrays").glob("*.npy")
+    ):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert 0 < len(sweeping.contents(tmp_path / "store")) < 50

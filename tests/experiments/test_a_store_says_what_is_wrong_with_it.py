@@ -1,0 +1,106 @@
+"""A full disk, a read-only directory, a newer or foreign file: one clear line, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+import sweeping
+
+from onegrad.experiments import Store, StoreError
+
+
+@pytest.mark.parametrize("numbers", [40, 5000], ids=["in the database", "arrays beside it"])
+def test_full_disk(tmp_path: Path, numbers: int) -> None:
+    """RLIMIT_FSIZE stands in for the full disk: the kernel refuses the write in mid-sweep."""
+    store, said = tmp_path / "store", tmp_path / "said"
+    size = {"cells": 300, "numbers": numbers}
+    small = {"cells": 5, "numbers": 41}
+    sweeping.sweep(str(store), small)
+    limit = 90_000 if numbers < 1000 else 70_000  # bytes: the write-ahead log, or one array
+    process = sweeping.start(sweeping.sweep_on_full_disk, str(store), limit, size, str(said))
+    process.join()
+    message = said.read_text()
+    assert message.startswith("StoreError:"), message
+    assert "\n" not in message
+    assert "disk" in message or "too large" in message
+    assert len(sweeping.contents(store)) >= 5, "what was finished stays readable"
+    assert not list((store / "arrays").glob("*.tmp"))
+    sweeping.sweep(str(store), size)  # space was freed: the sweep completes
+    assert len(sweeping.contents(store)) == 305
+
+
+def _may_mount() -> bool:
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
+
+
+@pytest.mark.skipif(not _may_mount(), reason="a small file system can be mounted by root only")
+def test_full_disk_for_real(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(store)], check=True)
+    try:
+        with pytest.raises(StoreError, match="disk") as caught:
+            sweeping.sweep(str(store), {"cells": 2000, "numbers": 40})
+        assert "resume" in str(caught.value)
+        assert len(sweeping.contents(store)) > 10
+    finally:
+        subprocess.run(["umount", str(store)], check=True)
+
+
+def test_read_only_directory(tmp_path: Path) -> None:
+    store, said = tmp_path / "store", tmp_path / "said"
+    sweeping.sweep(str(store), {"cells": 5})
+    for path in (tmp_path, *tmp_path.parents):
+        if path.owner() == tmp_path.owner() and path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o055)
+    for path in (store, *store.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        process = sweeping.start(
+            sweeping.sweep_without_rights, str(store), {"cells": 20}, str(said)
+        )
+        process.join()
+        message = said.read_text()
+        assert message.startswith("StoreError:"), message
+        assert "\n" not in message and ("writable" in message or "cannot be written" in message)
+    finally:
+        for path in (store, *store.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert len(sweeping.contents(store)) == 5
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"file/store: cannot be written"):
+        Store(tmp_path / "file" / "store")
+
+
+def test_a_newer_store_is_refused(tmp_path: Path) -> None:
+    sweeping.sweep(str(tmp_path), {"cells": 3})
+    connection = sqlite3.connect(tmp_path / "cells.sqlite")
+    connection.execute("PRAGMA user_version=99")
+    connection.close()
+    with pytest.raises(StoreError, match="newer onegrad .schema 99; this one knows 1"):
+        Store(tmp_path)
+    with pytest.raises(StoreError, match="newer onegrad"), Store(tmp_path, create=False) as store:
+        store.done()
+
+
+def test_another_programs_file_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "cells.sqlite")
+    connection.execute("PRAGMA application_id=7")
+    connection.close()
+    with pytest.raises(StoreError, match="not a store of onegrad"):
+        Store(tmp_path)
+    (tmp_path / "cells.sqlite").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        Store(tmp_path)
+
+
+def test_no_store_to_read(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no store here"):
+        Store(tmp_path, create=False)

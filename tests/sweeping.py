@@ -1,0 +1,93 @@
+"""Small sweeps for tests of the experiment machinery, run in processes that may be killed."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from onegrad.experiments import Cell, Store, cells_of, run
+from onegrad.experiments.executors import serial
+from onegrad.experiments.progress import Progress
+from onegrad.experiments.runner import commit
+from onegrad.experiments.spec import parse_spec
+
+NOBODY = 65534
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["onegrad.experiments.executors"])
+
+
+def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell]:
+    """Trivial cells; with more than 1,000 numbers each also writes an array beside the store."""
+    grid = {
+        "measure": "rehearsal",
+        "seeds": 2 * cells,
+        "seeds_per_cell": 2,
+        "options": {"wait": wait, "numbers": numbers},
+        "problem": {"n": 10, "d": 5, "N": 5},
+    }
+    return cells_of(parse_spec({"grid": grid}, "test").grids[0])
+
+
+def sweep(directory: str, arguments: dict[str, Any], said: str = "", begun: Any = None) -> None:
+    """Run a rehearsal in this process; what happened goes to the file `said`."""
+    commit()
+    if begun is not None:
+        begun.set()
+    with Store(Path(directory)) as store:
+        summary = run(rehearsal(**arguments), store, serial, progress=Progress(quiet=True))
+    if said:
+        Path(said).write_text(json.dumps(summary.__dict__))
+
+
+def start(target: Callable[..., None], *args: Any) -> Any:
+    """A process that runs target(*args)."""
+    process = processes.Process(target=target, args=args)
+    process.start()
+    return process
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    """Every cell's values by key, as exact bytes; asserts that the file itself is sound."""
+    with sqlite3.connect(directory / "cells.sqlite") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        count = connection.execute("SELECT COUNT(*), COUNT(DISTINCT key) FROM cells").fetchone()
+        assert count[0] == count[1]
+    connection.close()
+    with Store(directory, create=False) as store:
+        found = {r.cell.key: {k: v.tobytes() for k, v in r.values.items()} for r in store.records()}
+    assert len(found) == count[0]
+    return found
+
+
+def complain(said: str, work: Callable[[], None]) -> None:
+    """Do the work and write down the kind and text of the exception that it raised."""
+    try:
+        work()
+        Path(said).write_text("nothing was raised")
+    except Exception as error:
+        Path(said).write_text(f"{type(error).__name__}: {error}")
+
+
+def sweep_on_full_disk(directory: str, limit: int, arguments: dict[str, Any], said: str) -> None:
+    """As on a full disk: the kernel refuses to let any file grow beyond `limit` bytes."""
+    with Path(said).open("w"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # write() then fails with EFBIG
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    complain(said, lambda: sweep(directory, arguments))
+
+
+def sweep_without_rights(directory: str, arguments: dict[str, Any], said: str) -> None:
+    """As a user who may not write: root would be let through."""
+    Path(said).touch()
+    Path(said).chmod(0o666)
+    if os.geteuid() == 0:
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
+    complain(said, lambda: sweep(directory, arguments))
