@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import lgamma
+from math import lgamma, prod
 from typing import Any
 
 import numpy as np
@@ -88,4 +88,4 @@ def coefficients(
 
 def hermite_at_zero(k: int) -> float:
     """He_k(0): (-1)^j (2j - 1)!! for k = 2j, zero for odd k."""
-    return 0.0 if k % 2 else float((-1) ** (k // 2) * scipy.special.factorial2(k - 1, exact=True))
+    return 0.0 if k % 2 else float((-1) ** (k // 2) * prod(range(k - 1, 0, -2)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -23,6 +24,14 @@ from onegrad.theory.scalars import Scalars
 
 DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
 READOUT_NODES = 80
+
+
+class Profiles(NamedTuple):
+    """Responses b of shape (readouts, degrees), at the nodes g with their weights."""
+
+    g: Floats
+    weights: Floats
+    b: Floats
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,8 @@ class Perturbation:
         return C, C.T @ self.gamma(float(t.kappa)) @ C
 
 
-def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
-    r"""Profiles :math:`b_j(g) = E_u[h(g, u) h_j(u)]` averaged over the readout.
+def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
+    r"""Response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
 
     .. math:: h(g, u) = E_z\,\sigma(\sqrt{1 + v g^2}\,z + \tau g u),\quad
         \tau = \frac{c_1\eta b}{\sqrt N} + \tau_0,\quad
@@ -70,31 +79,41 @@ def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
     so that :math:`b_j(g) = (\tau g/S)^j\,E[\sigma(S Z) h_j(Z)]` with
     :math:`S^2 = 1 + (v + \tau^2) g^2`. For the full residual the untrained neuron already has the
     overlap :math:`\tau_0 g`, :math:`\tau_0 = -c_1/(b\sqrt N)`, with the learned direction: its
-    linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`. For
-    Gaussian W_0 the constant also has the profile :math:`c_2(|w|^2 - 1)`, of variance
-    :math:`2c_2^2/d`.
+    linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`.
     """
     s = Scalars.of([problem])
-    c1, c2, N = float(s.c1[0]), float(s.c2[0]), problem.N
+    c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
     length = float(np.sqrt(s.b_squared[0]))
-    start = -c1 / (length * math.sqrt(N)) if problem.residual == "full" else 0.0
-    tau = c1 * problem.step * length / math.sqrt(N) + start
-    v = problem.step**2 * float(s.noise_length_squared[0]) / N
+    start = -c1 / (length * root_N) if problem.residual == "full" else 0.0
+    tau = c1 * problem.step * length / root_N + start
+    v = problem.step**2 * float(s.noise_length_squared[0]) / problem.N
 
     g, weights = readout_law(problem.readout)
     S = np.sqrt(1 + (v + tau**2) * g**2)
     powers = (tau * g / S)[:, None] ** np.arange(degrees + 1)
-    profiles = powers * scaled_coefficients(problem.sigma, S, degrees)  # (readouts, degrees + 1)
-    profiles[:, 1] -= c1 * start * g
-    norm_fluctuation = np.full((len(g), 1), c2 * math.sqrt(2 / problem.d))
-    B = np.hstack([norm_fluctuation, g[:, None] / math.sqrt(N), profiles])
+    b = powers * scaled_coefficients(problem.sigma, S, degrees)
+    b[:, 1] -= c1 * start * g
+    return Profiles(g, weights, b)
+
+
+def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
+    """The profiles averaged over the readout; rows: |x|^2 fluctuation, f_a, h_0, h_1, ...
+
+    For Gaussian W_0 the constant also has the profile c_2(|w|^2 - 1), of variance 2 c_2^2/d.
+    """
+    sigma, N = problem.sigma, problem.N
+    c1, c2 = float(sigma.c[1]), float(sigma.c[2])
+    g, weights, b = profiles(problem, degrees)
+    fluctuation = np.full((len(g), 1), c2 * math.sqrt(2 / problem.d))
+    B = np.hstack([fluctuation, g[:, None] / math.sqrt(N), b])
     K = N * (B.T * weights) @ B
     if problem.weights == "gaussian":
         K[2, 2] += 2 * c2**2 / problem.psi
     p = math.sqrt(N) * (weights * g) @ B
-    # f_a contains c_1 X W_0^T a, and beta contains -c_1 W_0^T a
-    cross = -(c1**2) / length if problem.residual == "full" else 0.0
-    return Perturbation(K, p, c1**2, float(s.c_gt1_squared[0]), cross)
+    cross = 0.0
+    if problem.residual == "full":  # f_a contains c_1 X W_0^T a, and beta contains -c_1 W_0^T a
+        cross = -(c1**2) / math.sqrt(float(Scalars.of([problem]).b_squared[0]))
+    return Perturbation(K, p, c1**2, sigma.nonlinear_energy, cross)
 
 
 def readout_law(readout: str) -> tuple[Floats, Floats]:

@@ -127,24 +127,27 @@ def _root(a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats) -> tuple[Fl
     low = np.log(top) - np.log1p((a + b) / (top * lam))
     high = np.log(top)
     x = 0.5 * (low + high)
-    iterations, step = 0, np.inf
-    while step > 4e-16 and iterations < MAX_ITERATIONS:
-        iterations += 1
+    for iteration in range(1, MAX_ITERATIONS + 1):
         e = np.exp(x)
         kappa, M1 = e + shift_kappa, (e + shift_M1) / (r * lam)
         h = kappa * M1
         q = 1 + a * h / psi
-        f = (e - top) + b * h + a * h / q
+        # a h/q = psi - psi/q; the second form keeps digits where q is large and psi near top
+        saturated = q > 2
+        start = np.where(saturated, psi - top, -top)
+        last = np.where(saturated, -psi / q, a * h / q)
+        f = (e + start) + last + b * h
         slope = e * (1 + (b + a / q**2) * (M1 + kappa / (r * lam)))  # df/dlog e
         low, high = np.where(f <= 0, x, low), np.where(f >= 0, x, high)
         new = x - f / slope
         new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
-        step = float(np.max(np.abs(new - x) / (1 + np.abs(x)), initial=0.0))
+        rounding = 2e-16 * (e + np.abs(start) + np.abs(last) + b * h)
+        if np.all((np.abs(f) <= rounding) | (np.abs(new - x) <= 4e-16 * (1 + np.abs(x)))):
+            return kappa, M1, iteration
         x = new
-    if step > 1e-13:
-        raise NotConverged(f"traces: log e still moves by {step:.1e} after {iterations} steps")
-    e = np.exp(x)
-    return e + shift_kappa, (e + shift_M1) / (r * lam), iterations
+    raise NotConverged(
+        f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_ITERATIONS} Newton steps"
+    )
 
 
 def _checked(**arguments: ArrayLike) -> list[Floats]:

@@ -94,8 +94,7 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 def _asymptotic(problem: Problem) -> Spectrum:
     assumptions.need_linear_part([problem], "spectrum")
     assumptions.warn_outside([problem], "spectrum", trained=True)
-    sigma = problem.sigma
-    bulk = Bulk(float(sigma.c[1]) ** 2, sigma.nonlinear_energy, problem.psi, problem.n / problem.N)
+    bulk = bulk_of(problem)
     spikes = [
         Spike(x, math.sqrt(problem.n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
         for x, cosines in outliers(bulk, perturbation(problem))
@@ -113,6 +112,12 @@ def _asymptotic(problem: Problem) -> Spectrum:
         spikes=spikes,
         density=bulk.density,
     )
+
+
+def bulk_of(problem: Problem) -> Bulk:
+    """The law of the untrained features' eigenvalues."""
+    c1, b = float(problem.sigma.c[1]), problem.sigma.nonlinear_energy
+    return Bulk(a=c1**2, b=b, psi=problem.psi, r=problem.n / problem.N)
 
 
 def _uniform(problem: Problem) -> Spectrum:

@@ -1,0 +1,46 @@
+"""spike_count and thresholds: (l-1)/(2l) < alpha < l/(2l+2) means l spikes."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import onegrad as og
+
+
+@given(count=st.integers(1, 200), position=st.floats(0.01, 0.99))
+def test_inside_a_window(count, position):
+    low, high = (count - 1) / (2 * count), count / (2 * count + 2)
+    assert og.spike_count(low + position * (high - low)) == count
+
+
+@pytest.mark.parametrize("k", range(1, 30))
+def test_at_a_threshold_the_lower_window_is_taken_with_a_warning(k):
+    with pytest.warns(og.AssumptionWarning, match=f"threshold of spike {k}"):
+        assert og.spike_count((k - 1) / (2 * k)) == k - 1
+
+
+def test_thresholds_are_the_starts_of_the_windows():
+    assert og.thresholds(4).tolist() == [0.0, 1 / 4, 1 / 3, 3 / 8]
+    assert og.thresholds(0).size == 0
+    assert np.all(np.diff(og.thresholds(50)) > 0)
+    assert np.all(og.thresholds(50) < 0.5)
+
+
+@pytest.mark.parametrize("alpha", [-5.0, -0.01, -1e-6])
+def test_steps_that_shrink_add_no_spike(alpha):
+    assert og.spike_count(alpha) == 0
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.7, math.nan, math.inf, "x", None])
+def test_beyond_one_half_is_refused_in_one_line(alpha):
+    with pytest.raises(og.InvalidInput, match="alpha must be a number < 1/2"):
+        og.spike_count(alpha)
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True, "2"])
+def test_counts_are_whole_numbers(count):
+    with pytest.raises(og.InvalidInput, match="count must be a whole number >= 0"):
+        og.thresholds(count)

@@ -1,0 +1,83 @@
+"""The closed form of the drops against the projection written out with matrices.
+
+The spikes are q_k(u) = E_z (u + nu z)^k; as unpenalised features they take the projection of the
+smoothed teacher sum_k c_star_k rho^k He_k(u) on their span out of y^T R y, in the inner product
+<He_0, He_0> = M_0, <He_1, He_1> = M_2, <He_k, He_k> = k! M_1.
+"""
+
+from dataclasses import replace
+from math import comb, factorial
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.hermite import hermite_at_zero
+from onegrad.theory.resolvent import traces
+from onegrad.theory.scalars import Scalars
+from onegrad.theory.staircase import all_degrees, drops
+
+STUDENTS = {
+    "generic": "H1 + 0.4*H2 + 0.3*H3 + 0.2*H4 + 0.1*H5 + 0.05*H6",
+    "relu": "relu",
+    "uncentred": "softplus:raw",
+}
+TEACHERS = ["H1 + H2/sqrt(2) - 0.3*H3 + 0.2*H4", "relu", "relu:raw"]
+
+
+def matrix_drop(s, count, rank_one, lam):
+    """Delta_l / lam at another ridge, by solving the Gram system."""
+    t = traces(s.c1[0] ** 2, s.c_gt1_squared[0], s.phi[0], s.psi[0], lam)
+    M0 = float(t.M1) / (1 + s.gaussian_weights[0] * 2 * s.c2[0] ** 2 * float(t.h) / s.psi[0])
+    if s.free_constant[0]:
+        M0 = 0.0
+    metric = np.array([M0, float(t.M2)] + [factorial(k) * float(t.M1) for k in range(2, count + 1)])
+    variance = 1 + (0.0 if rank_one else s.nu_squared[0])
+    # (u + nu z)^k averaged over z, in He_j(u): binom(k, j) E[(variance^(1/2) Z)^(k-j)]
+    Q = np.zeros((count, count + 1))
+    for k in range(1, count + 1):
+        for j in range(k % 2, k + 1, 2):
+            moment = abs(hermite_at_zero(k - j)) * variance ** ((k - j) / 2)
+            Q[k - 1, j] = comb(k, j) * moment
+    teacher = s.c_star[0, : count + 1] * s.rho[0] ** np.arange(count + 1)
+    gram, g = (Q * metric) @ Q.T, (Q * metric) @ teacher
+    return float(g @ np.linalg.solve(gram, g)), float(t.M1)
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+@pytest.mark.parametrize("weights", ["gaussian", "sphere"])
+@pytest.mark.parametrize("student", STUDENTS)
+@pytest.mark.parametrize("teacher", TEACHERS)
+@pytest.mark.parametrize("rank_one", [True, False])
+def test_closed_form(student, teacher, weights, count, rank_one):
+    p = og.Problem(
+        n=1000, d=500, N=800, activation=STUDENTS[student], teacher=teacher, noise=0.3, ridge=0.1,
+        weights=weights, residual="labels",
+    )  # fmt: skip
+    s = Scalars.of([p])
+    ours = drops(s, all_degrees(np.array([count])), rank_one=rank_one)
+    value, M1 = matrix_drop(s, count, rank_one, 0.1)
+    assert ours.train[0] == pytest.approx(0.1 * value, rel=1e-9)
+    step = 1e-5
+    up, down = (matrix_drop(s, count, rank_one, 0.1 + e)[0] for e in (step, -step))
+    assert ours.test[0] == pytest.approx(-(up - down) / (2 * step) / M1**2, rel=1e-6)
+
+
+def test_two_spikes_add_the_printed_four_thirds_on_the_sphere():
+    p = og.Problem(
+        n=1000, d=500, N=800, activation="relu", teacher="H1 + H2/sqrt(2)", weights="sphere"
+    )
+    s = Scalars.of([p])
+    one, two = (drops(s, all_degrees(np.array([k])), rank_one=True).train[0] for k in (1, 2))
+    b_squared = s.b_squared[0]
+    printed = 4 / 3 * s.lam[0] * p.psi / p.phi * s.traces.m1[0] * 0.5 / b_squared**2
+    assert two - one == pytest.approx(printed, rel=1e-12)
+
+
+def test_an_extreme_stretch_does_not_overflow():
+    p = og.Problem(n=1000, d=500, N=800, activation="0.0001*H1 + H2 + H3", teacher="relu")
+    s = Scalars.of([p])
+    s = replace(s, c=np.where(np.arange(s.c.shape[1]) >= 1, np.maximum(s.c, 1e-4), s.c))
+    drop = drops(s, all_degrees(np.array([60])))
+    assert np.isfinite(drop.train[0])
+    assert 0 <= drop.train[0] <= s.lam[0] * s.traces.M1[0] * s.c_star_squared[0]

@@ -1,0 +1,89 @@
+"""m_1, m_2 satisfy both printed equations on a log grid, at the unique physical root, fast."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onegrad.errors import InvalidInput
+from onegrad.theory.resolvent import traces
+
+LAM = np.logspace(-8, 4, 13)
+RATIO = np.logspace(-3, 3, 13)
+COEFFICIENTS = [(0.366880, 0.027415), (0.25, 0.0908), (1.0, 0.0), (0.0, 1.0), (1.0, 3.0)]
+
+
+def printed_residuals(a, b, phi, psi, lam, m1, m2):
+    """The two equations of Moniri et al. for (m_1, m_2), relative to their largest term."""
+    Psi = a * m1 * m2 * (lam * psi * m1 / phi - 1)
+    first = phi * (m1 - m2) * (b * m1 + a * m2) + Psi
+    second = phi / psi * (a * m1 * m2 + phi * (m2 - m1)) + Psi
+    size = np.abs(a * m1 * m2) * np.maximum(lam * psi * m1 / phi, 1)
+    scale1 = np.maximum(size, phi * m1 * (b * m1 + a * m2))
+    scale2 = np.maximum(size, phi / psi * np.maximum(a * m1 * m2, phi * m1))
+    return first / scale1, second / scale2
+
+
+@pytest.mark.parametrize(("a", "b"), COEFFICIENTS)
+def test_both_printed_equations_hold_to_1e_10(a, b):
+    phi, psi, lam = np.meshgrid(RATIO, RATIO, LAM, indexing="ij")
+    t = traces(a, b, phi, psi, lam)
+    for residual in printed_residuals(a, b, phi, psi, lam, t.m1, t.m2):
+        assert np.max(np.abs(residual)) < 1e-10
+    # and the un-cancelled form, kappa (1 + a M_2 + b M_1) = 1
+    assert np.max(np.abs(t.kappa * (1 + a * t.M2 + b * t.M1) - 1)) < 1e-10
+    assert np.all((t.m2 > 0) & (t.m2 <= t.m1) & (t.kappa > 0) & (t.kappa <= 1))
+
+
+def test_ten_thousand_points_take_well_under_a_second():
+    rng = np.random.default_rng(0)
+    phi, psi = 10 ** rng.uniform(-3, 3, (2, 10_000))
+    lam = 10 ** rng.uniform(-8, 4, 10_000)
+    best = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        traces(0.367, 0.0274, phi, psi, lam)
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.5  # 0.03 s on one quiet core
+
+
+positive = st.floats(-3, 3).map(lambda x: 10.0**x)
+
+
+@given(a=st.floats(0, 4), b=st.floats(1e-6, 4), phi=positive, psi=positive, lam=positive)
+def test_traces_match_a_plain_bisection(a, b, phi, psi, lam):
+    """The scalar equation bisected in kappa itself, slowly and obviously."""
+    r = psi / phi
+    low, high = max(0.0, 1 - r), 1.0
+    for _ in range(200):
+        kappa = (low + high) / 2
+        h = kappa * (kappa - 1 + r) / (r * lam)
+        f = kappa - 1 + b * h + a * h / (1 + a * h / psi)
+        low, high = (kappa, high) if f < 0 else (low, kappa)
+    t = traces(a, b, phi, psi, lam)
+    assert float(t.kappa) == pytest.approx(high, rel=1e-6, abs=1e-12)
+
+
+def test_scalars_and_arrays_give_the_same_numbers():
+    points = list(itertools.product([0.1, 2.0], [0.3, 5.0], [1e-6, 1.0]))
+    phi, psi, lam = np.array(points).T
+    together = traces(0.25, 0.09, phi, psi, lam)
+    for i, point in enumerate(points):
+        alone = traces(0.25, 0.09, *point)
+        assert float(alone.M1) == pytest.approx(together.M1[i], rel=1e-14)
+        assert float(alone.dM2) == pytest.approx(together.dM2[i], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("c1_squared", -1.0), ("c_gt1_squared", np.nan), ("phi", 0.0), ("psi", -2.0), ("lam", 0.0),
+     ("lam", [1.0, np.inf])],
+)  # fmt: skip
+def test_bad_arguments_are_named(name, value):
+    arguments = {"c1_squared": 1.0, "c_gt1_squared": 1.0, "phi": 1.0, "psi": 1.0, "lam": 1.0}
+    with pytest.raises(InvalidInput, match=f"^{name} must be finite and") as caught:
+        traces(**(arguments | {name: value}))
+    assert "\n" not in str(caught.value)
