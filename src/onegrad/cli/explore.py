@@ -1,0 +1,87 @@
+"""onegrad explore: the interactive page, served on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json
+from onegrad.errors import InvalidInput
+
+LOOPBACK = "127.0.0.1"
+PORT = 8321
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "explore",
+        help="the interactive page",
+        description="Serve the explorer on this machine and open it in the browser.",
+        epilog="example: onegrad explore --port 8321 --no-open",
+    )
+    parser.add_argument(
+        "--port", default=str(PORT), help=f"port; 0 takes a free one (default {PORT})"
+    )
+    parser.add_argument(
+        "--host",
+        default=LOOPBACK,
+        help=f"address to listen on (default {LOOPBACK}: this machine only)",
+    )
+    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        import uvicorn
+
+        from onegrad.explorer.guard import LOOPBACK as LOOPBACK_NAMES
+        from onegrad.explorer.server import create_app, plotly_file
+    except ImportError as error:
+        raise InvalidInput(f"explore needs {error.name}: pip install 'onegrad[explorer]'") from None
+    plotly_file()  # complains when plotly is missing
+    listener = _listen(args.host, _port(args.port))
+    host, port = listener.getsockname()[:2]
+    local = args.host in (LOOPBACK, "localhost")
+    url = f"http://{LOOPBACK if host in ('0.0.0.0', LOOPBACK) else host}:{port}/"
+    if args.json:
+        print_json({"url": url})
+    else:
+        print(f"onegrad explorer at {url} (stop with Ctrl-C)", flush=True)
+    sys.stdout.flush()
+    if not local:
+        print("onegrad explore: note: other machines can reach this page", file=sys.stderr)
+    app = create_app(hosts=LOOPBACK_NAMES if local else None)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, server_header=False)
+    )
+    if not args.no_open:
+        threading.Timer(0.5, webbrowser.open, (url,)).start()
+    server.run(sockets=[listener])
+    return 0
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isdecimal() and len(text) <= 5 else -1
+    if not 0 <= port <= 65535:
+        raise InvalidInput(f"--port must be a whole number from 0 to 65535; got {text!r:.60}")
+    return port
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A listening socket, or one line that says why there is none."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"--port {port} on {host} cannot be used ({error.strerror}); give another, or 0"
+        ) from None
+    return listener

@@ -1,0 +1,1 @@
+"""The explorer: one page on the loopback interface that shows theory and simulation move."""

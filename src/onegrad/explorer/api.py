@@ -1,0 +1,252 @@
+"""What the page asks for, as pure functions from a query to JSON values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import onegrad as og
+from onegrad.errors import InvalidInput, NotConverged
+from onegrad.explorer.controls import CONTROLS, DEFAULTS, Control
+from onegrad.problem import Problem
+
+ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
+RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 25))  # n/d and N/d
+AXES = ("alpha", "n", "N")
+VIEWS = ("spectrum", "errors", "learned", "sizes")
+THRESHOLDS = tuple((k - 1) / (2 * k) for k in range(1, 9))  # of spike k: 0, 1/4, 1/3, 3/8, ...
+LARGEST_SMALL = 0.1  # the small-step theory is drawn up to this exponent
+COARSE = 4  # the first pass over a curve takes every fourth point
+LONGEST = 400  # characters of one value
+
+
+# -- reading a request -----------------------------------------------------------------------
+
+
+def read_problem(query: Mapping[str, str]) -> Problem:
+    """The problem that a query asks for, its missing values taken from the defaults.
+
+    `phi` stands for d = phi n, `psi` for N = d/psi. Raises InvalidInput, whose first word is the
+    control's name.
+    """
+    for name in query:
+        if name not in CONTROLS:
+            raise InvalidInput(f"{name[:40]!r} is not a control; allowed are {', '.join(CONTROLS)}")
+    given = {name: value.strip() for name, value in query.items() if value.strip()}
+    for one, other in (("d", "phi"), ("N", "psi"), ("alpha", "eta")):
+        if one in given and other in given:
+            raise InvalidInput(f"{other} and {one} say the same thing: give one of them")
+    left_out = {
+        other
+        for one, other in (("d", "phi"), ("N", "psi"), ("alpha", "eta"), ("eta", "alpha"))
+        if one in given
+    }
+    texts = {k: v for k, v in DEFAULTS.items() if k not in left_out} | given
+    values = {name: _value(CONTROLS[name], text) for name, text in texts.items()}
+    n = values["n"]
+    if "phi" in values:
+        values["d"] = _ratio_size(CONTROLS["d"], values.pop("phi") * n, "phi")
+    if "psi" in values:
+        values["N"] = _ratio_size(CONTROLS["N"], values["d"] / values.pop("psi"), "psi")
+    return Problem(**values)
+
+
+def _value(control: Control, text: str) -> Any:
+    """The control's value, within its limits."""
+    if len(text) > LONGEST:
+        raise InvalidInput(f"{control.name} is longer than {LONGEST} characters")
+    if control.kind in ("text", "choice"):
+        return text  # Problem parses formulas and knows the choices
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    whole = control.kind == "whole"
+    if not control.low <= value <= control.high or (whole and not value.is_integer()):
+        kind = "a whole number" if whole else "a number"
+        raise InvalidInput(
+            f"{control.name} must be {kind} from {control.low:g} to {control.high:g}; "
+            f"got {text!r:.60}"
+        )
+    return int(value) if whole else value
+
+
+def _ratio_size(control: Control, size: float, ratio: str) -> int:
+    """A size that follows from a ratio, within the size's own limits."""
+    if not control.low <= round(size) <= control.high:
+        raise InvalidInput(
+            f"{ratio} makes {control.name} = {size:.3g}; "
+            f"allowed are {control.low:g} to {control.high:g}"
+        )
+    return round(size)
+
+
+def field_of(error: Exception) -> str | None:
+    """The control that a complaint is about: the first word of its message."""
+    match = re.match(r"[A-Za-z_]+", str(error))
+    return match[0] if match and match[0] in (*CONTROLS, "seeds") else None
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """The value of a parameter that is not a control of the problem."""
+    if value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
+    return value
+
+
+# -- answers ---------------------------------------------------------------------------------
+
+
+def instant(problem: Problem) -> dict[str, Any]:
+    """What needs no fixed point: sizes, thresholds, the asymptotic curves, reference lines."""
+    with noted() as notes:
+        sigma, sigma_star = problem.sigma, problem.sigma_star
+        answer = {
+            "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
+            "alphas": [ALPHAS[0], ALPHAS[-1]],
+            "thresholds": THRESHOLDS[:5],
+            "levels": reference_levels(problem),
+            "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
+            "staircase": _staircase(problem),
+            "small_step": _small_step(problem),
+            "activation_coefficients": [float(c) for c in sigma.c[:7]],
+            "teacher_coefficients": [float(c) for c in sigma_star.c[:7]],
+        }
+    return _plain_dict(answer | {"notes": notes})
+
+
+def reference_levels(problem: Problem) -> dict[str, float]:
+    r"""Test errors to compare with, label noise included.
+
+    The best linear predictor and every kernel method leave at least
+    :math:`\|P_{>1}\sigma_\star\|^2 = c_\star^2 - c_{\star,1}^2`.
+    """
+    noise2 = problem.noise**2
+    return {
+        "noise": noise2,
+        "kernel": noise2 + problem.sigma_star.nonlinear_energy,
+        "constant": noise2 + problem.sigma_star.variance,
+    }
+
+
+def _staircase(problem: Problem) -> dict[str, Any]:
+    """The stairs: constant between thresholds, each drawn from its left to its right end."""
+    ends = [ALPHAS[0], *THRESHOLDS]
+    stairs = list(itertools.pairwise(ends))
+    curve = _asymptotic(problem, "staircase", [(a + b) / 2 for a, b in stairs])
+    doubled = {k: np.repeat(v, 2) for k, v in curve.items() if k in ("train", "test")}
+    return curve | doubled | {"alpha": np.ravel(stairs) if doubled["test"].size else []}
+
+
+def _small_step(problem: Problem) -> dict[str, Any]:
+    """The theory of a constant step, where the step is not large."""
+    return _asymptotic(problem, "small-step", list(np.linspace(ALPHAS[0], LARGEST_SMALL, 36)))
+
+
+def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
+    """An asymptotic theory along alpha; what it does not cover is said, not drawn."""
+    try:
+        curve = og.predict(problem, theory=theory, alpha=alphas)
+    except InvalidInput as error:
+        return {"alpha": [], "train": [], "test": [], "unavailable": str(error)}
+    return {"alpha": alphas, "train": curve.train, "test": curve.test}
+
+
+def _errors(prediction: Any) -> dict[str, float]:
+    return {"train": float(prediction.train), "test": float(prediction.test)}
+
+
+def spectrum(problem: Problem) -> dict[str, Any]:
+    """Bulk, edge and spikes of F F^T/n at this step."""
+    with noted() as notes:
+        found = og.spectrum(problem)
+        spikes = [
+            {
+                "eigenvalue": spike.eigenvalue,
+                "singular_value": spike.singular_value,
+                "alignment": {str(k): v for k, v in spike.alignment.items()},
+            }
+            for spike in found.spikes
+        ]
+        answer = {
+            "edge": found.edge,
+            "atom": found.atom,
+            "x": found.x,
+            "rho": found.rho,
+            "spikes": spikes,
+        }
+    return _plain_dict(answer | {"notes": notes})
+
+
+def axis_values(problem: Problem, axis: str) -> list[float]:
+    """Where a curve along an axis is computed: coarse points first, then those between."""
+    values = ALPHAS if axis == "alpha" else RATIOS
+    order = sorted(range(len(values)), key=lambda i: (_pass(i, len(values)), i))
+    return [values[i] for i in order]
+
+
+def _pass(i: int, count: int) -> int:
+    """0 for every COARSE-th point and the last, 1 for the halves, 2 for the rest."""
+    if i % COARSE == 0 or i == count - 1:
+        return 0
+    return 1 if i % (COARSE // 2) == 0 else 2
+
+
+def at(problem: Problem, axis: str, value: float) -> Problem:
+    """The problem at one place of an axis; n and N are given as ratios to d."""
+    if axis == "alpha":
+        return problem.replace(alpha=value)
+    return problem.replace(**{axis: max(2, round(value * problem.d))})
+
+
+def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
+    """The uniform theory at one place of an axis."""
+    with noted() as notes:
+        try:
+            prediction = og.predict(at(problem, axis, value), theory="uniform")
+        except (InvalidInput, NotConverged) as error:
+            return {"x": value, "unavailable": str(error)}
+    return _plain_dict({"x": value, **_errors(prediction), "notes": notes})
+
+
+# -- plain values ----------------------------------------------------------------------------
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """A list that fills with the assumption warnings raised inside, each once."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, og.AssumptionWarning):
+            text = str(warning.message)
+            if text not in notes:
+                notes.append(text)
+
+
+def _plain_dict(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: plain(entry) for name, entry in value.items()}
+
+
+def plain(value: Any) -> Any:
+    """JSON values; numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,70 @@
+"""Who may talk to the server and what the page may load: checks around every request."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+HEADERS = {
+    # plotly writes style elements and exports pictures as data; nothing comes from elsewhere
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+LONGEST_QUERY, LONGEST_BODY = 8_000, 20_000
+
+
+class Guard:
+    """Refuses foreign Host names (DNS rebinding), foreign origins and oversized requests."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None = LOOPBACK) -> None:
+        self.app = app
+        self.hosts = hosts  # None: any
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        refusal = self.refusal(scope)
+        if refusal is not None:
+            status, text = refusal
+            response = JSONResponse({"field": None, "message": text}, status)
+            await response(scope, receive, send_with_headers)
+            return
+        await self.app(scope, receive, send_with_headers)
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Status and reason when the request is not to be answered."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+        if self.hosts is not None and name.lower() not in self.hosts:
+            return 421, f"this server answers to {', '.join(sorted(self.hosts))} only"
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            return 403, "requests from other pages are not answered"
+        if len(scope.get("query_string", b"")) > LONGEST_QUERY:
+            return 414, f"the query is longer than {LONGEST_QUERY} characters"
+        try:
+            length = int(headers.get("content-length", "0"))
+        except ValueError:
+            return 400, "content-length must be a number"
+        if length > LONGEST_BODY or "transfer-encoding" in headers:
+            return 413, f"the body is longer than {LONGEST_BODY} bytes"
+        return None

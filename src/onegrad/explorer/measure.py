@@ -1,0 +1,203 @@
+"""What the Simulate button runs: networks seed by seed, each answer better than the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import InvalidInput
+from onegrad.explorer.api import at, one_of, plain, read_problem
+from onegrad.problem import Problem
+from onegrad.simulate.learned import learned_part
+from onegrad.simulate.simulation import simulate
+
+ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0)
+PARTS = ("alpha", "step", "sizes")
+MOST_SEEDS = 1000
+LONG = 60.0  # seconds; a longer run is confirmed first
+LONGEST = 4 * 3600.0
+MOST_BYTES = 4e9
+SPECTRA = 3  # networks whose eigenvalues are kept
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run: the problem, how many networks, which parts, and the size on the last view's axis."""
+
+    problem: Problem
+    seeds: int
+    parts: tuple[str, ...] = PARTS[:2]
+    axis: str = "n"
+
+    def rounds(self) -> list[tuple[str, int]]:
+        """(part, seed) in the order in which they run: every part early, precision later."""
+        return [(part, seed) for seed in range(self.seeds) for part in self.parts]
+
+
+def read_plan(body: Any) -> Plan:
+    """The plan that a request's JSON describes; raises InvalidInput."""
+    if not isinstance(body, Mapping):
+        raise InvalidInput("the body must be a JSON object")
+    query = body.get("query", {})
+    if not isinstance(query, Mapping) or not all(
+        isinstance(k, str) and isinstance(v, str) for k, v in query.items()
+    ):
+        raise InvalidInput("query must map names to strings")
+    seeds = str(body.get("seeds", ""))[:20].strip()
+    if not (seeds.isascii() and seeds.isdecimal() and 1 <= int(seeds) <= MOST_SEEDS):
+        raise InvalidInput(f"seeds must be a whole number from 1 to {MOST_SEEDS}; got {seeds!r}")
+    parts = body.get("parts", list(PARTS[:2]))
+    if not isinstance(parts, list) or not parts:
+        raise InvalidInput(f"parts must be a list of {', '.join(PARTS)}")
+    for part in parts:
+        one_of("parts", str(part), PARTS)
+    axis = one_of("axis", str(body.get("axis", "n")), ("n", "N"))
+    chosen = tuple(part for part in PARTS if part in parts)
+    return Plan(read_problem(query), int(seeds), chosen, axis)
+
+
+# -- what it costs ---------------------------------------------------------------------------
+
+
+def alphas_of(problem: Problem) -> list[float]:
+    """The exponents that are simulated: a fixed list and the present one."""
+    here = [] if problem.alpha is None else [round(problem.alpha, 6)]
+    return sorted({*ALPHAS, *here})
+
+
+def flops(problem: Problem, steps: int) -> float:
+    """Floating-point operations of one network at `steps` step sizes."""
+    n, d, N, n_step = problem.n, problem.d, problem.N, problem.rows_of_step
+    small = min(n, N)
+    rows = n + max(1024, n // 4)  # ridge and test
+    each = 40 * rows * N + n * N * small + small**3 / 3  # activations, Gram matrix, Cholesky
+    return 4 * n_step * d * N + 4 * rows * d * N + steps * each
+
+
+def estimate(plan: Plan, rate: float) -> float:
+    """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
+    p = plan.problem
+    steps = {"alpha": len(alphas_of(p)), "step": 1, "sizes": 1}
+    total = 0.0
+    for part in plan.parts:
+        places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
+        for place in places:
+            small = min(place.n, place.N)
+            # W and its gradient, a Gram matrix a step, one block of rows
+            held = 8 * (3 * place.N * place.d + steps[part] * small**2 + 4096 * place.d)
+            if held > MOST_BYTES:
+                raise InvalidInput(
+                    f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.0f} GB in "
+                    f"memory; a simulation here may take {MOST_BYTES / 1e9:.0f} GB"
+                )
+            extra = 4 * place.n * place.N * small if part == "step" else 0.0  # its spectrum
+            total += plan.seeds * (flops(place, steps[part]) + extra)
+    seconds = 0.1 + total / rate
+    if seconds > LONGEST:
+        raise InvalidInput(
+            f"seeds: this would take about {seconds / 3600:.0f} hours; the page runs at most "
+            f"{LONGEST / 3600:.0f}. Use onegrad sweep for it"
+        )
+    return seconds
+
+
+def measured_rate() -> float:
+    """Floating-point operations a second that matrix products reach here, measured briefly."""
+    A = np.random.default_rng(0).standard_normal((512, 512))
+    A @ A
+    began = time.perf_counter()
+    for _ in range(3):
+        A @ A
+    # random numbers, activations and solves run well below the rate of products
+    return 0.5 * 3 * 2 * 512**3 / (time.perf_counter() - began)
+
+
+# -- running it ------------------------------------------------------------------------------
+
+
+def run(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Run a plan; after every network yields the share done and what is known now."""
+    rounds = plan.rounds()
+    kept: dict[str, list[Any]] = {part: [] for part in PARTS}
+    for done, (part, seed) in enumerate(rounds, start=1):
+        kept[part].append(MEASURES[part](plan, seed))
+        yield plain({"progress": done / len(rounds), "found": SUMMARIES[part](plan, kept[part])})
+
+
+def _along_alpha(plan: Plan, seed: int) -> list[dict[str, float]]:
+    alphas = alphas_of(plan.problem)
+    found = simulate(plan.problem, seeds=[seed], alpha=alphas)
+    return _errors(alphas, found)
+
+
+def _along_size(plan: Plan, seed: int) -> list[dict[str, float]]:
+    sizes = [getattr(at(plan.problem, plan.axis, r), plan.axis) for r in RATIOS]
+    found = simulate(plan.problem, seeds=[seed], **{plan.axis: sizes})
+    return _errors([size / plan.problem.d for size in sizes], found)
+
+
+def _errors(places: list[float], found: Any) -> list[dict[str, float]]:
+    train, test = np.ravel(found.train.mean), np.ravel(found.test.mean)
+    return [
+        {"x": x, "train": float(a), "test": float(b)}
+        for x, a, b in zip(places, train, test, strict=True)
+    ]
+
+
+def _summary(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
+    """Mean and standard error over the networks at every place."""
+    points = []
+    for at_place in zip(*networks, strict=True):
+        point: dict[str, float] = {"x": at_place[0]["x"], "networks": len(at_place)}
+        for name in ("train", "test"):
+            values = np.array([found[name] for found in at_place])
+            point[name] = float(values.mean())
+            spread = values.std(ddof=1) if len(values) > 1 else 0.0
+            point[f"{name}_se"] = float(spread / np.sqrt(len(values)))
+        points.append(point)
+    return {"axis": axis, "points": points}
+
+
+def _at_step(plan: Plan, seed: int) -> dict[str, Any]:
+    """Eigenvalues of F F^T/n and the learned part of one network at the present step."""
+    from onegrad.simulate import spectrum
+
+    found: dict[str, Any] = {}
+    if seed < SPECTRA:
+        values = spectrum(plan.problem, seeds=[seed]).F[0]
+        found["eigenvalues"] = np.sort(values**2 / plan.problem.n)[::-1]
+    part = learned_part(plan.problem, seed)
+    return found | {"coefficients": part.coefficients, "u": part.u, "fitted": part.fitted}
+
+
+def _step_summary(_: Plan, networks: list[dict[str, Any]]) -> dict[str, Any]:
+    def over(name: str) -> tuple[Any, Any]:
+        values = np.array([found[name] for found in networks])
+        spread = values.std(0, ddof=1) if len(values) > 1 else 0.0 * values[0]
+        return values.mean(0), spread / np.sqrt(len(values))
+
+    mean, se = over("coefficients")
+    fitted, fitted_se = over("fitted")
+    return {
+        "eigenvalues": [found["eigenvalues"] for found in networks if "eigenvalues" in found],
+        "learned": {
+            "coefficients": mean,
+            "coefficients_se": se,
+            "u": over("u")[0],
+            "fitted": fitted,
+            "fitted_se": fitted_se,
+        },
+    }
+
+
+MEASURES = {"alpha": _along_alpha, "step": _at_step, "sizes": _along_size}
+SUMMARIES = {
+    "alpha": lambda plan, networks: _summary("alpha", networks),
+    "step": _step_summary,
+    "sizes": lambda plan, networks: _summary(plan.axis, networks),
+}

@@ -1,0 +1,64 @@
+"""The Python lines and the command that compute again what a view shows."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from onegrad.explorer.api import ALPHAS, RATIOS, at
+from onegrad.problem import Problem
+
+SHOWN = (
+    "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
+    "readout", "residual",
+)  # fmt: skip
+
+
+def fields(problem: Problem) -> dict[str, Any]:
+    """The arguments that say this problem: alpha where the step has one, defaults left out."""
+    values = problem.to_dict()
+    values.pop("eta" if problem.alpha is not None else "alpha")
+    left_out = {"noise": 0.0, "n_step": problem.n, "weights": "gaussian", "readout": "gaussian",
+                "residual": "labels"}  # fmt: skip
+    return {k: values[k] for k in SHOWN if k in values and values[k] != left_out.get(k)}
+
+
+def python(problem: Problem, view: str, axis: str = "n") -> str:
+    """A script that prints the view's numbers."""
+    arguments = ", ".join(f"{k}={v!r}" for k, v in fields(problem).items())
+    numpy = "import numpy as np\n\n" if view == "errors" else ""
+    head = f"{numpy}import onegrad as og\n\nproblem = og.Problem({arguments})\n"
+    if view == "spectrum":
+        return head + (
+            "spectrum = og.spectrum(problem)\n"
+            "print(spectrum.edge, [(s.eigenvalue, s.alignment) for s in spectrum.spikes])\n"
+        )
+    if view == "learned":
+        return head + (
+            "learned = og.learned(problem)\n"
+            "print(learned.target, learned.learned)  # Hermite coefficients, degree by degree\n"
+        )
+    if view == "errors":
+        values, name = f"np.linspace({ALPHAS[0]}, {ALPHAS[-1]}, {len(ALPHAS)})", "alpha"
+    else:
+        values, name = str(_sizes(problem, axis)), axis
+    return head + (
+        f"curve = og.predict(problem, {name}={values})\nprint(curve.train, curve.test)\n"
+    )
+
+
+def command(problem: Problem, view: str, axis: str = "n") -> str:
+    """The command that prints the view's numbers as JSON."""
+    name = {"spectrum": "spectrum", "learned": "predict"}.get(view, "predict")
+    given = fields(problem)
+    if view == "errors":
+        given.pop("eta", None)
+        given["alpha"] = f"{ALPHAS[0]}:{ALPHAS[-1]}:{len(ALPHAS)}"
+    elif view == "sizes":
+        given[axis] = ",".join(map(str, _sizes(problem, axis)))
+    options = [f"--{k.replace('_', '-')}={shlex.quote(str(v))}" for k, v in given.items()]
+    return " ".join(["onegrad", name, *options, "--json"])
+
+
+def _sizes(problem: Problem, axis: str) -> list[int]:
+    return [getattr(at(problem, axis, ratio), axis) for ratio in RATIOS]

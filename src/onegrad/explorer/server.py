@@ -1,0 +1,196 @@
+"""The server behind the page: routes, nothing else. Computing is in api, workers, simulations."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from onegrad.errors import InvalidInput, NotConverged
+from onegrad.explorer import api, measure, recompute
+from onegrad.explorer.controls import describe
+from onegrad.explorer.guard import LOOPBACK, Guard
+from onegrad.explorer.simulations import Busy, Job, Simulations
+from onegrad.explorer.workers import Workers
+from onegrad.problem import Problem
+
+STATIC = Path(__file__).parent / "static"
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def plotly_file() -> Path:
+    """plotly.min.js inside the installed plotly package, which is not imported for it."""
+    spec = importlib.util.find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise ImportError("the explorer needs plotly: pip install 'onegrad[explorer]'")
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+def create_app(
+    hosts: frozenset[str] | None = LOOPBACK,
+    workers: Workers | None = None,
+    simulations: Simulations | None = None,
+) -> Starlette:
+    """The application; `hosts` are the Host names it answers to (None: any)."""
+    crew = workers or Workers()
+    jobs = simulations or Simulations()
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        crew.warm()
+        tidying = asyncio.create_task(_every(2.0, jobs.tidy))
+        yield
+        tidying.cancel()
+        jobs.stop()
+        crew.stop()
+
+    async def controls(_: Request) -> Response:
+        return JSONResponse(describe())
+
+    async def instant(request: Request) -> Response:
+        problem, _ = _read(request)
+        return JSONResponse(await crew.here(api.instant, problem))
+
+    async def spectrum(request: Request) -> Response:
+        problem, _ = _read(request)
+        return JSONResponse(await crew(api.spectrum, problem))
+
+    async def curve(request: Request) -> Response:
+        problem, rest = _read(request, "axis")
+        axis = api.one_of("axis", rest.get("axis", "alpha"), api.AXES)
+        at_once = 2 * crew.count
+
+        async def lines() -> AsyncIterator[str]:
+            values = api.axis_values(problem, axis)
+            for start in range(0, len(values), at_once):
+                chunk = values[start : start + at_once]
+                found = await asyncio.gather(*(crew(api.point, problem, axis, v) for v in chunk))
+                for point in found:
+                    yield json.dumps(point) + "\n"
+            yield json.dumps({"finished": True}) + "\n"
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def code(request: Request) -> Response:
+        problem, rest = _read(request, "view", "axis")
+        view = api.one_of("view", rest.get("view", "errors"), api.VIEWS)
+        axis = api.one_of("axis", rest.get("axis", "n"), ("n", "N"))
+        answer = {
+            "python": recompute.python(problem, view, axis),
+            "command": recompute.command(problem, view, axis),
+        }
+        return JSONResponse(answer)
+
+    async def simulate(request: Request) -> Response:
+        body = await _json(request)
+        plan = measure.read_plan(body)
+        page = str(body.get("page", ""))[:80]
+        seconds = measure.estimate(plan, await crew.here(measure.measured_rate))
+        if seconds > measure.LONG and body.get("confirmed") is not True:
+            return JSONResponse({"confirm": True, "seconds": seconds})
+        return JSONResponse({"id": jobs.start(page, plan, seconds), "seconds": seconds}, 201)
+
+    def job_of(request: Request) -> Job:
+        job = jobs.get(request.path_params["name"])
+        if job is None:
+            raise HTTPException(404, "no such simulation")
+        return job
+
+    async def simulation(request: Request) -> Response:
+        since = request.query_params.get("since", "0")
+        if not (since.isascii() and since.isdecimal() and len(since) < 10):
+            raise InvalidInput(f"since must be a whole number; got {since!r:.60}")
+        return JSONResponse(job_of(request).answer(int(since)))
+
+    async def cancel(request: Request) -> Response:
+        job = job_of(request)
+        if job.status == "running":
+            job.end("cancelled", "Cancelled; what was found stays.")
+        return JSONResponse(job.answer(len(job.found)))
+
+    async def index(_: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    async def plotly(_: Request) -> Response:
+        return FileResponse(
+            plotly_file(), media_type="text/javascript", headers={"cache-control": "max-age=86400"}
+        )
+
+    return Starlette(
+        routes=[
+            Route("/", index),
+            Route("/plotly.min.js", plotly),
+            Route("/api/controls", controls),
+            Route("/api/instant", instant),
+            Route("/api/spectrum", spectrum),
+            Route("/api/curve", curve),
+            Route("/api/code", code),
+            Route("/api/simulations", simulate, methods=["POST"]),
+            Route("/api/simulations/{name}", simulation),
+            Route("/api/simulations/{name}/cancel", cancel, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={
+            Busy: _busy,
+            InvalidInput: _bad_input,
+            NotConverged: _not_converged,
+            HTTPException: _http,
+        },
+        lifespan=lifespan,
+    )
+
+
+def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:
+    """The request's problem and its other parameters."""
+    query: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name in query:
+            raise InvalidInput(f"{name[:40]} is given twice")
+        query[name] = value
+    rest = {name: query.pop(name) for name in others if name in query}
+    return api.read_problem(query), rest
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    try:
+        body = await request.json()
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise InvalidInput("the body must be a JSON object")
+    return body
+
+
+async def _every(seconds: float, task: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        task()
+
+
+def _complaint(status: int) -> Callable[[Request, Exception], Response]:
+    def respond(_: Request, error: Exception) -> Response:
+        return JSONResponse({"field": api.field_of(error), "message": str(error)}, status)
+
+    return respond
+
+
+_bad_input, _busy, _not_converged = _complaint(422), _complaint(409), _complaint(503)
+
+
+def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    body: dict[str, Any] = {"field": None, "message": error.detail}
+    return JSONResponse(body, error.status_code, headers=error.headers)

@@ -1,0 +1,222 @@
+// The page: state, controls, theory, views and simulations wired together.
+
+import { Controls, element } from "./controls.js";
+import * as exports from "./exports.js";
+import { short, thresholdName } from "./figures.js";
+import { ask } from "./http.js";
+import { Simulations } from "./simulations.js";
+import { Address, query, read, stepless, withValue } from "./state.js";
+import { Theory } from "./theory.js";
+import { Views, VIEWS } from "./views.js";
+
+const address = new Address();
+const byId = (id) => document.getElementById(id);
+let table, state, controls, theory, views, simulations;
+let codeView = "errors";
+let lastComplaint = null;
+let painting = new Set();
+let gestureAt = null; // when the gesture that the next paint answers began
+const latencies = []; // ms from an event to the end of its repaint; read by tests and benchmarks
+
+/** n, d, N, alpha and eta of the state, as far as they are numbers. */
+function sizesNow() {
+  const n = Number(state.n);
+  const d = "d" in state ? Number(state.d) : Math.round(Number(state.phi) * n);
+  const N = "N" in state ? Number(state.N) : Math.round(d / Number(state.psi));
+  const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
+  const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
+  return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
+}
+
+/** Everything the views show, in one value. */
+function model() {
+  const now = sizesNow();
+  const { alpha } = now;
+  const far = theory.latest.spectrum.known.get(query(withValue(state, "alpha", String(table.controls.find((c) => c.name === "alpha").slider[1]))));
+  const roots = [far, theory.spectrum].filter(Boolean).map((s) => Math.sqrt(Math.max(1.3 * s.edge, ...s.spikes.map((k) => k.eigenvalue))));
+  return {
+    state, alpha, sizesNow: now, instant: theory.instant, spectrum: theory.spectrum, spectrumRange: 1.08 * Math.max(...roots),
+    curve: theory.shown.alpha, sizes: theory.shown.sizes, here: theory.at(alpha), simulation: simulations.forState(state),
+    stale: { spectrum: !theory.fresh.spectrum, curve: !theory.current("alpha"), sizes: !theory.current("sizes") },
+  };
+}
+
+/** Paint these views with the next frame. */
+function repaint(names) {
+  if (!painting.size) requestAnimationFrame(paintNow);
+  names.forEach((name) => painting.add(name));
+}
+
+function paintNow() {
+  const names = VIEWS.filter((name) => painting.has(name));
+  const began = gestureAt;
+  painting = new Set();
+  gestureAt = null;
+  const shown = model();
+  views.paint(shown, names);
+  readings(shown);
+  if (began !== null) requestAnimationFrame(() => latencies.push(performance.now() - began));
+}
+
+function readings({ alpha, here, instant, sizesNow: now }) {
+  const parts = [];
+  const add = (className, label, value) => parts.push(element("span", { className }, `${label} `, element("b", {}, value)));
+  add("", "η =", short(now.eta));
+  if (instant && alpha !== null) {
+    const count = instant.thresholds.filter((x) => x < alpha).length;
+    add("", "asymptotic spikes ℓ =", count > 4 ? "≥ 5" : String(count));
+  }
+  if (here) {
+    add("train", "train", here.train.toFixed(4));
+    add("test", "test", here.test.toFixed(4));
+  } else parts.push(element("span", { className: "wait" }, "computing the errors …"));
+  byId("readings").replaceChildren(...parts);
+}
+
+/** The theory has something new. */
+function arrived(parts) {
+  complain(null, parts);
+  const affected = { instant: VIEWS, spectrum: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
+  repaint(new Set(parts.flatMap((part) => affected[part])));
+  if (parts.includes("instant")) afterInstant();
+}
+
+function afterInstant() {
+  const { instant } = theory;
+  const [low, high] = instant.alphas;
+  const ticks = instant.thresholds.map((x) => {
+    const tick = element("span", { title: `threshold of spike ${Math.round(1 / (1 - 2 * x))}` }, thresholdName(x));
+    tick.style.left = `${(100 * (x - low)) / (high - low)}%`;
+    return tick;
+  });
+  byId("ticks").replaceChildren(...ticks);
+  const notes = [...instant.notes, instant.staircase.unavailable, instant.small_step.unavailable].filter(Boolean);
+  byId("notes").replaceChildren(...notes.map((note) => element("li", {}, note)));
+}
+
+/** The server complained about the present state: say so at the field and keep the picture. */
+function complain(error) {
+  if (error === null && !(theory.fresh.instant && theory.fresh.spectrum)) return;
+  lastComplaint = error;
+  controls.complain(error);
+  byId("connection").textContent = error === null || error.field ? "" : error instanceof TypeError ? "The server does not answer; is it still running?" : error.message;
+}
+
+/** A control was changed: `moving` while the gesture lasts. */
+function set(name, value, moving) {
+  gestureAt ??= performance.now();
+  if (name === "ratios") state = asRatios(value);
+  else state = withValue(state, name, value);
+  address.show(state, moving);
+  follow();
+  if (!moving) code();
+}
+
+function asRatios(ratios) {
+  const { n, d, N } = sizesNow();
+  const pairs = ratios ? [["phi", d / n], ["psi", d / N]] : [["d", d], ["N", N]];
+  return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
+}
+
+/** Bring controls, theory and views to the state. */
+function follow() {
+  controls.show(state, sizesNow());
+  theory.update(state);
+  if (theory.fresh.instant && theory.fresh.spectrum) complain(null);
+  presets();
+  const stepOnly = theory.fresh.instant && paintedFor === stepless(state);
+  paintedFor = stepless(state);
+  if (theory.instant) repaint(stepOnly ? ["spectrum", "learned"] : VIEWS);
+}
+let paintedFor = null;
+
+function presets() {
+  for (const button of byId("presets").children) {
+    const preset = table.presets.find((p) => p.name === button.textContent);
+    button.setAttribute("aria-pressed", String(query(read(`?${new URLSearchParams(preset.query)}`, {})) === query(state)));
+  }
+}
+
+async function code() {
+  try {
+    const answer = await ask("/api/code", `${query(state)}&view=${codeView}&axis=${state.axis}`);
+    byId("code-python").textContent = answer.python;
+    byId("code-command").textContent = answer.command;
+  } catch {
+    // the field that is wrong says so; the last good code stays
+  }
+}
+
+function buildPresets() {
+  for (const preset of table.presets) {
+    const button = element("button", { type: "button", title: preset.title }, preset.name);
+    button.addEventListener("click", () => {
+      state = { ...read(`?${new URLSearchParams(preset.query)}`, {}), axis: state.axis, seeds: state.seeds };
+      address.show(state, false);
+      follow();
+      code();
+    });
+    byId("presets").append(button);
+  }
+}
+
+function buildCode() {
+  const names = { spectrum: "spectrum", errors: "errors", learned: "learned", sizes: "sizes" };
+  for (const [view, text] of Object.entries(names)) {
+    const button = element("button", { type: "button", "aria-pressed": String(view === codeView) }, text);
+    button.addEventListener("click", () => {
+      codeView = view;
+      for (const other of byId("code-views").children) other.setAttribute("aria-pressed", String(other === button));
+      code();
+    });
+    byId("code-views").append(button);
+  }
+  for (const button of document.querySelectorAll(".copy")) {
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(byId(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 1200);
+    });
+  }
+}
+
+function exportView(name, format) {
+  const figure = views.painted[name];
+  if (!figure) return;
+  const shown = model();
+  const cursor = name === "errors" ? shown.alpha : null;
+  if (format === "csv") exports.numbers(name, figure, location.href);
+  else exports.picture(name, figure, cursor, format);
+}
+
+async function start() {
+  table = await ask("/api/controls");
+  state = read(location.search, table.defaults);
+  simulations = new Simulations(() => state, () => repaint(VIEWS), (seeds) => set("seeds", seeds, false));
+  theory = new Theory(arrived, complain);
+  controls = new Controls(byId("controls"), table.controls, set);
+  views = new Views(byId("views"), {
+    exportView,
+    setAxis: (axis) => set("axis", axis, false),
+    setAlpha: (alpha) => set("alpha", alpha, false),
+  });
+  buildPresets();
+  buildCode();
+  address.now(state);
+  byId("controls-panel").open = innerWidth >= 760;
+  byId("seeds").value = state.seeds;
+  follow();
+  code();
+  addEventListener("popstate", () => {
+    state = read(location.search, table.defaults);
+    address.moving = false;
+    document.activeElement?.blur?.();
+    follow();
+    code();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint(VIEWS));
+  addEventListener("resize", () => repaint(VIEWS));
+  window.onegrad = { latencies, model, get complaint() { return lastComplaint; } };
+}
+
+start().catch((error) => (byId("connection").textContent = error.message));

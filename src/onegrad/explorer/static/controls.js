@@ -1,0 +1,161 @@
+// The form of controls, drawn from the server's table.
+
+const SIZES = ["n", "d", "N", "phi", "psi"];
+const STEP = ["alpha", "eta"];
+const GROUPS = [["activation", "teacher", "noise"], SIZES, ["n_step", "ridge"], ["weights", "readout", "residual"]];
+
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name in node && name !== "list") node[name] = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** Help button with a tip: what the control is here and in each paper. */
+export function helpFor(control) {
+  const id = `tip-${control.name}`;
+  const rows = Object.entries(control.papers).map(([paper, symbol]) =>
+    element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, symbol)));
+  const tip = element("span", { id, className: "tip", role: "tooltip" }, control.help,
+    element("table", {}, element("tbody", {}, ...rows)));
+  const button = element("button", { type: "button", "aria-label": `About ${control.label}`, "aria-describedby": id }, "?");
+  const holder = element("span", { className: "help" }, button, tip);
+  holder.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") holder.classList.add("closed");
+  });
+  for (const name of ["mouseenter", "focusin"]) holder.addEventListener(name, () => holder.classList.remove("closed"));
+  return holder;
+}
+
+const round = (control, value) =>
+  String(control.kind === "whole" ? Math.round(Number(value.toPrecision(3))) : Number(value.toPrecision(3)));
+
+export class Controls {
+  /** `set(name, value, moving)` is called when the user changes a value. */
+  constructor(form, table, set) {
+    this.table = Object.fromEntries(table.map((control) => [control.name, control]));
+    this.set = set;
+    this.inputs = {};
+    this.sliders = {};
+    for (const group of GROUPS) {
+      if (group === SIZES) form.append(this.sizeSwitch());
+      for (const name of group) form.append(this.row(this.table[name]));
+      if (group === SIZES) form.append((this.derived = element("p", { className: "derived", id: "derived" })));
+    }
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.step();
+  }
+
+  row(control) {
+    const { name } = control;
+    const label = element("label", { htmlFor: name }, control.label);
+    const input = this.input(control);
+    this.listen(input, name);
+    this.inputs[name] = input;
+    const head = element("div", { className: "head" }, label);
+    const row = element("div", { className: "control", id: `row-${name}` }, head);
+    if (control.kind === "text") row.append(input);
+    else head.append(input);
+    head.append(helpFor(control));
+    if (control.slider) row.append((this.sliders[name] = this.slider(control)));
+    row.append(element("p", { className: "error", id: `error-${name}`, role: "alert" }));
+    return row;
+  }
+
+  input(control) {
+    const { name } = control;
+    if (control.kind === "choice") {
+      return element("select", { id: name }, ...control.choices.map((choice) => element("option", { value: choice }, choice)));
+    }
+    const input = element("input", {
+      id: name, spellcheck: false, autocomplete: "off", className: control.kind === "text" ? "formula" : "value",
+      "aria-describedby": `error-${name}`,
+    });
+    if (control.kind === "text") {
+      const list = element("datalist", { id: `list-${name}` }, ...control.choices.map((c) => element("option", { value: c })));
+      input.setAttribute("list", list.id);
+      document.body.append(list);
+    } else input.inputMode = "decimal";
+    if (name === "n_step") input.placeholder = "= n";
+    return input;
+  }
+
+  slider(control) {
+    const [low, high] = control.slider.map((end) => (control.logarithmic ? Math.log10(end) : end));
+    const slider = element("input", {
+      type: "range", min: low, max: high, step: (high - low) / 200, "aria-label": control.label, id: `${control.name}-slider`,
+    });
+    const value = () => round(control, control.logarithmic ? 10 ** slider.value : Number(slider.value));
+    slider.addEventListener("input", () => this.set(control.name, value(), true));
+    slider.addEventListener("change", () => this.set(control.name, value(), false));
+    return slider;
+  }
+
+  listen(input, name) {
+    if (input.tagName === "INPUT") input.addEventListener("input", () => this.set(name, input.value, true));
+    input.addEventListener("change", () => this.set(name, input.value, false));
+  }
+
+  /** The step's own bar above the views. */
+  step() {
+    for (const name of STEP) {
+      this.inputs[name] = document.getElementById(name);
+      this.inputs[name].setAttribute("aria-describedby", `error-${name}`);
+      this.listen(this.inputs[name], name);
+    }
+    document.getElementById("help-alpha").append(helpFor(this.table.alpha));
+    const slider = document.getElementById("alpha-slider");
+    [slider.min, slider.max] = this.table.alpha.slider;
+    slider.addEventListener("input", () => this.set("alpha", slider.value, true));
+    slider.addEventListener("change", () => this.set("alpha", slider.value, false));
+    this.sliders.alpha = slider;
+  }
+
+  sizeSwitch() {
+    const button = (text, ratios) => {
+      const node = element("button", { type: "button" }, text);
+      node.addEventListener("click", () => this.set("ratios", ratios, false));
+      return node;
+    };
+    this.switches = [button("n, d, N", false), button("n, φ, ψ", true)];
+    return element("div", { className: "segmented", role: "group", "aria-label": "Sizes as numbers or ratios" }, ...this.switches);
+  }
+
+  /** Show a state; the field that is being edited keeps its text. */
+  show(state, sizes) {
+    const ratios = "phi" in state || "psi" in state;
+    this.switches.forEach((node, i) => node.setAttribute("aria-pressed", String(ratios === (i === 1))));
+    for (const name of ["d", "N", "phi", "psi"]) document.getElementById(`row-${name}`).hidden = !(name in state);
+    for (const [name, input] of Object.entries(this.inputs)) {
+      if (input !== document.activeElement) input.value = state[name] ?? this.implied(name, sizes);
+    }
+    for (const [name, slider] of Object.entries(this.sliders)) {
+      const control = this.table[name];
+      const value = Number(state[name] ?? this.implied(name, sizes));
+      if (slider !== document.activeElement && Number.isFinite(value)) {
+        slider.value = control.logarithmic ? Math.log10(value) : value;
+      }
+      slider.setAttribute("aria-valuetext", state[name] ?? this.implied(name, sizes));
+    }
+    const { n, d, N } = sizes;
+    this.derived.textContent = ratios ? `d = ${d}, N = ${N}` : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
+  }
+
+  implied(name, sizes) {
+    if (name === "alpha" && sizes.alpha !== null) return sizes.alpha.toFixed(3).replace(/\.?0+$/, "");
+    if (name === "eta") return String(Number(sizes.eta.toPrecision(4)));
+    return "";
+  }
+
+  /** Show a complaint at its field, or clear them all. */
+  complain(error) {
+    for (const [name, input] of Object.entries(this.inputs)) {
+      const mine = error !== null && error.field === name;
+      input.setAttribute("aria-invalid", String(mine));
+      document.getElementById(`error-${name}`).textContent = mine ? error.message : "";
+    }
+  }
+}

@@ -1,0 +1,271 @@
+// The four figures: from what is known to Plotly's data and layout, and a caption in words.
+
+export const OKABE = { blue: "#0072B2", orange: "#E69F00", green: "#009E73", purple: "#CC79A7", sky: "#56B4E9", vermillion: "#D55E00" };
+
+/** Colours of the page, light or dark, as its style sheet has them. */
+export function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const get = (name) => style.getPropertyValue(`--${name}`).trim();
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const names = ["ink", "muted", "line", "card", "train", "test"];
+  const degrees = [dark ? "#9ea8b4" : "#5a6370", dark ? OKABE.sky : OKABE.blue, OKABE.orange, OKABE.green, OKABE.purple, OKABE.vermillion];
+  return { ...Object.fromEntries(names.map((name) => [name, get(name)])), degrees, dark };
+}
+
+const faded = (stale) => (stale ? 0.3 : 1);
+const percent = (x) => `${Math.round(100 * x)} %`;
+export const short = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
+const ordinal = (k) => ["constant", "linear", "quadratic", "cubic", "quartic"][k] ?? `degree ${k}`;
+
+function frame(colors, more = {}) {
+  const axis = {
+    gridcolor: colors.line, zerolinecolor: colors.line, linecolor: colors.line, tickcolor: colors.line, fixedrange: true,
+    title: { standoff: 8 }, automargin: true,
+  };
+  const { xaxis, yaxis, ...rest } = more;
+  return {
+    font: { family: "system-ui, sans-serif", size: 12, color: colors.ink }, paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 52, r: 16, t: 30, b: 44 }, dragmode: false, hovermode: "closest",
+    hoverlabel: { bgcolor: colors.card, bordercolor: colors.line, font: { color: colors.ink } },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 }, bgcolor: "rgba(0,0,0,0)" },
+    xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, rangemode: "tozero", ...yaxis }, ...rest,
+  };
+}
+
+const vertical = (x, color, extra = {}) => ({
+  type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "below", line: { color, width: 1, dash: "dot", ...extra },
+});
+
+const mark = (x, text, color) => ({
+  x, y: 1, yref: "paper", yanchor: "top", xanchor: "left", text, showarrow: false, font: { size: 10, color }, xshift: 1,
+});
+
+// -- (a) the spectrum --------------------------------------------------------------------------
+
+export function spectrum(model, colors) {
+  const found = model.spectrum;
+  const root = found.x.map((x) => Math.sqrt(x));
+  const height = found.rho.map((r, i) => 2 * root[i] * r); // density of the square root
+  const edge = Math.sqrt(found.edge);
+  const data = [{
+    x: root, y: height, type: "scatter", mode: "lines", fill: "tozeroy", name: "bulk", line: { color: colors.degrees[0], width: 1.5 },
+    opacity: faded(model.stale.spectrum), hovertemplate: "s/√n = %{x:.3f}<br>density %{y:.3f}<extra>bulk</extra>",
+  }];
+  if (model.simulation?.eigenvalues?.length) data.push(...simulatedSpectrum(model.simulation, colors));
+  const shown = new Set();
+  for (const spike of found.spikes) {
+    const [degree, aligned] = dominant(spike);
+    const color = colors.degrees[degree] ?? colors.ink;
+    const x = Math.sqrt(spike.eigenvalue);
+    data.push({
+      x: [x, x], y: [0, Math.max(aligned, 0.02)], yaxis: "y2", type: "scatter", mode: "lines+markers", name: `spike: ${ordinal(degree)}`,
+      legendgroup: String(degree), showlegend: !shown.has(degree), line: { color, width: 3 }, marker: { color, size: [0, 11] },
+      hovertemplate: `s/√n = %{x:.3f}<br>${alignments(spike)}<extra></extra>`, cliponaxis: false,
+    });
+    shown.add(degree);
+  }
+  const right = model.spectrumRange;
+  return {
+    data,
+    layout: frame(colors, {
+      xaxis: { title: { text: "singular value of F, over √n" }, range: [0, right] },
+      yaxis: { title: { text: "density of the bulk" }, range: [0, 1.12 * Math.max(...height)] },
+      yaxis2: { overlaying: "y", side: "right", range: [0, 1.12], tickvals: [0, 0.5, 1], showgrid: false, zeroline: false, fixedrange: true,
+        title: { text: "squared alignment of a spike", standoff: 6 }, color: colors.muted },
+      margin: { l: 52, r: 52, t: 30, b: 44 },
+      shapes: [vertical(edge, colors.muted)],
+      annotations: [mark(edge, "edge", colors.muted)],
+    }),
+    caption: spectrumCaption(found),
+  };
+}
+
+function simulatedSpectrum(simulation, colors) {
+  const roots = simulation.eigenvalues.map((network) => network.map((x) => Math.sqrt(Math.max(x, 0))));
+  const all = roots.flat().filter((s) => s > 1e-6);
+  const share = all.length / roots.flat().length;
+  const top = Math.max(...all);
+  const width = top / 120;
+  const counts = new Array(121).fill(0);
+  for (const s of all) counts[Math.min(120, Math.floor(s / width))] += 1;
+  return [{
+    x: counts.map((_, i) => (i + 0.5) * width), y: counts.map((c) => (share * c) / all.length / width), type: "bar", width,
+    marker: { color: colors.ink, opacity: 0.28 }, name: `${roots.length} networks`, hoverinfo: "skip",
+  }, {
+    x: roots.flatMap((network) => network.slice(0, 4)), y: roots.flatMap((network) => network.slice(0, 4).map(() => 0.02)), yaxis: "y2",
+    type: "scatter", mode: "markers", marker: { symbol: "x-thin", size: 9, line: { width: 2, color: colors.ink } }, name: "their top four",
+    hovertemplate: "s/√n = %{x:.3f}<extra>simulated</extra>", cliponaxis: false,
+  }];
+}
+
+function dominant(spike) {
+  const pairs = Object.entries(spike.alignment).map(([k, v]) => [Number(k), v]);
+  return pairs.sort((p, q) => q[1] - p[1])[0] ?? [0, 0];
+}
+
+const alignments = (spike) => Object.entries(spike.alignment).filter(([, v]) => v > 0.005)
+  .map(([k, v]) => `${ordinal(Number(k))}: ${percent(v)}`).join("<br>");
+
+function spectrumCaption(found) {
+  if (!found.spikes.length) return "No spike has left the bulk: the features are still those of the untrained network.";
+  const words = found.spikes.map((spike) => {
+    const [degree, aligned] = dominant(spike);
+    return `${percent(aligned)} ${ordinal(degree)}`;
+  });
+  const count = found.spikes.length === 1 ? "One spike stands" : `${found.spikes.length} spikes stand`;
+  return `${count} outside the bulk: ${words.join(", ")}.`;
+}
+
+// -- (b) errors against the step ---------------------------------------------------------------
+
+const THRESHOLDS = { 0: "0", 0.25: "1/4", 0.333: "1/3", 0.375: "3/8", 0.4: "2/5" };
+export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x);
+
+export function errors(model, colors) {
+  const { instant, curve, simulation } = model;
+  const data = [
+    ...asymptotic(instant.staircase, "staircase, n → ∞", "dash", colors),
+    ...asymptotic(instant.small_step, "small step, n → ∞", "dot", colors),
+    ...errorLines(curve, (p) => p.x, model.stale.curve, colors),
+    ...markers(simulation?.alpha, (p) => p.x, colors),
+  ];
+  const [low, high] = instant.alphas;
+  return {
+    data,
+    layout: frame(colors, {
+      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: [low, high] },
+      yaxis: { title: { text: "error" }, range: [0, ceiling(model)] },
+      shapes: [...instant.thresholds.map((x) => vertical(x, colors.line, { dash: "solid" })), ...levels(instant, colors)],
+      annotations: [...levelNames(instant, colors)],
+    }),
+    caption: errorsCaption(model),
+  };
+}
+
+function errorLines(curve, x, stale, colors) {
+  const points = curve?.sorted ?? [];
+  return ["test", "train"].map((name) => ({
+    x: points.map(x), y: points.map((p) => p[name]), type: "scatter", mode: points.length < 3 ? "markers" : "lines", name: `${name} error`,
+    line: { color: colors[name], width: 3, shape: "spline", smoothing: 0.6 }, marker: { color: colors[name] }, opacity: faded(stale),
+    hovertemplate: `%{y:.4f}<extra>${name}, uniform theory</extra>`,
+  }));
+}
+
+function asymptotic(found, name, dash, colors) {
+  return ["test", "train"].map((which, i) => ({
+    x: found.alpha, y: found[which], type: "scatter", mode: "lines", name, legendgroup: name, showlegend: i === 0 && found.alpha.length > 0,
+    line: { color: colors[which], width: 1.4, dash }, opacity: 0.75, hovertemplate: `%{y:.4f}<extra>${which}, ${name}</extra>`,
+  }));
+}
+
+function markers(points, x, colors) {
+  if (!points?.length) return [];
+  return ["test", "train"].map((name, i) => ({
+    x: points.map(x), y: points.map((p) => p[name]), error_y: { type: "data", array: points.map((p) => 2 * p[`${name}_se`]), thickness: 1.6, width: 4, color: colors.ink },
+    type: "scatter", mode: "markers", name: "simulated ± 2 s.e.", legendgroup: "simulated", showlegend: i === 0,
+    marker: { color: colors[name], size: 8, symbol: i ? "square" : "circle", line: { color: colors.ink, width: 1.2 } },
+    hovertemplate: `%{y:.4f} ± %{error_y.array:.4f}<extra>${name}, simulated</extra>`,
+  }));
+}
+
+function ceiling(model) {
+  const { instant, curve, simulation } = model;
+  const values = [instant.untrained.test, instant.levels.kernel, ...(curve?.sorted ?? []).map((p) => p.test), ...(simulation?.alpha ?? []).map((p) => p.test)];
+  return 1.1 * Math.max(...values.filter(Number.isFinite));
+}
+
+const horizontal = (y, color, dash) => ({
+  type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, layer: "below", line: { color, width: 1.3, dash },
+});
+
+function levels(instant, colors) {
+  const lines = [horizontal(instant.levels.kernel, colors.degrees[3], "longdash")];
+  if (instant.levels.noise > 0) lines.push(horizontal(instant.levels.noise, colors.muted, "dot"));
+  return lines;
+}
+
+function levelNames(instant, colors) {
+  const name = (y, text, color) => ({ xref: "paper", x: 1, xanchor: "right", y, yanchor: "bottom", text, showarrow: false, font: { size: 10, color } });
+  const names = [name(instant.levels.kernel, "best linear predictor = kernel lower bound", colors.degrees[3])];
+  if (instant.levels.noise > 0) names.push(name(instant.levels.noise, "label noise", colors.muted));
+  return names;
+}
+
+function errorsCaption({ curve, instant, here }) {
+  if (curve?.complaint && !curve.length) return curve.complaint;
+  if (!here) return "The uniform theory is being computed; the asymptotic theories are drawn already.";
+  const { kernel } = instant.levels;
+  const drop = 1 - here.test / instant.untrained.test;
+  const beats = here.test < kernel ? "below what any kernel method reaches" : "above the kernel lower bound";
+  return `At this step the test error is ${short(here.test)}, ${percent(Math.abs(drop))} ${drop >= 0 ? "below" : "above"} the untrained network and ${beats}.`;
+}
+
+// -- (c) what is learned -----------------------------------------------------------------------
+
+export function learned(model, colors, narrow) {
+  const found = model.here?.learned;
+  if (!found) return null;
+  const degrees = found.target.map((_, k) => k).filter((k) => k > 0);
+  const energy = (k) => found.target[k] ** 2;
+  const explained = (k) => Math.max(0, found.learned[k] * (2 * found.target[k] - found.learned[k]));
+  const label = (k) => (energy(k) > 1e-3 * found.variance ? percent(explained(k) / energy(k)) : "");
+  const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String) };
+  const opacity = faded(model.stale.curve);
+  const data = [
+    { x: found.u, y: found.truth, type: "scatter", mode: "lines", name: "target σ⋆(u)", line: { color: colors.ink, width: 2, dash: "dash" }, hovertemplate: "%{y:.3f}<extra>target</extra>" },
+    { x: found.u, y: found.fitted, type: "scatter", mode: "lines", name: "fitted, mean given u", line: { color: colors.test, width: 3.2 }, opacity, hovertemplate: "%{y:.3f}<extra>fitted</extra>" },
+    { ...bar, y: degrees.map(energy), name: "in the target", marker: { color: "rgba(0,0,0,0)", line: { color: colors.ink, width: 1.4 } }, showlegend: false, hovertemplate: "degree %{x}: %{y:.4f}<extra>target</extra>" },
+    { ...bar, y: degrees.map(explained), name: "learned", marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) }, opacity,
+      text: degrees.map(label), textposition: "outside", cliponaxis: false, showlegend: false, hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>" },
+  ];
+  const top = 1.18 * Math.max(...degrees.map(energy), 1e-9);
+  const reach = 1.15 * Math.max(...found.truth.map(Math.abs));
+  const axis = { gridcolor: colors.line, zerolinecolor: colors.line, fixedrange: true, automargin: true };
+  const [left, right] = narrow ? [{ x: [0, 1], y: [0.55, 1] }, { x: [0, 1], y: [0, 0.36] }] : [{ x: [0, 0.58], y: [0, 1] }, { x: [0.7, 1], y: [0, 1] }];
+  return {
+    data,
+    layout: frame(colors, {
+      barmode: "overlay", bargap: 0.3,
+      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β⋆·x" }, range: [-3, 3] },
+      yaxis: { domain: left.y, anchor: "x", rangemode: "normal", range: [Math.min(...found.truth, 0) < 0 ? -reach : -0.1 * reach, reach] },
+      xaxis2: { ...axis, domain: right.x, anchor: "y2", title: { text: "Hermite degree" }, type: "category", showgrid: false },
+      yaxis2: { ...axis, domain: right.y, anchor: "x2", title: { text: "energy" }, range: [0, top] },
+    }),
+    caption: learnedCaption(found, energy, explained, degrees),
+  };
+}
+
+function learnedCaption(found, energy, explained, degrees) {
+  const parts = degrees.filter((k) => energy(k) > 0.01 * found.variance).map((k) => `${percent(explained(k) / energy(k))} of the ${ordinal(k)} part`);
+  return `Learned so far: ${parts.join(", ")}.`;
+}
+
+// -- (d) errors against a size -----------------------------------------------------------------
+
+export function sizes(model, colors) {
+  const { instant, sizes: curve, state } = model;
+  const simulated = model.simulation?.[state.axis] ?? [];
+  const points = curve?.sorted ?? [];
+  const values = [instant.levels.kernel, instant.levels.constant, ...points.map((p) => p.test)].filter(Number.isFinite);
+  const top = 1.15 * Math.max(...values.filter((v) => v <= 6 * instant.levels.constant));
+  const letter = state.axis;
+  return {
+    data: [...errorLines(curve, (p) => p.x, model.stale.sizes, colors), ...markers(simulated, (p) => p.x, colors)],
+    layout: frame(colors, {
+      xaxis: { title: { text: letter === "n" ? "rows per input, n/d" : "neurons per input, N/d" }, type: "log", range: [Math.log10(0.25), Math.log10(25)],
+        tickvals: [0.25, 0.5, 1, 2, 5, 10, 20], ticktext: ["1/4", "1/2", "1", "2", "5", "10", "20"] },
+      yaxis: { title: { text: "error" }, range: [0, top] },
+      shapes: levels(instant, colors), annotations: levelNames(instant, colors),
+    }),
+    caption: sizesCaption(model),
+  };
+}
+
+function sizesCaption({ sizes: curve, state, sizesNow }) {
+  if (curve?.complaint && !curve.length) return curve.complaint;
+  if (!curve?.length) return "The curve is being computed.";
+  const best = curve.sorted.reduce((p, q) => (q.test < p.test ? q : p));
+  const [letter, other] = state.axis === "n" ? ["n", `N/d = ${short(sizesNow.N / sizesNow.d)}`] : ["N", `n/d = ${short(sizesNow.n / sizesNow.d)}`];
+  const step = state.axis === "n" ? "α is kept" : "η is kept";
+  return `At ${other}, ${step}: the test error is smallest near ${letter}/d = ${short(best.x)}.`;
+}

@@ -1,0 +1,73 @@
+// The state of the page: strings by control name. It lives in the URL.
+
+export const PROBLEM = [
+  "activation", "teacher", "noise", "n", "d", "phi", "N", "psi", "ridge", "alpha", "eta", "n_step",
+  "weights", "readout", "residual",
+];
+const PAGE = { axis: "n", seeds: "8" };
+const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };
+
+/** The state that a URL's query and the defaults describe. */
+export function read(search, defaults) {
+  const given = new URLSearchParams(search);
+  const state = { ...PAGE };
+  for (const name of PROBLEM) {
+    if (!given.has(name) && name in defaults && !given.has(RIVAL[name])) state[name] = defaults[name];
+    if (given.get(name)) state[name] = given.get(name);
+  }
+  for (const name of Object.keys(PAGE)) if (given.get(name)) state[name] = given.get(name);
+  if (state.axis !== "N") state.axis = "n";
+  return state;
+}
+
+/** The state with one value changed; a size and its ratio, alpha and eta, replace one another. */
+export function withValue(state, name, value) {
+  const next = { ...state };
+  if (RIVAL[name]) delete next[RIVAL[name]];
+  next[name] = value;
+  if (value === "" && name === "n_step") delete next[name];
+  return next;
+}
+
+/** The query of the problem; `without` leaves names out. */
+export function query(state, without = []) {
+  const pairs = PROBLEM.filter((name) => name in state && !without.includes(name));
+  return new URLSearchParams(pairs.map((name) => [name, state[name]])).toString();
+}
+
+/** The problem but for its step: what a curve against alpha depends on. */
+export const stepless = (state) => query(state, ["alpha", "eta"]);
+
+/** The same, but for one size: what a curve against that size depends on. */
+export const sizeless = (state) => `${query(state)}&axis=${state.axis}`;
+
+export function address(state) {
+  const rest = new URLSearchParams(Object.keys(PAGE).map((name) => [name, state[name]]));
+  return `${location.pathname}?${query(state)}&${rest}`;
+}
+
+/** Writes the URL: a new entry when a gesture begins, the same entry while it lasts. */
+export class Address {
+  constructor() {
+    this.moving = false;
+    this.due = null;
+  }
+
+  show(state, moving) {
+    if (!this.moving) history.pushState(null, "", address(state));
+    else this.later(state);
+    this.moving = moving;
+    if (!moving) this.now(state);
+  }
+
+  later(state) {
+    // browsers refuse hundreds of entries in a few seconds
+    clearTimeout(this.due);
+    this.due = setTimeout(() => history.replaceState(null, "", address(state)), 150);
+  }
+
+  now(state) {
+    clearTimeout(this.due);
+    history.replaceState(null, "", address(state));
+  }
+}

@@ -1,0 +1,130 @@
+// The four cards: painting, cursors, and which of them is in sight.
+
+import { element } from "./controls.js";
+import * as figures from "./figures.js";
+
+const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
+const TITLES = {
+  spectrum: "Spectrum of the features",
+  errors: "Errors against the step",
+  learned: "What is learned",
+  sizes: "Errors against a size",
+};
+export const VIEWS = Object.keys(TITLES);
+
+export class Views {
+  /** `exportView(name, format)` and `setAxis(axis)` are called from the cards' buttons. */
+  constructor(main, { exportView, setAxis, setAlpha }) {
+    this.cards = {};
+    this.painted = {}; // the figure on each card
+    this.hidden = new Set();
+    this.setAxis = setAxis;
+    for (const name of VIEWS) main.append(this.card(name, exportView));
+    this.axisButtons = ["n", "N"].map((axis) => {
+      const button = element("button", { type: "button" }, `${axis}/d`);
+      button.addEventListener("click", () => setAxis(axis));
+      return button;
+    });
+    this.cards.sizes.tools.prepend(element("div", { className: "segmented", role: "group", "aria-label": "Size on the axis" }, ...this.axisButtons));
+    this.watch();
+    this.clickable(setAlpha);
+  }
+
+  card(name, exportView) {
+    const buttons = ["PNG", "SVG", "CSV"].map((format) => {
+      const button = element("button", { type: "button" }, format);
+      button.addEventListener("click", () => exportView(name, format.toLowerCase()));
+      return button;
+    });
+    const menu = element("details", { className: "menu" }, element("summary", {}, "Save"), element("div", {}, ...buttons));
+    menu.addEventListener("focusout", (event) => {
+      if (!menu.contains(event.relatedTarget)) menu.open = false;
+    });
+    const tools = element("div", { className: "tools" }, menu);
+    const caption = element("p", { className: "caption", id: `caption-${name}` });
+    const plot = element("div", { className: "plot", id: `plot-${name}`, role: "img", "aria-describedby": caption.id, "aria-label": TITLES[name] });
+    const node = element("section", { className: `view ${name}`, id: `view-${name}`, "aria-label": TITLES[name] },
+      element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools), caption, plot);
+    this.cards[name] = { node, caption, plot, tools };
+    return node;
+  }
+
+  /** A card out of sight is painted when it comes into sight. */
+  watch() {
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const name = target.id.slice("view-".length);
+        if (!isIntersecting) this.hidden.add(name);
+        else if (this.hidden.delete(name) && this.model) this.paint(this.model, [name]);
+      }
+    }, { rootMargin: "200px" });
+    for (const name of VIEWS) observer.observe(this.cards[name].node);
+  }
+
+  /** A click on the curve of errors sets the step there. */
+  clickable(setAlpha) {
+    const { plot } = this.cards.errors;
+    plot.addEventListener("click", (event) => {
+      const axis = plot._fullLayout?.xaxis;
+      if (!axis) return;
+      const x = axis.p2l(event.clientX - plot.getBoundingClientRect().left - axis._offset);
+      if (x >= axis.range[0] && x <= axis.range[1]) setAlpha(x.toFixed(3));
+    });
+  }
+
+  /** Paint these views of the model. */
+  paint(model, names = VIEWS) {
+    this.model = model;
+    const colors = figures.theme();
+    const narrow = innerWidth < 760;
+    this.axisButtons.forEach((button, i) => button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])));
+    for (const name of names) {
+      if (this.hidden.has(name) || !ready(name, model)) continue;
+      const figure = figures[name](model, colors, narrow);
+      if (figure === null) continue;
+      this.draw(name, figure);
+    }
+    this.cursors(model);
+  }
+
+  draw(name, figure) {
+    const { plot, caption } = this.cards[name];
+    caption.textContent = figure.caption;
+    this.painted[name] = figure;
+    window.Plotly.react(plot, figure.data, figure.layout, CONFIG);
+  }
+
+  /** The cursors, as elements over the plots: moving them repaints nothing else. */
+  cursors(model) {
+    this.cursor("errors", model.alpha, model.here);
+    const { n, N, d } = model.sizesNow;
+    const x = (model.state.axis === "n" ? n : N) / d;
+    this.cursor("sizes", Math.log10(x), model.stale.sizes ? null : model.sizes?.at(x));
+  }
+
+  cursor(name, x, values) {
+    const { plot } = this.cards[name];
+    const layout = plot._fullLayout;
+    if (!layout) return;
+    plot.querySelectorAll(".cursor, .dot").forEach((node) => node.remove());
+    const { xaxis, yaxis } = layout;
+    if (x === null || x < xaxis.range[0] || x > xaxis.range[1]) return;
+    const left = xaxis._offset + xaxis._length * ((x - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]));
+    const line = element("div", { className: "cursor" });
+    Object.assign(line.style, { left: `${left - 1}px`, top: `${yaxis._offset}px`, height: `${yaxis._length}px` });
+    plot.append(line);
+    if (!values) return;
+    for (const which of ["train", "test"]) {
+      const share = values[which] / yaxis.range[1];
+      if (share > 1 || share < 0) continue;
+      const dot = element("div", { className: `dot ${which}` });
+      Object.assign(dot.style, { left: `${left}px`, top: `${yaxis._offset + yaxis._length * (1 - share)}px` });
+      plot.append(dot);
+    }
+  }
+}
+
+function ready(name, model) {
+  if (name === "spectrum") return model.spectrum !== null;
+  return model.instant !== null;
+}
