@@ -101,19 +101,21 @@ def complete(
 
     .. math:: E = c_{>1}^2 + \frac{c_1^2}{(1 + c_1^2 h/\psi)^2},\quad
         D = 1 + E\Big(M_1 + \frac{\kappa}{r\lambda}\Big),\quad
-        M_1' = -\frac{M_1}{\lambda}\frac{1 + E M_1}{D},\quad
+        M_1' = -\frac{M_1(1 + E M_1)}{\lambda D},\quad
+        M_2' = -\frac{M_2(\frac{1}{1 + c_1^2 h/\psi} + E M_1)}{\lambda D},\quad
         \kappa' = \frac{E h}{\lambda D},\quad h' = -\frac{h}{\lambda D}
+
+    Each is one term of one sign: nothing cancels.
     """
     h = kappa * M1
     q = 1 + a * h / psi
     E = b + a / q**2
-    D = 1 + E * (M1 + kappa / (r * lam))
-    dM1 = -M1 / lam * (1 + E * M1) / D
-    dh = -h / (lam * D)
+    scale = lam * (1 + E * (M1 + kappa / (r * lam)))  # lam D
+    M2 = M1 / q
     return Traces(
-        r=r, lam=lam, kappa=kappa, M1=M1, M2=M1 / q, h=h,
-        dkappa=E * h / (lam * D), dM1=dM1, dM2=dM1 / q - M1 * (a / psi) * dh / q**2, dh=dh,
-        iterations=iterations,
+        r=r, lam=lam, kappa=kappa, M1=M1, M2=M2, h=h,
+        dkappa=E * h / scale, dM1=-M1 * (1 + E * M1) / scale, dM2=-M2 * (1 / q + E * M1) / scale,
+        dh=-h / scale, iterations=iterations,
     )  # fmt: skip
 
 
