@@ -25,8 +25,8 @@ STUDENTS = {
 TEACHERS = ["H1 + H2/sqrt(2) - 0.3*H3 + 0.2*H4", "relu", "relu:raw"]
 
 
-def matrix_drop(s, count, rank_one, lam):
-    """Delta_l / lam at another ridge, by solving the Gram system."""
+def matrix_drop(s, count, rank_one, lam, degrees=None):
+    """Delta_l / lam at another ridge, by solving the Gram system of these spikes."""
     t = traces(s.c1[0] ** 2, s.c_gt1_squared[0], s.phi[0], s.psi[0], lam)
     M0 = float(t.M1) / (1 + s.gaussian_weights[0] * 2 * s.c2[0] ** 2 * float(t.h) / s.psi[0])
     if s.free_constant[0]:
@@ -39,6 +39,8 @@ def matrix_drop(s, count, rank_one, lam):
         for j in range(k % 2, k + 1, 2):
             moment = abs(hermite_at_zero(k - j)) * variance ** ((k - j) / 2)
             Q[k - 1, j] = comb(k, j) * moment
+    if degrees is not None:
+        Q = Q[np.array(degrees) - 1]
     teacher = s.c_star[0, : count + 1] * s.rho[0] ** np.arange(count + 1)
     gram, g = (Q * metric) @ Q.T, (Q * metric) @ teacher
     return float(g @ np.linalg.solve(gram, g)), float(t.M1)
@@ -61,6 +63,39 @@ def test_closed_form(student, teacher, weights, count, rank_one):
     step = 1e-5
     up, down = (matrix_drop(s, count, rank_one, 0.1 + e)[0] for e in (step, -step))
     assert ours.test[0] == pytest.approx(-(up - down) / (2 * step) / M1**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [[1, 4], [1, 2, 6], [1, 3, 4], [1, 5], [1, 2, 3, 5, 6]])
+@pytest.mark.parametrize("weights", ["gaussian", "sphere"])
+def test_any_set_of_spikes(degrees, weights):
+    p = og.Problem(
+        n=1000, d=500, N=800, activation=STUDENTS["generic"], teacher="relu:raw", noise=0.3,
+        ridge=0.1, weights=weights,
+    )  # fmt: skip
+    s = Scalars.of([p])
+    ours = drops(s, np.isin(np.arange(s.c.shape[1]), degrees)[None])
+    value, M1 = matrix_drop(s, 6, False, 0.1, degrees)
+    assert ours.train[0] == pytest.approx(0.1 * value, rel=1e-9)
+    up, down = (matrix_drop(s, 6, False, 0.1 + e, degrees)[0] for e in (1e-5, -1e-5))
+    assert ours.test[0] == pytest.approx(-(up - down) / 2e-5 / M1**2, rel=1e-6)
+
+
+def test_an_odd_student_learns_no_even_degree():
+    p = og.Problem(n=1000, d=500, N=667, activation="tanh", teacher="H1 + H2/sqrt(2)", alpha=0.2)
+    one = og.predict(p, theory="staircase")
+    with pytest.warns(og.AssumptionWarning, match="c_2 = 0, so degree 2 is not learned"):
+        two = og.predict(p, theory="staircase", alpha=0.3)
+    assert (two.train, two.test) == (one.train, one.test)
+    with pytest.warns(og.AssumptionWarning, match="c_2 = 0"):
+        printed = og.predict(p, theory="staircase", alpha=0.3, printed=True)
+    assert printed.train < one.train
+
+
+def test_a_gap_among_the_spikes_is_no_obstacle():
+    p = og.Problem(n=1000, d=500, N=667, activation="H1 + H4/5", teacher="H1 + H2 + H4/5")
+    with pytest.warns(og.AssumptionWarning, match="c_2 = 0"):
+        curve = og.predict(p, theory="staircase", alpha=[0.2, 0.3, 0.35, 0.39])
+    assert curve.test[0] == curve.test[1] == curve.test[2] > curve.test[3]
 
 
 def test_two_spikes_add_the_printed_four_thirds_on_the_sphere():

@@ -2,7 +2,7 @@
 
 from onegrad.theory.prediction import Prediction, predict
 from onegrad.theory.spectrum import Spectrum, Spike, spectrum
-from onegrad.theory.staircase import spike_count, thresholds
+from onegrad.theory.windows import spike_count, thresholds
 
 __all__ = [
     "Prediction",

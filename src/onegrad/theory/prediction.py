@@ -15,11 +15,12 @@ from onegrad.problem import Problem
 from onegrad.theory import assumptions, random_features, small_step, staircase
 from onegrad.theory.random_features import Errors
 from onegrad.theory.scalars import Scalars
+from onegrad.theory.windows import Counts, counts
 
 Value = Any  # a float, or an array of the grid's shape
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """Errors that a theory predicts: floats, or arrays of the grid's shape.
 
@@ -150,10 +151,10 @@ def _printed(problems: Sequence[Problem]) -> Errors:
     return staircase.printed_errors(Scalars.of(problems), _counts(problems))
 
 
-def _counts(problems: Sequence[Problem]) -> staircase.Counts:
+def _counts(problems: Sequence[Problem]) -> Counts:
     if any(p.step > 0 and p.alpha is None for p in problems):
         raise OutOfScope("n: the staircase needs n >= 2, since it counts spikes by eta = n**alpha")
-    return staircase.counts([p.alpha for p in problems])
+    return counts([p.alpha for p in problems])
 
 
 def _uniform(problems: Sequence[Problem]) -> Errors:

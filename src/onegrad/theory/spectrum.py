@@ -32,7 +32,7 @@ class Spike:
     alignment: dict[int, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spectrum:
     """The limiting law of the eigenvalues of F F^T/n and its outliers, largest first.
 
@@ -50,6 +50,12 @@ class Spectrum:
     rho: Floats
     spikes: list[Spike]
     density: Callable[[Floats], Floats]
+
+    def __repr__(self) -> str:
+        spikes = ", ".join(f"{s.eigenvalue:.4g}" for s in self.spikes) or "none"
+        return (
+            f"Spectrum({self.method}: edge={self.edge:.6g}, atom={self.atom:.4g}, spikes: {spikes})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""

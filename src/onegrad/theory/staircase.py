@@ -7,90 +7,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from onegrad.activations import DEGREE
-from onegrad.errors import AssumptionWarning, InvalidInput, OutOfScope
+from onegrad.errors import AssumptionWarning, OutOfScope
 from onegrad.hermite import Floats, hermite_at_zero
 from onegrad.theory import random_features
 from onegrad.theory.random_features import Errors, with_squared_loss
 from onegrad.theory.scalars import Bools, Scalars
+from onegrad.theory.windows import Counts
 
-Counts = np.ndarray[Any, np.dtype[np.int64]]
-AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
 VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
 
 _DEGREES = np.arange(DEGREE + 1)
 _ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(DEGREE + 1)])
 # He_k(0)/sqrt(k!): the coefficients of "value at zero" in the orthonormal basis
 _AT_ZERO = np.array([hermite_at_zero(k) for k in range(DEGREE + 1)]) / _ROOT_FACTORIAL
-
-
-def thresholds(count: int) -> Floats:
-    r"""The exponents at which the first `count` spikes appear, :math:`\alpha_k = (k-1)/(2k)`.
-
-    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
-    """
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise InvalidInput(f"count must be a whole number >= 0; got {count!r:.60}")
-    k = np.arange(1, count + 1)
-    return np.asarray((k - 1) / (2 * k))
-
-
-def spike_count(alpha: float) -> int:
-    r"""Number of spikes that one step of size :math:`\eta \asymp n^\alpha` adds.
-
-    .. math:: \ell \text{ with } \tfrac{\ell-1}{2\ell} < \alpha < \tfrac{\ell}{2\ell+2},
-        \text{ that is } \ell = \lceil 1/(1-2\alpha) \rceil - 1
-
-    At a threshold, where the theorem is silent, the lower window is taken and a warning says so.
-
-    Holds for c_1, ..., c_l != 0, isotropic Gaussian inputs, n, d, N proportional.
-    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
-    """
-    try:
-        alpha = float(alpha)
-    except (TypeError, ValueError):
-        alpha = math.nan
-    if not alpha < 0.5:
-        raise InvalidInput(f"alpha must be a number < 1/2; got {alpha!r:.60}")
-    if alpha < -AT_THRESHOLD:
-        return 0
-    windows = 1 / (1 - 2 * alpha)  # the k-th threshold is where this equals k
-    nearest = round(windows)
-    if abs(alpha - (nearest - 1) / (2 * nearest)) < AT_THRESHOLD:
-        warnings.warn(
-            f"alpha = {alpha:g} is the threshold of spike {nearest}: the theorem needs alpha "
-            f"strictly between thresholds; {nearest - 1} spikes are counted",
-            AssumptionWarning,
-            stacklevel=2,
-        )
-        return nearest - 1
-    return math.ceil(windows) - 1
-
-
-def counts(alphas: Sequence[float | None]) -> Counts:
-    """Spikes at each alpha: none for None (eta = 0); from 1/2 on, with a warning, all DEGREE."""
-    found: dict[float | None, int] = {None: 0}
-    for alpha in alphas:
-        if alpha in found:
-            continue
-        assert alpha is not None
-        if alpha >= 0.5 - AT_THRESHOLD:
-            warnings.warn(
-                f"alpha = {alpha:g}: the staircase theorem needs alpha < 1/2; every degree is "
-                "taken as learned",
-                AssumptionWarning,
-                stacklevel=2,
-            )
-            found[alpha] = DEGREE
-        else:
-            found[alpha] = min(spike_count(alpha), DEGREE)
-    return np.array([found[alpha] for alpha in alphas], dtype=np.int64)
 
 
 def all_degrees(count: Counts) -> Bools:
@@ -102,31 +36,28 @@ def learned_degrees(s: Scalars, count: Counts) -> Bools:
     """Degrees k <= count for which the activation has a spike, c_k != 0.
 
     The theorem assumes all of them; an activation without some (odd ones have no even c_k) learns
-    the others, and a warning says so. Each parity must be unbroken from its start, so that the
-    spikes span the polynomials used in :func:`drops`.
+    the others, and a warning says so.
     """
     size = np.abs(s.c) * _ROOT_FACTORIAL
     spike = size > VANISHING * np.sqrt(s.second_moment)[:, None]
     expected = all_degrees(count)
-    learned, missing = expected & spike, expected & ~spike
-    for start in (2, 3):
-        absent = missing[:, start::2]
-        broken = learned[:, start::2] & (np.cumsum(absent, axis=1) > 0)
-        if np.any(broken):
-            k = start + 2 * int(np.argmax(np.any(absent, axis=0)))
-            raise OutOfScope(
-                f"activation: the staircase needs c_{k} != 0 when a higher c_k of the same parity "
-                f"has a spike; got c_{k} = 0"
-            )
-    if np.any(missing[:, 2:]):
-        k = 2 + int(np.argmax(np.any(missing[:, 2:], axis=0)))
+    missing = np.any(expected & ~spike, axis=0)
+    if np.any(missing):
+        k = int(np.argmax(missing))
         warnings.warn(
             f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
-            f"{k} is taken as not learned",
+            f"{k} is not learned",
             AssumptionWarning,
             stacklevel=4,
         )
-    return np.asarray(learned)
+    return np.asarray(expected & spike)
+
+
+def unbroken(learned: Bools) -> Bools:
+    """Whether the learned degrees of each parity have no gap: 1, 3, 5, ... and 2, 4, 6, ..."""
+    gaps = [~part & (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] > 0) for part in
+            (learned[:, 1::2], learned[:, 2::2])]  # fmt: skip
+    return np.asarray(~np.any(np.hstack(gaps), axis=1))
 
 
 def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
@@ -154,13 +85,23 @@ def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
     drop for every l are derived in docs/theory.md; tests/theory/test_reference_values.py
     (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
     """
-    t, k = s.traces, _DEGREES
     w, dw = s.constant_weight
+    nu_squared = np.zeros_like(w) if rank_one else s.nu_squared
+    D, dD = _closed_form(s, learned, nu_squared, w, dw)
+    for i in np.flatnonzero(~unbroken(learned)):
+        D[i], dD[i] = _projection(s, int(i), np.flatnonzero(learned[i]), nu_squared[i], w[i], dw[i])
+    return Errors(s.lam * D, -dD / s.traces.M1**2)
+
+
+def _closed_form(
+    s: Scalars, learned: Bools, nu_squared: Floats, w: Floats, dw: Floats
+) -> tuple[Floats, Floats]:
+    """Delta/lam and its derivative where the spikes of each parity have no gap."""
+    t, k = s.traces, _DEGREES
     nonlinear = learned & (k >= 2)
     # orthonormal coefficients of the smoothed teacher, c_star_k rho^k sqrt(k!)
     teacher = np.where(nonlinear, s.c_star * s.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
     # L_k/sqrt(k!), divided by the largest power of 1 + nu^2, which may overflow
-    nu_squared = np.zeros_like(w) if rank_one else s.nu_squared
     stretch = np.log1p(nu_squared)[:, None] / 2
     top = np.max(np.where(nonlinear & (k % 2 == 0), k, 0), axis=1, keepdims=True)
     at_zero = np.where(nonlinear & (k <= top), _AT_ZERO * np.exp((k - top) * stretch), 0.0)
@@ -172,10 +113,36 @@ def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
     B = w * c0**2 + np.sum(teacher**2, axis=1) - w * at_origin**2 / denominator
     dB = dw * (c0**2 - (at_origin * unit / denominator) ** 2)
     linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.rho**2, 0.0)
+    return linear * t.M2 + B * t.M1, linear * t.dM2 + B * t.dM1 + dB * t.M1
 
-    D = linear * t.M2 + B * t.M1
-    dD = linear * t.dM2 + B * t.dM1 + dB * t.M1
-    return Errors(s.lam * D, -dD / t.M1**2)
+
+def _projection(
+    s: Scalars, i: int, degrees: Counts, nu_squared: float, w: float, dw: float
+) -> tuple[float, float]:
+    r"""Delta/lam and its derivative at one point, for any set of spike degrees.
+
+    .. math:: \Delta/\lambda = \max_{y \in V} \sum_j m_j (2 t_j y_j - y_j^2),\qquad
+        V = \mathrm{span}\{E_z(u + \nu z)^k\}
+
+    in Hermite coefficients, with t the smoothed teacher and m = (M_0, M_2, M_1, M_1, ...). At the
+    maximum only m depends on lam.
+    """
+    t, k = s.traces, _DEGREES
+    M1, dM1 = t.M1[i], t.dM1[i]
+    metric, slope = np.full(DEGREE + 1, M1), np.full(DEGREE + 1, dM1)
+    metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
+    teacher = s.c_star[i] * s.rho[i] ** k * _ROOT_FACTORIAL
+    # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
+    basis = np.zeros((len(degrees), DEGREE + 1))
+    for row, degree in zip(basis, degrees.tolist(), strict=True):
+        for j in range(degree % 2, degree + 1, 2):
+            moment = abs(hermite_at_zero(degree - j)) * (1 + nu_squared) ** ((degree - j) / 2)
+            row[j] = math.comb(degree, j) * moment * _ROOT_FACTORIAL[j]
+    basis /= np.linalg.norm(basis, axis=1, keepdims=True)
+    root = np.sqrt(metric)
+    x = np.linalg.lstsq((basis * root).T, root * teacher, rcond=None)[0]
+    gain = 2 * teacher * (y := x @ basis) - y**2
+    return float(metric @ gain), float(slope @ gain)
 
 
 def errors(s: Scalars, count: Counts) -> Errors:
@@ -200,6 +167,7 @@ def printed_errors(s: Scalars, count: Counts) -> Errors:
             "printed: the test error is printed for at most two spikes (alpha < 1/3); "
             f"got {int(count.max())} spikes"
         )
+    learned_degrees(s, count)  # warns where the theorem's c_k != 0 fails
     s = replace(s, full=np.zeros_like(s.full), gaussian_weights=np.zeros_like(s.full))
     t, rho = s.traces, s.rho
     drop = drops(s, all_degrees(count), rank_one=True)
