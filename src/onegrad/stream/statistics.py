@@ -1,4 +1,4 @@
-r"""Moments: all that ridge regression needs to know of a set of rows. Sets of rows add and subtract.
+r"""Moments: all that ridge regression needs to know of a set of rows. Sets add and subtract.
 
 Features and targets are rounded to a binary grid before they are multiplied (:func:`grid`,
 :func:`rounded`): every product is then a whole number of grid units, and as long as a sum stays

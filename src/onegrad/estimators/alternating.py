@@ -1,0 +1,191 @@
+r"""Ridge, first-layer update with the trained readout, ridge, and so on.
+
+Two updates of the first layer, each from sums over rows that the readout was fitted on:
+
+* the **metric**: :math:`W = W_0 M^{1/2}` with the average gradient outer product
+  :math:`M = \frac1n\sum_i \nabla f(x_i)\,\nabla f(x_i)^\top` of the fitted function, full or
+  diagonal;
+* the **gradient step**: :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G` with the gradient G of
+  the loss, for classification.
+
+Each is repeated from the untrained layer as long as held-out rows agree; the best layer met wins. A
+share of the neurons looks at a single input each, drawn by its importance (the diagonal of M):
+what trees see at once and directions in general position do not. Another share looks along the line
+from one row to another, so that neurons lie where the data are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from onegrad.activations import Function
+from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, drawn_rows, try_layer
+from onegrad.stream.layer import Layer, Scaling, clipped
+from onegrad.stream.statistics import Floats
+
+FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
+STEPS = (0.3, 1.0)  # relative lengths of the gradient step
+PATIENCE = 2  # rounds without improvement after which a chain ends
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is fixed before the rounds: the draw, the untrained layer, sizes."""
+
+    draw: Draw
+    scaling: Scaling
+    activation: Function
+    bound: float
+    skip: bool
+    axis_share: float
+    pair_share: float
+    rounds: int
+
+    def layer(self, lesson: Lesson, root: Floats | None, importance: Floats | None) -> Layer:
+        """The layer W_0 M^{1/2}, part of it axis-aligned, with biases placed at rows."""
+        N, d = self.draw.W0.shape
+        W = self.draw.W0 / np.sqrt(d)
+        between = round(self.pair_share * N)
+        if between:
+            W[N - between :] = self.pairs(lesson, root, between)
+        if root is not None:
+            W = W @ root
+        along = round(self.axis_share * N) if d > 1 else 0
+        share = np.full(d, 1.0 / d) if importance is None else importance / importance.sum()
+        column = np.searchsorted(np.cumsum(share), self.draw.column[:along], side="right")
+        W[:along] = 0.0
+        W[np.arange(along), np.minimum(column, d - 1)] = self.draw.sign[:along]
+        return self.placed(lesson, W)
+
+    def pairs(self, lesson: Lesson, root: Floats | None, count: int) -> Floats:
+        """(count, d) unit vectors from one row to another, in the metric."""
+        z = lesson.update.z
+        ends = [drawn_rows(lesson, u[-count:]) for u in (self.draw.place, self.draw.other)]
+        line = clipped(z[ends[1]], self.bound) - clipped(z[ends[0]], self.bound)
+        if root is not None:
+            line = line @ root
+        length = np.linalg.norm(line, axis=1, keepdims=True)
+        fallback = self.draw.W0[-count:] / np.sqrt(z.shape[1])  # the two rows are one
+        unit: Floats = np.where(length > 0, line / np.where(length > 0, length, 1.0), fallback)
+        return unit
+
+    def placed(self, lesson: Lesson, W: Floats) -> Layer:
+        b = data_biases(W, lesson, self.draw.place, self.bound)
+        return Layer(self.scaling, W, b, self.activation, self.skip, self.bound)
+
+
+def learn(
+    lesson: Lesson, recipe: Recipe, kinds: tuple[str, ...], ridge: float | None
+) -> list[Trial]:
+    """All trials, the untrained layer first; the lowest score is the choice."""
+    untrained = recipe.layer(lesson, None, None)
+    first = try_layer(lesson, untrained, ridge=ridge, label={"update": "none", "round": 0})
+    trials = [first]
+    if len(lesson.held):
+        for kind in kinds:
+            trials += _chain(lesson, recipe, kind, first, ridge)
+    return trials
+
+
+def _chain(
+    lesson: Lesson, recipe: Recipe, kind: str, first: Trial, ridge: float | None
+) -> Iterator[Trial]:
+    """Rounds of one kind of update, until held-out rows say that it no longer helps."""
+    update = UPDATES[kind]
+    current, lowest, waited = first, first.score, 0
+    for round_ in range(1, recipe.rounds + 1):
+        candidates = [
+            try_layer(
+                lesson,
+                layer,
+                ridge=ridge,
+                start=current.ridge,
+                label={"update": kind, "round": round_, **label},
+            )
+            for layer, label in update(lesson, recipe, current)
+        ]
+        if not candidates:
+            return
+        yield from candidates
+        current = min(candidates, key=lambda trial: trial.score)
+        waited = 0 if current.score < lowest else waited + 1
+        lowest = min(lowest, current.score)
+        if waited == PATIENCE:
+            return
+
+
+Candidates = Iterator[tuple[Layer, dict[str, Any]]]
+
+
+def _full(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
+    M = gradient_outer_product(lesson, trial)
+    if M.any():
+        yield recipe.layer(lesson, square_root(M), np.diag(M)), {}
+
+
+def _diagonal(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
+    M = gradient_outer_product(lesson, trial)
+    if M.any():
+        yield recipe.layer(lesson, square_root(np.diag(np.diag(M))), np.diag(M)), {}
+
+
+def _gradient(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
+    G = loss_gradient(lesson, trial)
+    length = np.linalg.norm(G)
+    if length > 0:
+        W = trial.layer.W
+        for step in STEPS:
+            moved = W + step * np.linalg.norm(W) / length * G
+            yield recipe.placed(lesson, moved), {"step": step}
+
+
+UPDATES: dict[str, Callable[[Lesson, Recipe, Trial], Candidates]] = {
+    "metric": _full,
+    "diagonal metric": _diagonal,
+    "gradient": _gradient,
+}
+
+
+def gradient_outer_product(lesson: Lesson, trial: Trial) -> Floats:
+    r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`."""
+    M = np.zeros((lesson.inputs, lesson.inputs))
+    for rows in lesson.update.blocks():
+        for g in trial.layer.gradients(rows.z, trial.readout.coef):
+            g *= np.sqrt(rows.w)[:, None]
+            M += g.T @ g
+    M /= lesson.update.w.sum()
+    return M
+
+
+def square_root(M: Floats) -> Floats:
+    """M^{1/2} of the metric scaled to trace d."""
+    d = len(M)
+    values, V = np.linalg.eigh(M * (d / np.trace(M)))
+    root: Floats = (V * np.sqrt(np.maximum(values, 0.0) + FLOOR)) @ V.T
+    return root
+
+
+def loss_gradient(lesson: Lesson, trial: Trial) -> Floats:
+    r"""(N, d) minus the gradient of the logistic loss in W.
+
+    .. math:: G = \frac1n \sum_i \big[(A r_i) \odot \sigma'(W z_i + b)\big] z_i^\top,
+              \qquad r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
+    """
+    layer, readout = trial.layer, trial.readout
+    a = readout.coef[layer.width - len(layer.W) :]  # the neurons' part, (N, K)
+    G: Floats = np.zeros_like(layer.W)
+    for rows in lesson.update.blocks():
+        f = layer.of_scaled(rows.z) @ readout.coef + readout.intercept
+        if f.shape[1] == 1:
+            r = (rows.t > 0) - scipy.special.expit(4 * f)  # softmax of (-2f, 2f)
+        else:
+            r = (rows.t > 0) - scipy.special.softmax(2 * f, axis=1)
+        slopes = layer.activation.derivative(layer.preactivations(rows.z))
+        G += ((r * rows.w[:, None]) @ a.T * slopes).T @ clipped(rows.z, layer.bound)
+    G /= lesson.update.w.sum()
+    return G

@@ -1,0 +1,299 @@
+"""The estimators: parameters, and which recipe they follow."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from onegrad.activations import Function, resolve
+from onegrad.errors import InvalidInput
+from onegrad.estimators import alternating, one_step
+from onegrad.estimators.base import Network
+from onegrad.estimators.kinds import Classification, Features, Regression
+from onegrad.estimators.lesson import Draw, Lesson, Trial
+from onegrad.problem import Problem
+from onegrad.stream.layer import Scaling
+from onegrad.stream.sample import Sample
+from onegrad.stream.statistics import Floats
+
+CHOICES = {
+    "inputs": ("standard", "raw"),
+    "bias": ("data", "none"),
+    "residual": ("labels", "full"),
+    "rows": ("same", "fresh"),
+    "readout": ("gaussian", "constant", "rademacher"),
+    "weights": ("gaussian", "sphere"),
+}
+
+
+def _check_number(
+    name: str, value: Any, low: float, high: float = math.inf, whole: bool = False
+) -> None:
+    kind = numbers.Integral if whole else numbers.Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high:
+        what = "a whole number" if whole else "a number"
+        upper = "" if high == math.inf else f" and <= {high:g}"
+        raise InvalidInput(f"{name} must be {what} >= {low:g}{upper}; got {value!r:.60}")
+
+
+class _Common(Network):
+    """Checks of the parameters that all estimators have."""
+
+    def _check_parameters(self) -> None:
+        _check_number("width", self.width, 1, whole=True)
+        _check_number("sample_rows", self.sample_rows, 1, whole=True)
+        _check_number("hold_out", self.hold_out, 0, 0.9)
+        _check_number("clip", self.clip, 0)
+        if self.ridge != "auto":
+            _check_number("ridge", self.ridge, np.finfo(float).tiny)
+
+    @property
+    def _ridge(self) -> float | None:
+        return None if self.ridge == "auto" else float(self.ridge)
+
+
+class _OneStep(_Common):
+    """One gradient step with a random readout, then ridge."""
+
+    def __init__(
+        self,
+        width: int = 1000,
+        *,
+        eta: float | str = "auto",
+        c: float = 1.0,
+        alpha: float | None = None,
+        ridge: float | str = "auto",
+        activation: Any = "relu:raw",
+        inputs: str = "standard",
+        bias: str = "data",
+        weights: str = "gaussian",
+        readout: str = "gaussian",
+        residual: str = "labels",
+        rows: str = "same",
+        step_share: float = 0.5,
+        skip: bool = True,
+        intercept: bool = True,
+        clip: float = 4.0,
+        hold_out: float = 0.2,
+        sample_rows: int = 20_000,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.width = width
+        self.eta = eta
+        self.c = c
+        self.alpha = alpha
+        self.ridge = ridge
+        self.activation = activation
+        self.inputs = inputs
+        self.bias = bias
+        self.weights = weights
+        self.readout = readout
+        self.residual = residual
+        self.rows = rows
+        self.step_share = step_share
+        self.skip = skip
+        self.intercept = intercept
+        self.clip = clip
+        self.hold_out = hold_out
+        self.sample_rows = sample_rows
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def literal(cls, problem: Problem, **parameters: Any) -> Any:
+        """The algorithm of a Problem, with nothing added: raw inputs, no bias, skip or intercept.
+
+        Fit it on n_step + n rows: a share of n_step / (n_step + n), drawn at random, makes the
+        step where `ridge_rows` is "fresh".
+        """
+        p = problem
+        settings: dict[str, Any] = {
+            "eta": p.eta,
+            "ridge": p.ridge,
+            "activation": p.sigma,
+            "inputs": "raw",
+            "bias": "none",
+            "weights": p.weights,
+            "readout": p.readout,
+            "residual": p.residual,
+            "rows": p.ridge_rows,
+            "step_share": p.rows_of_step / (p.rows_of_step + p.n),
+            "skip": False,
+            "intercept": p.intercept,
+            "clip": math.inf,
+            "sample_rows": p.rows_of_step + p.n,
+        }
+        return cls(p.N, **(settings | parameters))
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r:.60}"
+                )
+        if self.eta != "auto":
+            _check_number("eta", self.eta, 0)
+        if self.alpha is not None:
+            _check_number("alpha", self.alpha, -10, 10)
+            _check_number("c", self.c, 0)
+            if self.eta != "auto":
+                raise InvalidInput("give eta, or c and alpha, not both")
+        if self.rows == "fresh":
+            _check_number("step_share", self.step_share, 0.01, 0.99)
+
+    def _step(self, n: int) -> float | None:
+        """eta where it is given; None where held-out rows choose it."""
+        if self.alpha is not None:
+            return float(self.c * float(n) ** self.alpha)
+        return None if isinstance(self.eta, str) else float(self.eta)
+
+    def _chooses(self) -> bool:
+        return self._ridge is None or self._step(2) is None
+
+    def _split(self, drawn: Sample, held: Any) -> tuple[Any, Any, int]:
+        if self.rows == "same":
+            return ~held, ~held, 0
+        below = (np.cumsum(drawn.w) - 0.5 * drawn.w) < self.step_share * drawn.w.sum()
+        update, fit = below & ~held, ~below & ~held
+        if not update.any() or not fit.any():
+            raise InvalidInput(
+                f"rows='fresh' needs at least 2 rows besides held-out ones; got {(~held).sum()}"
+            )
+        return update, fit, int(drawn.keys[np.flatnonzero(~below)[0]])
+
+    def _learn(
+        self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator
+    ) -> tuple[Trial, list[Trial]]:
+        activation = resolve(self.activation)
+        assert isinstance(activation, Function)
+        draw = Draw.of(self.width, lesson.inputs, rng)
+        if self.weights == "sphere":
+            draw = draw.on_sphere()
+        shape = (self.width, lesson.update.t.shape[1])
+        draw_readout: dict[str, Callable[[tuple[int, int]], Floats]] = {
+            "gaussian": rng.standard_normal,
+            "constant": np.ones,
+            "rademacher": lambda size: rng.choice([-1.0, 1.0], size=size),
+        }
+        recipe = one_step.Recipe(
+            draw,
+            draw_readout[self.readout](shape) / np.sqrt(self.width),
+            scaling,
+            activation,
+            float(self.clip),
+            self.skip,
+            self.bias == "data",
+            self.residual,
+            self.intercept,
+        )
+        trials = one_step.learn(lesson, recipe, self._step(len(lesson.update)), self._ridge)
+        untrained = recipe.untrained(lesson)
+        return one_step.shown(lesson, untrained, trials[0]), trials
+
+    @property
+    def eta_(self) -> float:
+        """The step that was made."""
+        check_is_fitted(self)
+        return float(self.choice_["eta"])
+
+    @property
+    def alpha_(self) -> float:
+        """The exponent that the step amounts to: log eta / log n over its n rows."""
+        n = self.choice_["step_rows"]
+        return math.log(self.eta_) / math.log(n) if self.eta_ > 0 and n > 1 else -math.inf
+
+
+class OneStepRegressor(_OneStep, Regression):
+    pass
+
+
+class OneStepClassifier(_OneStep, Classification):
+    pass
+
+
+class OneStepFeatures(_OneStep, Features):
+    pass
+
+
+class _Alternating(_Common):
+    _updates: tuple[str, ...] = ("metric", "diagonal metric")
+
+    def __init__(
+        self,
+        width: int = 1000,
+        *,
+        rounds: int = 8,
+        ridge: float | str = "auto",
+        axis_share: float = 0.25,
+        pair_share: float = 0.5,
+        clip: float = 4.0,
+        hold_out: float = 0.2,
+        sample_rows: int = 20_000,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.width = width
+        self.rounds = rounds
+        self.ridge = ridge
+        self.axis_share = axis_share
+        self.pair_share = pair_share
+        self.clip = clip
+        self.hold_out = hold_out
+        self.sample_rows = sample_rows
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_number("rounds", self.rounds, 0, whole=True)
+        _check_number("axis_share", self.axis_share, 0, 1)
+        _check_number("pair_share", self.pair_share, 0, 1 - self.axis_share)
+
+    def _learn(
+        self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator
+    ) -> tuple[Trial, list[Trial]]:
+        activation = resolve("relu:raw")
+        assert isinstance(activation, Function)
+        recipe = alternating.Recipe(
+            Draw.of(self.width, lesson.inputs, rng),
+            scaling,
+            activation,
+            float(self.clip),
+            True,
+            float(self.axis_share),
+            float(self.pair_share),
+            self.rounds,
+        )
+        trials = alternating.learn(lesson, recipe, self._updates, self._ridge)
+        return trials[0], trials
+
+
+class AlternatingRegressor(_Alternating, Regression):
+    pass
+
+
+class AlternatingClassifier(_Alternating, Classification):
+    _updates = ("metric", "diagonal metric", "gradient")
+
+
+ESTIMATORS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        OneStepRegressor,
+        OneStepClassifier,
+        OneStepFeatures,
+        AlternatingRegressor,
+        AlternatingClassifier,
+    )
+}

@@ -1,0 +1,85 @@
+"""What a fitted network learned, for people."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import Any
+
+MOST_INPUTS = 10
+
+
+@dataclass(frozen=True)
+class Report:
+    """Lines (name, value) and the inputs that matter most; prints as text and as HTML."""
+
+    title: str
+    lines: tuple[tuple[str, str], ...]
+    inputs: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, estimator: Any) -> Report:
+        """The report of a fitted estimator."""
+        fitted, choice = estimator.fitted_, estimator.choice_
+        lines = [
+            ("rows", f"{fitted.moments.rows:,}"),
+            ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
+        ]
+        if "eta" in choice:
+            n = choice["step_rows"]
+            eta = choice["eta"]
+            alpha = f"{math.log(eta) / math.log(n):.3g}" if eta > 0 and n > 1 else "none: no step"
+            lines += [
+                ("step", f"eta = {eta:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
+                ("implied alpha", f"{alpha} (eta = n^alpha, n = {n:,})"),
+            ]
+        else:
+            lines.append(("first layer", f"{choice['update']}, round {choice['round']}"))
+        spikes = fitted.spectrum.spikes
+        largest = fitted.spectrum.untrained.max(initial=0.0)
+        lines += [
+            ("ridge", f"{fitted.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"),
+            (
+                "held out",
+                f"{choice['held_out_rows']} rows, score {choice['held_out_score']:.4g}"
+                if choice["held_out_rows"]
+                else "nothing: no choice was made on data",
+            ),
+            (
+                "spectrum",
+                f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
+            ),
+        ]
+        weights = sorted(
+            zip(estimator.input_names_, estimator.feature_importances_.tolist(), strict=True),
+            key=lambda pair: -pair[1],
+        )
+        return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]))
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in (*self.lines, *self.inputs))
+        rows = [f"  {name.ljust(width)}  {value}" for name, value in self.lines]
+        bars = [
+            f"  {name.ljust(width)}  {share:6.1%} {'#' * round(40 * share)}"
+            for name, share in self.inputs
+        ]
+        return "\n".join([self.title, *rows, "importance of inputs", *bars])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self.lines
+        )
+        bars = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
+            f"<span style='display:inline-block;height:.8em;background:#4477aa;"
+            f"width:{10 * share:.2f}em'></span> {share:.1%}</td></tr>"
+            for name, share in self.inputs
+        )
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption>{rows}"
+            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>{bars}"
+            "</table>"
+        )

@@ -1,0 +1,138 @@
+"""What is predicted, as the numbers that ridge regression fits: scaled targets, or plus-minus one.
+
+Both codings lie on a binary grid (see onegrad.stream.statistics), so that their moments are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+import scipy.special
+
+from onegrad.errors import InvalidInput
+from onegrad.stream.statistics import TARGET_BITS, Floats, grid, rounded
+
+Values = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """t = (y - centre) / scale on a grid; predictions stay between low and high."""
+
+    centre: Floats
+    scale: Floats
+    low: Floats
+    high: Floats
+    step: Floats
+    single: bool  # whether targets came as a vector
+
+    @classmethod
+    def of(cls, y: Values, w: Floats, scaled: bool) -> Numbers:
+        """Mean, deviation and range of the targets; without scaling, y as it is and no bounds."""
+        matrix = y.reshape(len(y), -1).astype(np.float64)
+        K = matrix.shape[1]
+        if not scaled:
+            bound = np.full(K, np.inf)
+            return cls(
+                np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), y.ndim == 1
+            )
+        centre = w @ matrix / w.sum()
+        deviation = np.sqrt(w @ (matrix - centre) ** 2 / w.sum())
+        equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
+        step = np.full(K, 2.0**-TARGET_BITS)
+        scale = np.where(equal, 1.0, deviation)
+        return cls(centre, scale, matrix.min(0), matrix.max(0), step, y.ndim == 1)
+
+    @property
+    def outputs(self) -> int:
+        return len(self.centre)
+
+    def encode(self, y: Values) -> Floats:
+        """(n, K) scaled targets."""
+        matrix = y.reshape(len(y), -1)
+        if matrix.shape[1] != self.outputs:
+            raise InvalidInput(f"y has {matrix.shape[1]} outputs; the model has {self.outputs}")
+        t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
+        return t
+
+    def decode(self, t: Floats) -> Floats:
+        """Predictions in the units of y, (n,) or (n, K) as the targets came."""
+        y = np.clip(t * self.scale + self.centre, self.low, self.high)
+        return y[:, 0] if self.single else y
+
+    def score(self, t: Floats, target: Floats, w: Floats) -> float:
+        """Mean squared error, in units of the targets' variance."""
+        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        return float(w @ ((np.clip(t, low, high) - target) ** 2).mean(1) / w.sum())
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Labels as +1 for the class and -1 for others; one column for two classes."""
+
+    values: Values  # distinct labels in order
+
+    @property
+    def outputs(self) -> int:
+        return len(self.values) if len(self.values) > 2 else 1
+
+    def index(self, y: Values) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """The number of each label."""
+        found = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
+        unknown = self.values[found] != y
+        if np.any(unknown):
+            known = ", ".join(map(str, self.values[:20]))
+            raise InvalidInput(f"label {y[unknown][0]!r:.60} is not among the classes {known}")
+        return found
+
+    def encode(self, y: Values) -> Floats:
+        index = self.index(y)
+        if self.outputs == 1:
+            return np.where(index == 1, 1.0, -1.0)[:, None]
+        t = np.full((len(y), self.outputs), -1.0)
+        t[np.arange(len(y)), index] = 1.0
+        return t
+
+    def decode(self, t: Floats) -> Values:
+        """The most likely label."""
+        if len(self.values) == 1:
+            return np.repeat(self.values, len(t))
+        index = (t[:, 0] > 0).astype(int) if self.outputs == 1 else t.argmax(1)
+        labels: Values = self.values[index]
+        return labels
+
+    def log_probabilities(self, t: Floats, slope: float) -> Floats:
+        """(n, classes) log softmax of slope * t."""
+        if len(self.values) == 1:
+            return np.zeros((len(t), 1))
+        logits = np.concatenate([-t, t], 1) if self.outputs == 1 else t
+        value: Floats = scipy.special.log_softmax(slope * logits, axis=1)
+        return value
+
+    def score(self, t: Floats, target: Floats, w: Floats) -> float:
+        """Log-loss at the slope that is best for these rows."""
+        return self.loss(t, target, w, self.slope(t, target, w))
+
+    def loss(self, t: Floats, target: Floats, w: Floats, slope: float) -> float:
+        """Weighted mean of minus the log-probability of the true class."""
+        truth = target.argmax(1) if self.outputs > 1 else (target[:, 0] > 0).astype(int)
+        if len(self.values) == 1:
+            return 0.0
+        chosen = self.log_probabilities(t, slope)[np.arange(len(t)), truth]
+        return float(-w @ chosen / w.sum())
+
+    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
+        """The slope between 1/8 and 64 with the lowest log-loss."""
+        result = scipy.optimize.minimize_scalar(
+            lambda s: self.loss(t, target, w, 2.0**s),
+            bounds=(-3, 6),
+            method="bounded",
+            options={"xatol": 0.02},
+        )
+        return float(2.0**result.x)
+
+
+Targets = Numbers | Classes
