@@ -1,14 +1,16 @@
-"""Array namespaces and the few operations NumPy and torch spell differently.
+"""Array namespaces and the few operations that NumPy and torch spell differently.
 
-The only file that knows torch exists. Everything here works on stacks of matrices: the leading axis
-counts replicates.
+The only file that knows torch exists. A backend works on stacks of matrices: the leading axis
+counts replicates. Gram matrices are symmetric; only their lower triangles are filled and read.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,9 @@ from onegrad.errors import InvalidInput
 Array = Any  # a numpy.ndarray or a torch.Tensor
 
 CACHED = 2**15  # entries of an elementwise slice that stays in a core's own cache
-PANEL = 128  # columns that the blocked Cholesky factorisation of a stack takes at a time
+STRETCH = 2**28  # entries of features that a GPU makes at a time
+DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
+PANEL = 256  # columns that a blocked factorisation or symmetric product takes at a time
 
 
 def is_torch(x: object) -> bool:
@@ -49,16 +53,59 @@ def transpose(x: Array) -> Array:
     return x.swapaxes(-1, -2)
 
 
+def cores() -> int:
+    """Processor cores that this process may use, OMP_NUM_THREADS and the like respected."""
+    from threadpoolctl import threadpool_info
+
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    blas = [int(pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(1, min(allowed or 1, *blas)) if blas else (allowed or 1)
+
+
+@contextmanager
+def blas_threads(count: int) -> Iterator[None]:
+    """Let every BLAS call use so many threads."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(count, user_api="blas"):
+        yield
+
+
+@contextmanager
+def one_line_memory_errors() -> Iterator[None]:
+    """Running out of memory, on the host or on a GPU, as one line that says what to change."""
+    advice = "lower n, N or batch, list fewer etas, or use dtype float32"
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"out of memory ({error}): {advice}") from None
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise MemoryError(f"the GPU is out of memory: {advice}") from None
+
+
+def gpus() -> list[str]:
+    """Names of the CUDA devices; none when torch is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
 class Backend:
-    """NumPy arrays on the host; BLAS calls that update in place and touch half of a Gram matrix."""
+    """NumPy arrays on the host."""
 
     device = "cpu"
+    eigh_after = 24  # penalties from which one eigendecomposition beats as many Cholesky factors
 
     def __init__(self, dtype: str = "float64", threads: int = 1) -> None:
         self.dtype: Any = np.dtype(dtype)
         self.itemsize = self.dtype.itemsize
-        self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    # -- arrays ------------------------------------------------------------------------------
 
     def asarray(self, x: Any) -> Array:
         """A host array on this device, in this precision."""
@@ -67,60 +114,248 @@ class Backend:
     def zeros(self, *shape: int) -> Array:
         return np.zeros(shape, dtype=self.dtype)
 
-    def add_product(self, C: Array, A: Array, B: Array) -> None:
-        """C += A^T B for every replicate."""
-        gemm = scipy.linalg.get_blas_funcs("gemm", (C,))
-        for c, a, b in zip(C, A, B, strict=True):  # row-major c is column-major c^T = b^T a
-            gemm(1.0, b.T, a.T, beta=1.0, c=c.T, trans_b=True, overwrite_c=True)
+    def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
+        """Host memory that is filled with float64 numbers and then handed to `from_buffer`."""
+        return np.empty(shape)
 
-    def add_gram(self, C: Array, A: Array, rows: bool = False) -> None:
-        """Lower triangle of C += A^T A, or A A^T where `rows`."""
-        syrk = scipy.linalg.get_blas_funcs("syrk", (C,))
-        for c, a in zip(C, A, strict=True):
-            syrk(1.0, a.T, beta=1.0, c=c.T, trans=rows, lower=False, overwrite_c=True)
+    def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
+        return buffer.astype(self.dtype, copy=False)
+
+    def stretch(self, block: int, entries: int) -> int:
+        """Rows handled at a time, a multiple of `block`, when a row makes so many entries."""
+        return block
+
+    def preferred_batch(self, entries: int) -> int:
+        """Replicates to stack when each has a weight matrix of so many entries."""
+        return 1
+
+    def free_bytes(self) -> int:
+        """Memory that is available now."""
+        try:
+            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):  # not on every platform
+            return 8 * 2**30
+
+    def each(self, f: Callable[[Any], None], items: Iterable[Any]) -> None:
+        """f(item) for every item, on this backend's threads."""
+        for _ in self._pool.map(f, items) if self._pool else map(f, items):
+            pass
+
+    # -- elementwise -------------------------------------------------------------------------
 
     def apply(self, f: Callable[..., Array], *arrays: Array) -> Array:
         """f(*arrays), slice of rows by slice of rows: temporaries never leave the cache."""
         first = arrays[0]
         out = np.empty_like(first)
         step = max(1, CACHED // max(1, first.shape[-1]))
-        slices = [
+        places = [
             (i, slice(r, r + step))
             for i in range(first.shape[0])
             for r in range(0, first.shape[1], step)
         ]
 
-        def one(where: tuple[int, slice]) -> None:
-            out[where] = f(*(x[where] for x in arrays))
+        def one(place: tuple[int, slice]) -> None:
+            out[place] = f(*(x[place] for x in arrays))
 
-        for _ in self._pool.map(one, slices) if self._pool else map(one, slices):
-            pass
+        self.each(one, places)
         return out
 
-    def solve_shifted(self, C: Array, shift: float, b: Array) -> Array:
-        """(C + shift I)^-1 b from the lower triangle of C, by Cholesky; b has shape (..., m)."""
+    # -- matrices ----------------------------------------------------------------------------
+
+    def add_product(self, C: Array, A: Array, B: Array) -> None:
+        """C += A^T B."""
+        gemm = scipy.linalg.get_blas_funcs("gemm", (C,))
+        for c, a, b in zip(C, A, B, strict=True):  # row-major c is column-major c^T = b^T a
+            gemm(1.0, b.T, a.T, beta=1.0, c=c.T, trans_b=True, overwrite_c=True)
+
+    def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
+        """C += A^T A, or A A^T where `over_rows`."""
+        syrk = scipy.linalg.get_blas_funcs("syrk", (C,))
+        for c, a in zip(C, A, strict=True):
+            a = np.ascontiguousarray(a)
+            syrk(1.0, a.T, beta=1.0, c=c.T, trans=over_rows, lower=False, overwrite_c=True)
+
+    def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
+        """(C + shift I)^-1 b for each shift, by Cholesky: shape (B, m, shifts)."""
         potrf, potrs = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), (C,))
-        x = np.empty_like(b)
+        x = np.empty((*b.shape, len(shifts)), dtype=self.dtype)
         work = np.empty_like(C[0])
         for i, c in enumerate(C):
-            for r in range(0, len(c), 64):  # half of the copy is enough
-                work[r : r + 64, : r + 64] = c[r : r + 64, : r + 64]
-            work.flat[:: len(c) + 1] += shift
-            U, info = potrf(work.T, lower=False, clean=False, overwrite_a=True)
-            if info:
-                raise np.linalg.LinAlgError("the Gram matrix is not positive definite")
-            x[i] = potrs(U, b[i], lower=False)[0]
+            for j, shift in enumerate(shifts):
+                for r in range(0, len(c), PANEL):  # half of the copy is enough
+                    work[r : r + PANEL, : r + PANEL] = c[r : r + PANEL, : r + PANEL]
+                work.flat[:: len(c) + 1] += shift
+                U, info = potrf(work.T, lower=False, clean=False, overwrite_a=True)
+                if info:
+                    raise _not_definite(shift)
+                x[i, :, j] = potrs(U, b[i], lower=False)[0]
         return x
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors from the lower triangle."""
+        """Eigenvalues and eigenvectors."""
         return np.linalg.eigh(C)
+
+    def device_entries(
+        self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
+    ) -> Array:
+        raise InvalidInput("random='device' needs device='torch' or 'cuda'")
+
+
+def _not_definite(shift: float) -> ArithmeticError:
+    return ArithmeticError(
+        f"Cholesky failed: n * ridge = {shift:.3g} is lost in rounding; use a larger ridge or "
+        "dtype float64"
+    )
+
+
+class TorchBackend(Backend):
+    """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
+
+    eigh_after = 200
+
+    def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
+        super().__init__(dtype, threads)
+        try:
+            import torch
+        except ImportError:
+            raise InvalidInput(
+                f"device {device!r} needs torch: pip install 'onegrad[torch]'"
+            ) from None
+        name = "cpu" if device == "torch" else device
+        try:
+            self.place = torch.device(name)
+        except RuntimeError:
+            raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}") from None
+        if self.place.type == "cuda" and not torch.cuda.is_available():
+            raise InvalidInput(f"device {device!r}: no CUDA device is visible; use device='cpu'")
+        if self.place.type == "cuda" and (self.place.index or 0) >= torch.cuda.device_count():
+            raise InvalidInput(
+                f"device {device!r}: {torch.cuda.device_count()} CUDA device(s) are visible"
+            )
+        self.torch, self.device = torch, device
+        self.kind = getattr(torch, dtype)
+        self.is_cuda = self.place.type == "cuda"
+
+    def asarray(self, x: Any) -> Array:
+        return self.torch.as_tensor(np.asarray(x), dtype=self.kind, device=self.place)
+
+    def zeros(self, *shape: int) -> Array:
+        return self.torch.zeros(shape, dtype=self.kind, device=self.place)
+
+    def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
+        buffer = self.torch.empty(shape, dtype=self.torch.float64, pin_memory=self.is_cuda)
+        return np.asarray(buffer.numpy())
+
+    def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
+        host = self.torch.from_numpy(buffer)
+        return host.to(self.place, non_blocking=True).to(self.kind)
+
+    def stretch(self, block: int, entries: int) -> int:
+        return max(block, STRETCH // (entries * block) * block) if self.is_cuda else block
+
+    def preferred_batch(self, entries: int) -> int:
+        return max(1, min(64, 2**24 // entries)) if self.is_cuda else 1
+
+    def free_bytes(self) -> int:
+        if self.is_cuda:
+            return int(self.torch.cuda.mem_get_info(self.place)[0])
+        return super().free_bytes()
+
+    def apply(self, f: Callable[..., Array], *arrays: Array) -> Array:
+        return f(*arrays)
+
+    def add_product(self, C: Array, A: Array, B: Array) -> None:
+        C.baddbmm_(transpose(A), B)
+
+    def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
+        A = transpose(A) if over_rows else A  # (B, k, m): C += A^T A
+        m = C.shape[-1]
+        step = _panel(m)
+        for j in range(0, m, step):  # a row of blocks ends at the diagonal
+            C[:, j : j + step, : j + step].baddbmm_(
+                transpose(A[..., j : j + step]), A[..., : j + step]
+            )
+
+    def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
+        torch = self.torch
+        found = []
+        for shift in shifts:
+            L = self._cholesky(C, shift)
+            z = torch.linalg.solve_triangular(L, b[..., None], upper=False)
+            x = torch.linalg.solve_triangular(transpose(L), z, upper=True)
+            found.append(x[..., 0])
+        return torch.stack(found, -1)
+
+    def _cholesky(self, C: Array, shift: float) -> Array:
+        """L with L L^T = C + shift I; its upper triangle is not cleared."""
+        torch = self.torch
+        L = C.clone()
+        L.diagonal(dim1=-2, dim2=-1).add_(shift)
+        m = L.shape[-1]
+        if len(L) == 1 or m <= PANEL:
+            L, info = torch.linalg.cholesky_ex(L)
+            if bool(info.any()):
+                raise _not_definite(shift)
+            return L
+        bad = 0
+        for j in range(0, m, PANEL):  # left-looking: one product per block column
+            column = L[:, j:, j : j + PANEL]
+            if j:
+                column.baddbmm_(L[:, j:, :j], transpose(L[:, j : j + PANEL, :j]), alpha=-1)
+            D, info = torch.linalg.cholesky_ex(column[:, :PANEL])
+            bad = bad + info.abs().sum()
+            column[:, :PANEL] = D
+            if j + PANEL < m:
+                eye = torch.eye(D.shape[-1], dtype=self.kind, device=self.place)
+                inverse = torch.linalg.solve_triangular(D, eye, upper=False)
+                column[:, PANEL:] = column[:, PANEL:] @ transpose(inverse)
+        if bool(bad > 0):
+            raise _not_definite(shift)
+        return L
+
+    def eigh(self, C: Array) -> tuple[Array, Array]:
+        values, vectors = self.torch.linalg.eigh(C, UPLO="L")
+        return values, vectors
+
+    def device_entries(
+        self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
+    ) -> Array:
+        """As `Sampler.entries`, drawn on the device by its own generator."""
+        if law.name not in ("gaussian", "rademacher", "uniform", "unit"):
+            raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
+        torch = self.torch
+        out = torch.empty((len(seeds), rows, width), dtype=self.kind, device=self.place)
+        generator = torch.Generator(self.place)
+        for i, seed in enumerate(seeds):
+            for r in range(0, rows, DEVICE_BLOCK):
+                name = np.random.SeedSequence(seed, spawn_key=(*key, start + r))
+                generator.manual_seed(int(name.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+                part = out[i, r : r + DEVICE_BLOCK]
+                if law.name == "gaussian":
+                    part.normal_(generator=generator)
+                else:
+                    part.uniform_(generator=generator)
+        if law.name == "rademacher":
+            out = (out < 0.5).to(self.kind) * 2 - 1
+        elif law.name == "uniform":
+            out = (out - 0.5) * 12**0.5
+        return out
+
+
+def _panel(m: int) -> int:
+    """Columns of a block of a symmetric product: few enough blocks to be large, 6 % waste or so."""
+    return max(PANEL, m // 16)
+
+
+DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 
 
 def backend(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Backend:
-    """The operations for a device: "cpu" is NumPy, "torch" or "cuda[:k]" is torch."""
+    """The operations for a device: cpu is NumPy; torch, cuda and cuda:k are torch."""
     if dtype not in ("float64", "float32"):
         raise InvalidInput(f"dtype must be float64 or float32; got {dtype!r:.60}")
     if device == "cpu":
         return Backend(dtype, threads)
-    raise InvalidInput(f"device must be cpu, torch, cuda or cuda:k; got {device!r:.60}")
+    if device == "torch" or str(device).split(":")[0] == "cuda":
+        return TorchBackend(device, dtype, threads)
+    raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}")

@@ -9,15 +9,27 @@ import sys
 import types
 from typing import Any
 
-from onegrad.simulate.cell import Cell, cell, cells
+from onegrad.simulate.cell import MODELS, Cell, cell, cells
 from onegrad.simulate.simulation import Measured, Provenance, Simulation
 from onegrad.simulate.simulation import simulate as _simulate
+from onegrad.simulate.spectrum import MeasuredSpectrum, spectrum
 
-__all__ = ["Cell", "Measured", "Provenance", "Simulation", "cell", "cells", "simulate"]
+__all__ = [
+    "MODELS",
+    "Cell",
+    "Measured",
+    "MeasuredSpectrum",
+    "Provenance",
+    "Simulation",
+    "cell",
+    "cells",
+    "simulate",
+    "spectrum",
+]
 
 
 class _Callable(types.ModuleType):
-    """A module that runs `simulate` when called: og.simulate(...) and og.simulate.cell(...)."""
+    """A module that runs `simulate` when called: og.simulate(...) and og.simulate.spectrum(...)."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Simulation:
         return _simulate(*args, **kwargs)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from onegrad._xp import Array, Backend, transpose
-from onegrad.simulate.sampling import Role, Sampler
+from onegrad.simulate.sampling import Role, Rows, Sampler
 
-Tick = Callable[[], None]  # called once per block of rows: progress and interruption
+Tick = Callable[[], None]  # called once per stretch of rows: progress and interruption
 
 ALL = slice(None)
 
@@ -28,20 +28,8 @@ class FeatureMap(Protocol):
     def width(self) -> int:
         """Features of each."""
 
-    def tiles(self, X: Array, start: int, neurons: slice = ALL) -> Iterator[Array]:
-        """F (B, rows, neurons) of each network in turn; `start` is the first row's number."""
-
-
-@dataclass(frozen=True)
-class Gradient:
-    r"""Minus the gradient of the first step, and the direction that it mostly points in.
-
-    .. math:: G = \tfrac1n [(y - f_0)a^\top \odot \sigma'(XW^\top)]^\top X,\qquad
-              \beta = X^\top (y - f_0)/n
-    """
-
-    G: Array  # (B, N, d)
-    beta: Array  # (B, d)
+    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+        """F (B, rows, neurons) of each network in turn."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +41,21 @@ class Network:
     teacher: Array  # (B, d, indices)
 
 
+@dataclass(frozen=True)
+class Gradient:
+    r"""Minus the gradient, and the directions that its rows mostly point in.
+
+    .. math:: G = \tfrac1n [r\,a^\top \odot \sigma'(XW^\top)]^\top X,\qquad
+              \beta = X^\top r/n,\qquad \beta_y = X^\top y/n
+
+    with the residual r = y - f or, where the problem says so, r = y.
+    """
+
+    G: Array  # (B, N, d)
+    beta: Array  # (B, d)
+    beta_labels: Array  # (B, d)
+
+
 def initial(sampler: Sampler) -> Network:
     return Network(sampler.weights(), sampler.readout(), sampler.teacher())
 
@@ -62,31 +65,32 @@ def gradient(sampler: Sampler, network: Network, W: Array, index: int, tick: Tic
     p, be = sampler.problem, sampler.backend
     B, N, d = W.shape
     n = p.rows_of_step
-    G, beta = be.zeros(B, N, d), be.zeros(B, d)
+    G, beta, beta_labels = be.zeros(B, N, d), be.zeros(B, d), be.zeros(B, d)
     batch = index if p.batches == "fresh" else 0
     for rows in sampler.rows(Role.STEP, n, network.teacher, batch):
         P = rows.X @ transpose(W)  # (B, rows, N)
         r = rows.y
         if p.residual == "full":
             r = r - (be.apply(p.sigma, P) @ network.a[..., None])[..., 0]
-        X = rows.X * (r / n)[..., None]
+            beta_labels += (rows.y[:, None, :] @ rows.X)[:, 0] / n
         # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
+        X = rows.X * (r / n)[..., None]
         be.add_product(G, be.apply(p.sigma.derivative, P), X)
         beta += X.sum(-2)
         tick()
     G *= network.a[..., None]
-    return Gradient(G, beta)
+    return Gradient(G, beta, beta_labels if p.residual == "full" else beta)
 
 
 @dataclass(frozen=True)
 class Affine:
-    """sigma(X (W + eta G)^T) for several eta from two products."""
+    """f(X (W + eta G)^T) for several eta from two products; without G, the one network f(X W^T)."""
 
     backend: Backend
-    sigma: Callable[[Array], Array]
+    f: Callable[[Array], Array]
     W: Array
-    G: Array | None
-    etas: tuple[float, ...]
+    G: Array | None = None
+    etas: tuple[float, ...] = (0.0,)
 
     @property
     def count(self) -> int:
@@ -96,14 +100,14 @@ class Affine:
     def width(self) -> int:
         return int(self.W.shape[1])
 
-    def tiles(self, X: Array, start: int, neurons: slice = ALL) -> Iterator[Array]:
-        P = X @ transpose(self.W[:, neurons])
+    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+        P = rows.X @ transpose(self.W[:, neurons])
         if self.G is None:
-            yield self.backend.apply(self.sigma, P)
+            yield self.backend.apply(self.f, P)
             return
-        Q = X @ transpose(self.G[:, neurons])
+        Q = rows.X @ transpose(self.G[:, neurons])
         for eta in self.etas:
-            yield self.backend.apply(lambda p, q, eta=eta: self.sigma(p + eta * q), P, Q)
+            yield self.backend.apply(lambda p, q, eta=eta: self.f(p + eta * q), P, Q)
 
 
 @dataclass(frozen=True)
@@ -120,25 +124,28 @@ class Several:
     def width(self) -> int:
         return self.maps[0].width
 
-    def tiles(self, X: Array, start: int, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
         for m in self.maps:
-            yield from m.tiles(X, start, neurons)
+            yield from m.tiles(rows, neurons)
 
 
 def trained(
-    sampler: Sampler, network: Network, first: Gradient | None, etas: tuple[float, ...], tick: Tick
+    sampler: Sampler,
+    network: Network,
+    first: Gradient,
+    etas: tuple[float, ...],
+    tick: Tick,
+    f: Callable[[Array], Array] | None = None,
 ) -> FeatureMap:
-    """The features of the networks that `problem.steps` steps of each size give."""
+    """The features f (default sigma) of the networks after `problem.steps` steps of each size."""
     p, be, W = sampler.problem, sampler.backend, network.W
-    if first is None or not any(etas):
-        untrained = Affine(be, p.sigma, W, None, (0.0,))
-        return untrained if len(etas) == 1 else Several((untrained,) * len(etas))
+    f = p.sigma if f is None else f
     if p.steps == 1 and len(etas) > 1:
-        return Affine(be, p.sigma, W, first.G, etas)
+        return Affine(be, f, W, first.G, etas)
     maps = []
     for eta in etas:
         W_eta = W + eta * first.G
-        for index in range(1, p.steps if eta else 1):
+        for index in range(1, p.steps):
             W_eta = W_eta + eta * gradient(sampler, network, W_eta, index, tick).G
-        maps.append(Affine(be, p.sigma, W_eta, None, (0.0,)))
+        maps.append(Affine(be, f, W_eta))
     return maps[0] if len(maps) == 1 else Several(tuple(maps))

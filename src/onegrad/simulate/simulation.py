@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad._xp import backend
+from onegrad.errors import InvalidInput
 from onegrad.problem import Problem
-from onegrad.simulate.cell import Cell, cells
-from onegrad.simulate.sampling import Host, seed_tuple
+from onegrad.simulate.cell import MODELS, Cell, default_test
+from onegrad.simulate.runner import Job, run
+from onegrad.simulate.sampling import Host, seed_tuple, user_rows
 
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
@@ -29,8 +30,10 @@ class Measured:
     def over_seeds(cls, values: Host) -> Measured:
         k = len(values)
         spread = values.std(0, ddof=1) if k > 1 else np.full(values.shape[1:], np.nan)
-        mean, se = values.mean(0), spread / np.sqrt(k)
-        return cls(mean[()], se[()], values)
+        return cls(values.mean(0)[()], (spread / np.sqrt(k))[()], values)
+
+    def __repr__(self) -> str:
+        return f"{self.mean} +- {self.se}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Provenance:
     device: str
     dtype: str
     random: str
-    n_test: int | None
+    n_test: int | None  # None: the default of each problem
     seconds: float
 
 
@@ -49,9 +52,11 @@ class Provenance:
 class Simulation:
     """Measured errors of real networks on a grid of problems.
 
-    `train` is the ridge objective at its minimum, `test` is E(y - f_hat)^2 with label noise,
-    `risk` is test - noise^2, `squared_loss` the training loss without penalty, `overlap` the part
-    of the learned direction that lies in the teacher's span.
+    train : the ridge objective at its minimum.
+    test : E(y - f_hat)^2 over fresh rows, label noise included; risk is test - noise^2.
+    squared_loss : the training loss without penalty.
+    leave_one_out : the leave-one-out error, where it was asked for.
+    overlap : the part of the learned direction that lies in the teacher's span.
     """
 
     problem: Problem
@@ -63,19 +68,28 @@ class Simulation:
     test: Measured
     risk: Measured
     squared_loss: Measured
+    leave_one_out: Measured | None
     overlap: Measured
     provenance: Provenance
 
     def results(self) -> list[dict[str, Any]]:
-        """One dictionary per grid point, in C order."""
-        columns = {
-            **{q: np.ravel(getattr(self, q).mean) for q in QUANTITIES},
-            **{f"{q}_se": np.ravel(getattr(self, q).se) for q in QUANTITIES},
-        }
+        """One dictionary per grid point, in C order; further axes have their own keys."""
+        names = [*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []), "overlap"]
+        columns: dict[str, Host] = {}
+        for name in names:
+            columns[name] = np.ravel(getattr(self, name).mean)
+        for name in names:
+            columns[f"{name}_se"] = np.ravel(getattr(self, name).se)
+        fields = [p.to_dict() for p in self.points]
+        shown = [
+            name
+            for name in fields[0]
+            if name in ("alpha", "eta", "ridge") or len({f[name] for f in fields}) > 1
+        ]
         return [
-            {"alpha": p.alpha, "eta": p.eta, "ridge": p.ridge}
+            {name: f[name] for name in shown}
             | {name: float(values[i]) for name, values in columns.items()}
-            for i, p in enumerate(self.points)
+            for i, f in enumerate(fields)
         ]
 
 
@@ -88,35 +102,78 @@ def simulate(
     rows: Any = None,
     model: str = "trained",
     n_test: int | None = None,
+    leave_one_out: bool = False,
     random: str = "host",
     progress: Callable[[int, int], None] | None = None,
     batch: int | None = None,
+    threads: int | None = None,
     memory_limit: float | None = None,
     **axes: Any,
 ) -> Simulation:
     """Train real networks: init, step, features, ridge, errors.
 
-    A list in `axes` is an axis of the grid, e.g. alpha=[0, .1, .2], ridge=[1e-3, 1e-2]; eta, alpha
-    and ridge axes share one gradient per seed and one Gram matrix per eta.
+    Parameters
+    ----------
+    seeds : a count (0..k-1) or a list of whole numbers; (problem, seed) fixes the numbers.
+    device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
+    rows : an array whose rows are used as inputs, each at most once per seed.
+    model : what is fitted, see MODELS: the trained network, its equivalents, or a baseline.
+    n_test : fresh rows per seed that measure the test error (default max(1024, n/4)).
+    leave_one_out : also the leave-one-out error, by an eigendecomposition and a second pass.
+    random : "host" numbers are the same on every device; "device" ones are faster on a GPU.
+    progress : called with (done, total) while the run lasts.
+    batch, threads, memory_limit : replicates in a stack, cores, bytes; chosen when not given.
+    axes : a list is an axis of the grid, e.g. alpha=[0, .1, .2], ridge=[1e-3, 1e-2]. The eta, alpha
+        and ridge axes share one gradient per seed and one Gram matrix per eta.
+
+    See tests/simulate and tests/agreement.
     """
     began = time.perf_counter()
     chosen = seed_tuple(seeds)
+    if model not in MODELS:
+        raise InvalidInput(f"model must be one of {', '.join(MODELS)}; got {model!r:.60}")
+    if random not in ("host", "device"):
+        raise InvalidInput(f"random must be host or device; got {random!r:.60}")
+    for name, value in (("n_test", n_test), ("batch", batch), ("threads", threads)):
+        if value is not None and (value != int(value) or value < 1):
+            raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
     points, shape = problem.grid(**axes)
-    be = backend(device, dtype)
     groups = _groups(points)
-    values = {q: np.empty((len(chosen), len(points))) for q in (*QUANTITIES, "overlap")}
-    done = 0
-    for group in groups:
-        for s, seed in enumerate(chosen):
-            (found,) = cells(
-                group.problem, (seed,), group.etas, group.ridges, n_test=n_test, on=be, model=model
-            )
-            _store(values, s, group, found)
-            done += 1
-            if progress:
-                progress(done, len(groups) * len(chosen))
+    if rows is not None:
+        for group in groups:
+            rows = user_rows(rows, group.problem, n_test or default_test(group.problem.n))
+    jobs = [Job(g.problem, g.etas, g.ridges) for g in groups]
+    measured = (*QUANTITIES, *(["leave_one_out"] if leave_one_out else []))
+    values = {q: np.empty((len(chosen), len(points))) for q in (*measured, "overlap")}
+
+    def store(job: int, found: Cell) -> None:
+        s = chosen.index(found.seed)
+        for i, row, column in groups[job].places:
+            for q in measured:
+                values[q][s, i] = getattr(found, q)[row, column]
+            values["overlap"][s, i] = found.overlap
+
+    run(
+        jobs,
+        chosen,
+        store,
+        progress=progress,
+        device=device,
+        dtype=dtype,
+        batch=batch,
+        threads=threads,
+        memory_limit=memory_limit,
+        model=model,
+        n_test=n_test,
+        leave_one_out=leave_one_out,
+        rows=rows,
+        device_random=random == "device",
+    )
+    columns: dict[str, Any] = {
+        q: Measured.over_seeds(v.reshape(-1, *shape)) for q, v in values.items()
+    }
     return Simulation(
-        problem=points[0] if shape == () else problem,
+        problem=problem,
         points=tuple(points),
         shape=shape,
         seeds=chosen,
@@ -124,7 +181,7 @@ def simulate(
         provenance=Provenance(
             _version(), device, dtype, random, n_test, time.perf_counter() - began
         ),
-        **{q: Measured.over_seeds(v.reshape(-1, *shape)) for q, v in values.items()},
+        **({"leave_one_out": None} | columns),
     )
 
 
@@ -151,13 +208,6 @@ def _groups(points: Sequence[Problem]) -> list[Group]:
         )
         groups.append(Group(points[members[0]], etas, ridges, places))
     return groups
-
-
-def _store(values: dict[str, Host], s: int, group: Group, found: Cell) -> None:
-    for i, row, column in group.places:
-        for q in QUANTITIES:
-            values[q][s, i] = getattr(found, q)[row, column]
-        values["overlap"][s, i] = found.overlap
 
 
 def _version() -> str:

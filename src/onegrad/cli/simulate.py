@@ -1,0 +1,94 @@
+"""onegrad simulate: the errors of real networks."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from onegrad.cli.options import add_json_option, add_problem_options, problem_of
+from onegrad.cli.output import Progress, print_json, print_table
+from onegrad.errors import InvalidInput
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "simulate",
+        help="errors measured on real networks",
+        description="Train real networks, one per seed, and measure their errors.",
+        epilog='example: onegrad simulate --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" '
+        "--alpha 0:0.45:10 --seeds 20",
+    )
+    add_problem_options(parser)
+    group = parser.add_argument_group("simulation")
+    group.add_argument(
+        "--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5,"
+    )
+    group.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
+    group.add_argument("--dtype", default="float64", help="float64 or float32")
+    group.add_argument(
+        "--model", default="trained", metavar="M", help="trained network, equivalent or baseline"
+    )
+    group.add_argument("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
+    group.add_argument("--leave-one-out", action="store_true", help="also the leave-one-out error")
+    group.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
+    group.add_argument("--random", default="host", help="host or device random numbers")
+    group.add_argument("--batch", type=int, metavar="B", help="replicates computed together")
+    group.add_argument("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onegrad.simulate.simulation import simulate
+
+    problem, axes = problem_of(args)
+    options: dict[str, Any] = {
+        name: getattr(args, name)
+        for name in ("device", "dtype", "model", "n_test", "leave_one_out", "random", "batch")
+    }
+    if args.rows is not None:
+        options["rows"] = _load(args.rows)
+    if args.memory is not None:
+        options["memory_limit"] = args.memory * 1e9
+    progress = Progress("simulate", quiet=args.json)
+    found = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
+    results = found.results()
+    if args.json:
+        about = found.provenance
+        print_json(
+            {
+                "results": results,
+                "problem": problem.to_dict(),
+                "theory": None,
+                "model": found.model,
+                "seeds": list(found.seeds),
+                "provenance": {name: getattr(about, name) for name in about.__dataclass_fields__},
+            }
+        )
+        return 0
+    extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
+    loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []
+    columns = ["alpha", "eta", "ridge", "train", "train_se", "test", "test_se", "risk", *loo]
+    print_table(results, [*extra, *columns])
+    return 0
+
+
+def _seeds(text: str) -> int | list[int]:
+    """`"20"` is a count; `"3,4,5"` (or `"7,"`) a list."""
+    try:
+        values = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        values = []
+    if not values:
+        raise InvalidInput(f"--seeds must be a count or a list of whole numbers; got {text!r:.60}")
+    return values if "," in text else values[0]
+
+
+def _load(path: str) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"--rows must be a .npy file of numbers; {path!r:.200}: {error}"
+        ) from None
