@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,34 @@ from onegrad.stream.statistics import Floats
 
 FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
 STEPS = (0.3, 1.0)  # relative lengths of the gradient step
+POWERS = (0.35, 0.7)  # of the metric, tried at the end beside one half
+AXIS_SHARES = (0.0, 0.5)  # of neurons, likewise
 PATIENCE = 2  # rounds without improvement after which a chain ends
+
+
+@dataclass(frozen=True)
+class Metric:
+    """M^p, made of the full matrix or of its diagonal."""
+
+    M: Floats
+    diagonal: bool
+    power: float = 0.5
+
+    @property
+    def importance(self) -> Floats:
+        """Diagonal of M, scaled to sum one."""
+        share: Floats = np.diag(self.M) / np.trace(self.M)
+        return share
+
+    @cached_property
+    def root(self) -> Floats:
+        """M^p of the metric scaled to trace d; no eigenvalue is zero."""
+        d = len(self.M)
+        M = np.diag(np.diag(self.M)) if self.diagonal else self.M
+        values, V = np.linalg.eigh(M * (d / np.trace(M)))
+        root: Floats = (V * (np.maximum(values, 0.0) + FLOOR) ** self.power) @ V.T
+        root *= np.sqrt(d / (root * root).sum())
+        return root
 
 
 @dataclass(frozen=True)
@@ -46,17 +74,18 @@ class Recipe:
     pair_share: float
     rounds: int
 
-    def layer(self, lesson: Lesson, root: Floats | None, importance: Floats | None) -> Layer:
-        """The layer W_0 M^{1/2}, part of it axis-aligned, with biases placed at rows."""
+    def layer(self, lesson: Lesson, metric: Metric | None, axis_share: float) -> Layer:
+        """The layer W_0 M^p, part of it axis-aligned, with biases placed at rows."""
         N, d = self.draw.W0.shape
+        root = None if metric is None else metric.root
         W = self.draw.W0 / np.sqrt(d)
         between = round(self.pair_share * N)
         if between:
             W[N - between :] = self.pairs(lesson, root, between)
         if root is not None:
             W = W @ root
-        along = round(self.axis_share * N) if d > 1 else 0
-        share = np.full(d, 1.0 / d) if importance is None else importance / importance.sum()
+        along = round(axis_share * N) if d > 1 else 0
+        share = np.full(d, 1.0 / d) if metric is None else metric.importance
         column = np.searchsorted(np.cumsum(share), self.draw.column[:along], side="right")
         W[:along] = 0.0
         W[np.arange(along), np.minimum(column, d - 1)] = self.draw.sign[:along]
@@ -83,12 +112,14 @@ def learn(
     lesson: Lesson, recipe: Recipe, kinds: tuple[str, ...], ridge: float | None
 ) -> list[Trial]:
     """All trials, the untrained layer first; the lowest score is the choice."""
-    untrained = recipe.layer(lesson, None, None)
+    untrained = recipe.layer(lesson, None, recipe.axis_share)
     first = try_layer(lesson, untrained, ridge=ridge, label={"update": "none", "round": 0})
     trials = [first]
     if len(lesson.held):
         for kind in kinds:
             trials += _chain(lesson, recipe, kind, first, ridge)
+        if recipe.rounds:
+            trials += _variations(lesson, recipe, min(trials, key=lambda t: t.score), ridge)
     return trials
 
 
@@ -106,8 +137,9 @@ def _chain(
                 ridge=ridge,
                 start=current.ridge,
                 label={"update": kind, "round": round_, **label},
+                origin=metric,
             )
-            for layer, label in update(lesson, recipe, current)
+            for layer, label, metric in update(lesson, recipe, current)
         ]
         if not candidates:
             return
@@ -119,19 +151,45 @@ def _chain(
             return
 
 
-Candidates = Iterator[tuple[Layer, dict[str, Any]]]
+def _variations(
+    lesson: Lesson, recipe: Recipe, best: Trial, ridge: float | None
+) -> Iterator[Trial]:
+    """The best layer with other powers of its metric, then with other shares of axis neurons."""
+    metric = best.origin if isinstance(best.origin, Metric) else None
+    if metric is not None:
+        for power in POWERS:
+            changed = Metric(metric.M, metric.diagonal, power)
+            layer = recipe.layer(lesson, changed, recipe.axis_share)
+            label = {**best.label, "power": power}
+            trial = try_layer(
+                lesson, layer, ridge=ridge, start=best.ridge, label=label, origin=changed
+            )
+            yield trial
+            if trial.score < best.score:
+                best, metric = trial, changed
+    elif best.label["update"] != "none":
+        return
+    for share in AXIS_SHARES:
+        layer = recipe.layer(lesson, metric, share)
+        label = {**best.label, "axis_share": share}
+        yield try_layer(lesson, layer, ridge=ridge, start=best.ridge, label=label, origin=metric)
 
 
-def _full(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
+Candidates = Iterator[tuple[Layer, dict[str, Any], Metric | None]]
+
+
+def _metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
     M = gradient_outer_product(lesson, trial)
     if M.any():
-        yield recipe.layer(lesson, square_root(M), np.diag(M)), {}
+        metric = Metric(M, diagonal=False)
+        yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
 
 
-def _diagonal(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
+def _diagonal_metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
     M = gradient_outer_product(lesson, trial)
     if M.any():
-        yield recipe.layer(lesson, square_root(np.diag(np.diag(M))), np.diag(M)), {}
+        metric = Metric(M, diagonal=True)
+        yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
 
 
 def _gradient(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
@@ -141,12 +199,12 @@ def _gradient(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
         W = trial.layer.W
         for step in STEPS:
             moved = W + step * np.linalg.norm(W) / length * G
-            yield recipe.placed(lesson, moved), {"step": step}
+            yield recipe.placed(lesson, moved), {"step": step}, None
 
 
 UPDATES: dict[str, Callable[[Lesson, Recipe, Trial], Candidates]] = {
-    "metric": _full,
-    "diagonal metric": _diagonal,
+    "metric": _metric,
+    "diagonal metric": _diagonal_metric,
     "gradient": _gradient,
 }
 
@@ -160,14 +218,6 @@ def gradient_outer_product(lesson: Lesson, trial: Trial) -> Floats:
             M += g.T @ g
     M /= lesson.update.w.sum()
     return M
-
-
-def square_root(M: Floats) -> Floats:
-    """M^{1/2} of the metric scaled to trace d."""
-    d = len(M)
-    values, V = np.linalg.eigh(M * (d / np.trace(M)))
-    root: Floats = (V * np.sqrt(np.maximum(values, 0.0) + FLOOR)) @ V.T
-    return root
 
 
 def loss_gradient(lesson: Lesson, trial: Trial) -> Floats:

@@ -270,8 +270,8 @@ class Network(BaseEstimator):  # type: ignore[misc]
                         f"X has {x.shape[1]} columns; the model has {len(self.input_names_)}"
                     )
                 yield x
-        elif encoding is not None:
-            yield encoding(_as_table(X))
+        elif encoding is not None or is_table(X):
+            yield encoded(_as_table(X), encoding)
         else:
             yield validate_data(self, X, reset=False, dtype=np.float64, **self._accepts)
 

@@ -81,6 +81,7 @@ class Trial:
     score: float
     path: tuple[tuple[float, float], ...]  # (relative ridge, score)
     label: dict[str, Any] = field(default_factory=dict)
+    origin: object = None  # what the layer was made from, where it can be made anew
 
 
 def try_layer(
@@ -91,6 +92,7 @@ def try_layer(
     ridge: float | None = None,
     start: float = 10.0**START,
     label: dict[str, Any] | None = None,
+    origin: object = None,
 ) -> Trial:
     """Fit the readout without the held-out rows, score it on them, ridge by ridge.
 
@@ -119,7 +121,7 @@ def try_layer(
     else:
         best = lowest_decade(judge, start)
     path = tuple((r, found[r][0]) for r in sorted(found))
-    return Trial(layer, found[best][1], best, found[best][0], path, label or {})
+    return Trial(layer, found[best][1], best, found[best][0], path, label or {}, origin)
 
 
 def lowest_decade(judge: Callable[[float], float], start: float) -> float:

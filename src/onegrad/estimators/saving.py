@@ -52,8 +52,8 @@ def save(estimator: Any, path: str | Path) -> None:
         "layer": {
             "activation": fitted.layer.activation.name,
             "skip": fitted.layer.skip,
-            "bound": _number(fitted.layer.bound),
-            "far": _number(fitted.layer.scaling.bound),
+            "bound": fitted.layer.bound,
+            "far": fitted.layer.scaling.bound,
         },
         "rows": fitted.moments.rows,
         "weight": fitted.moments.weight,
@@ -65,7 +65,7 @@ def save(estimator: Any, path: str | Path) -> None:
         "trials": fitted.trials,
         "arrays": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    text = json.dumps(header, sort_keys=True).encode()
+    text = json.dumps(_plain(header), sort_keys=True, allow_nan=False).encode()
     members = {DIGEST: hashlib.sha256(text).hexdigest().encode(), HEADER: text, **members}
     _write(Path(path), members)
 
@@ -103,14 +103,18 @@ def _parameters(estimator: Any) -> dict[str, Any]:
         parameters["activation"] = activation.name
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None
-    return {k: _number(v) for k, v in parameters.items()}
+    return parameters
 
 
-def _number(value: Any) -> Any:
-    """JSON has no infinity."""
+def _plain(value: Any) -> Any:
+    """JSON values; JSON has no infinity and no NaN, which become text."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return "inf" if isinstance(value, float) and value == math.inf else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _names(estimator: Any) -> list[str] | None:
@@ -181,7 +185,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
         text = archive.read(HEADER)
         if hashlib.sha256(text).hexdigest().encode() != archive.read(DIGEST):
             raise InvalidInput(f"{HEADER} was changed after the model was saved")
-        header = json.loads(text)
+        header = _restored(json.loads(text))
         if header.get("format") != FORMAT:
             raise InvalidInput(
                 f"written by onegrad {header.get('onegrad', '?')!s:.20} in format "
@@ -204,14 +208,14 @@ def _estimator(header: dict[str, Any], arrays: Arrays) -> Any:
     kind = ESTIMATORS.get(header["estimator"])
     if kind is None:
         raise InvalidInput(f"unknown estimator {header['estimator']!r:.40}")
-    estimator = kind(**{k: _infinite(v) for k, v in header["parameters"].items()})
+    estimator = kind(**header["parameters"])
     layer = Layer(
-        Scaling(arrays["centre"], arrays["scale"], _infinite(header["layer"]["far"])),
+        Scaling(arrays["centre"], arrays["scale"], header["layer"]["far"]),
         arrays["W"],
         arrays["b"],
         resolve(header["layer"]["activation"]),  # type: ignore[arg-type]
         header["layer"]["skip"],
-        _infinite(header["layer"]["bound"]),
+        header["layer"]["bound"],
         arrays["step"],
     )
     moments = Moments(
@@ -245,12 +249,19 @@ def _estimator(header: dict[str, Any], arrays: Arrays) -> Any:
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if "classes" in arrays:
         return Classes(arrays["classes"])
-    parts = (arrays[f"y_{k}"] for k in ("centre", "scale", "low", "high", "step"))
-    return Numbers(*parts, single=header["single"])
+    centre, scale, low, high, step = (
+        arrays[f"y_{k}"] for k in ("centre", "scale", "low", "high", "step")
+    )
+    return Numbers(centre, scale, low, high, step, bool(header["single"]))
 
 
-def _infinite(value: Any) -> Any:
-    return math.inf if value == "inf" else value
+def _restored(value: Any) -> Any:
+    """The inverse of _plain."""
+    if isinstance(value, dict):
+        return {k: _restored(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_restored(v) for v in value]
+    return float(value) if value in ("inf", "-inf", "nan") else value
 
 
 def _check_shapes(fitted: Fitted) -> None:

@@ -52,7 +52,7 @@ class Numbers:
 
     def encode(self, y: Values) -> Floats:
         """(n, K) scaled targets."""
-        matrix = y.reshape(len(y), -1)
+        matrix = y if y.ndim > 1 else y[:, None]
         if matrix.shape[1] != self.outputs:
             raise InvalidInput(f"y has {matrix.shape[1]} outputs; the model has {self.outputs}")
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)

@@ -75,23 +75,25 @@ def target_values(column: Any, name: str) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class ArrayPart(Part):
-    """Rows of arrays in memory or of memory maps."""
+    """Rows of arrays in memory or of memory maps; `target` is the column of X that holds y."""
 
     X: Any
     y: Any = None
     w: Any = None
     start: int = 0
     stop: int | None = None
+    target: int | None = None
 
     def blocks(self) -> Iterator[Block]:
         stop = len(self.X) if self.stop is None else min(self.stop, len(self.X))
         for i in range(self.start, stop, BLOCK):
             piece = slice(i, min(i + BLOCK, stop))
-            yield Block(
-                np.asarray(self.X[piece]),
-                None if self.y is None else np.asarray(self.y[piece]),
-                None if self.w is None else np.asarray(self.w[piece]),
+            X, y, w = (
+                None if a is None else np.asarray(a[piece]) for a in (self.X, self.y, self.w)
             )
+            if self.target is not None and X is not None:
+                X, y = np.delete(X, self.target, axis=1), X[:, self.target]
+            yield Block(X, y, w)
 
 
 @dataclass(frozen=True)

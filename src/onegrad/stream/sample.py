@@ -77,7 +77,7 @@ def _smallest(
 
 def row_keys(X: Rows, y: np.ndarray[Any, Any], seed: int) -> Keys:
     """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
-    targets = y.reshape(len(y), -1)
+    targets = y if y.ndim > 1 else y[:, None]
     parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]
     odd = np.random.Generator(np.random.Philox(seed)).integers(
         0, 2**63, size=len(parts), dtype=np.uint64

@@ -169,22 +169,17 @@ def _npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
     X = np.load(path, mmap_mode="r", allow_pickle=False)
     if X.ndim != 2:
         raise InvalidInput(f"{path!r} must hold a matrix; it has {X.ndim} dimensions")
-    if target is None:
-        return iter(_array_parts(X, None, None))
-    try:
-        column = int(target)
-        y = X[:, column]
-    except (ValueError, IndexError):
+    d = X.shape[1]
+    if target is not None and str(target) not in map(str, range(-d, d)):
         raise InvalidInput(
-            f"target of an .npy file is a column number, -{X.shape[1]}..{X.shape[1] - 1}; "
-            f"got {target!r}"
-        ) from None
-    return iter(_array_parts(np.delete(X, column, axis=1), y, None))
+            f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
+        )
+    return iter(_array_parts(X, None, None, None if target is None else int(target)))
 
 
-def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
+def _array_parts(X: Any, y: Any, w: Any, target: int | None = None) -> list[Part]:
     starts = range(0, max(len(X), 1), PART_ROWS)
-    return [ArrayPart(X, y, w, i, i + PART_ROWS) for i in starts]
+    return [ArrayPart(X, y, w, i, i + PART_ROWS, target) for i in starts]
 
 
 def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:

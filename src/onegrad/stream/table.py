@@ -64,9 +64,7 @@ def column_values(column: Any) -> Values:
             column = column.cast(column.type.value_type)
         values = np.array(column.to_pylist(), dtype=object)
         return np.array([None if v is None else str(v) for v in values], dtype=object)
-    if t.is_temporal(column.type):
-        missing = column.is_null().to_numpy()
-        return np.where(
-            missing, np.nan, column.cast(pa.int64(), safe=False).fill_null(0).to_numpy()
-        )
+    if t.is_temporal(column.type):  # dates and times as whole numbers of their unit
+        narrow = t.is_date32(column.type) or t.is_time32(column.type)
+        column = column.cast(pa.int32() if narrow else pa.int64())
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)

@@ -1,0 +1,112 @@
+"""onegrad apply: predictions of a saved model, block by block."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json
+from onegrad.errors import InvalidInput
+
+EXAMPLE = """examples:
+  onegrad apply price.model new.parquet --out predicted.parquet
+  onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9
+  onegrad apply click.model new.csv --out predicted.csv --proba"""
+KINDS = (".csv", ".parquet", ".npz")
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "apply",
+        help="predict with a saved model",
+        description="Predict every row of the data; columns are found by name.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a file written by onegrad fit")
+    parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="FILE", help=f"one of {', '.join(KINDS)}"
+    )
+    parser.add_argument("--std", action="store_true", help="add the standard deviation")
+    parser.add_argument("--interval", type=float, metavar="P", help="add an interval of coverage P")
+    parser.add_argument("--proba", action="store_true", help="add the classes' probabilities")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onegrad.estimators import load
+    from onegrad.stream import source
+
+    if args.out.suffix not in KINDS:
+        raise InvalidInput(f"--out must end in {', '.join(KINDS)}; got {str(args.out)!r}")
+    if not args.out.parent.is_dir():
+        raise InvalidInput(f"--out {str(args.out)!r}: no such directory")
+    model = load(args.model)
+    classifies = hasattr(model, "classes_")
+    if args.proba and not classifies:
+        raise InvalidInput("--proba is for classifiers; this model predicts numbers")
+    if classifies and (args.std or args.interval is not None):
+        raise InvalidInput("--std and --interval are for regression; this model predicts classes")
+    blocks = (_columns(model, block.X, args) for block in source(args.data).blocks())
+    rows = _write(args.out, blocks)
+    if args.json:
+        print_json({"out": str(args.out), "rows": rows, "estimator": type(model).__name__})
+    else:
+        print(f"{rows:,} predictions written to {args.out}")
+    return 0
+
+
+def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarray[Any, Any]]:
+    """Named columns of predictions for one block."""
+    columns: dict[str, np.ndarray[Any, Any]] = {}
+    if args.std:
+        mean, deviation = model.predict(X, return_std=True)
+        columns |= _named("prediction", mean) | _named("std", deviation)
+    else:
+        columns |= _named("prediction", model.predict(X))
+    if args.interval is not None:
+        low, high = model.predict_interval(X, coverage=args.interval)
+        columns |= _named("low", low) | _named("high", high)
+    if args.proba:
+        for label, p in zip(model.classes_, model.predict_proba(X).T, strict=True):
+            columns[f"p({label})"] = p
+    return columns
+
+
+def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
+
+
+def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
+    """Write the columns of all blocks; number of rows."""
+    if path.suffix == ".npz":
+        pieces = list(blocks)
+        joined = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
+        write: Any = np.savez
+        write(path, **joined)
+        return len(next(iter(joined.values())))
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    writer, rows = None, 0
+    try:
+        for columns in blocks:
+            table = pa.table(columns)
+            if writer is None:
+                make = pq.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
+                writer = make(str(path), table.schema)
+            writer.write_table(table)
+            rows += table.num_rows
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows

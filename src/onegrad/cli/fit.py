@@ -1,0 +1,129 @@
+"""onegrad fit: two-pass training on files of any size."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import Progress, print_json
+from onegrad.errors import InvalidInput
+
+EXAMPLE = """examples:
+  onegrad fit sales.parquet --target price --out price.model
+  onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model
+  onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model"""
+
+TASKS = ("auto", "regression", "classification")
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "fit",
+        help="train on Parquet, CSV, npz or npy files of any size",
+        description="Learn the first layer on a sample of rows and the readout on all of them.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
+    parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
+    parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")
+    parser.add_argument(
+        "--estimator", choices=("alternating", "one-step"), default="alternating",
+        help="alternating (default) is the one for real data",
+    )  # fmt: skip
+    parser.add_argument(
+        "--task",
+        choices=TASKS,
+        default="auto",
+        help="auto (default): text is classes, else numbers",
+    )
+    parser.add_argument("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
+    parser.add_argument("--weight", metavar="COL", help="weights of the rows")
+    parser.add_argument("--width", type=int, default=1000, metavar="N", help="neurons")
+    parser.add_argument("--sample-rows", type=int, default=20_000, metavar="M",
+                        help="rows that the first layer is learned on")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="K", help="of all random numbers")
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--workers", type=int, metavar="K", help="processes on this machine")
+    where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onegrad.stream import source
+
+    if not args.out.parent.is_dir():
+        raise InvalidInput(f"--out {str(args.out)!r}: no such directory")
+    if args.workers is not None and args.workers < 1:
+        raise InvalidInput(f"--workers must be a whole number >= 1; got {args.workers}")
+    columns = None if args.columns is None else args.columns.split(",")
+    data = source(args.data, target=args.target, weight=args.weight, columns=columns)
+    estimator = _estimator(args, _is_text(data))
+    client = _client(args.cluster)
+    start = time.monotonic()
+    try:
+        estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
+    finally:
+        if client is not None:
+            client.close()
+    estimator.save(args.out)
+    if args.json:
+        print_json(_summary(estimator, args, time.monotonic() - start))
+    else:
+        print(estimator.report())
+        print(f"saved to {args.out}")
+    return 0
+
+
+def _is_text(data: Any) -> bool:
+    """Whether the first targets are text."""
+    block = next(data.blocks(), None)
+    if block is None:
+        raise InvalidInput("the data have no rows")
+    return bool(block.y.dtype.kind not in "fiub")
+
+
+def _estimator(args: argparse.Namespace, text: bool) -> Any:
+    from onegrad import estimators
+
+    if args.task == "regression" and text:
+        raise InvalidInput(f"--task regression: column {args.target!r} holds text")
+    classes = args.task == "classification" or (args.task == "auto" and text)
+    family = "Alternating" if args.estimator == "alternating" else "OneStep"
+    kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
+    return kind(
+        args.width,
+        sample_rows=args.sample_rows,
+        device=args.device,
+        n_jobs=args.workers,
+        random_state=args.seed,
+    )
+
+
+def _client(address: str | None) -> Any:
+    if address is None:
+        return None
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"--cluster {address}: no scheduler answers ({error!s:.80})") from None
+
+
+def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    importance = zip(estimator.input_names_, estimator.feature_importances_, strict=True)
+    return {
+        "model": str(args.out),
+        "estimator": type(estimator).__name__,
+        "rows": estimator.n_rows_,
+        "inputs": estimator.input_names_,
+        "choice": estimator.choice_,
+        "ridge": estimator.fitted_.ridge,
+        "importance": dict(importance),
+        "seconds": seconds,
+    }
