@@ -21,6 +21,7 @@ from onegrad.theory.resolvent import Traces, complete
 Complex = np.ndarray[Any, np.dtype[np.complex128]]
 
 INSIDE = 1e-6  # |Im kappa|/|kappa| above this means inside the bulk: a double root splits by 1e-8
+SMALLEST = 1e-10  # a bulk that reaches below this share of its edge touches zero
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,15 @@ class Bulk:
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = 1 / w
             M1 = (kappa - s) * t[..., None]
-            M2 = M1 / (1 + slope * kappa * M1)
-            physical = (np.abs(kappa.imag) > INSIDE * np.abs(kappa)) & (M1.imag > 0) & (M2.imag > 0)
+            h = kappa * M1
+            q = 1 + slope * h
+            E = self.b + self.a / q**2
+            newton = kappa - 1 + self.b * h + self.a * h / q
+            newton /= 1 + E * (M1 + kappa * t[..., None])
+            # Newton's method stays at a complex root, and leaves two real ones that rounding merged
+            genuine = np.abs(newton) < 0.1 * np.abs(kappa.imag)
+            physical = (np.abs(kappa.imag) > INSIDE * np.abs(kappa)) & genuine
+            physical &= (M1.imag > 0) & ((M1 / q).imag > 0)
         size = np.where(physical, M1.imag, -1.0)
         best = np.argmax(size, axis=-1)[..., None]
         chosen = np.take_along_axis(kappa, best, -1)[..., 0]
@@ -127,24 +135,28 @@ class Bulk:
     def density(self, x: ArrayLike) -> Floats:
         r"""Density :math:`\rho(x) = \frac1\pi \mathrm{Im}\,M_1|_{\lambda=-(x+i0)}`, atom apart."""
         x = np.asarray(x, dtype=float)
-        inside = (x > 0) & (x <= self.edge)
-        kappa = self.kappa(np.where(inside, x, self.edge))
-        with np.errstate(invalid="ignore"):
-            rho = -kappa.imag / (np.pi * self.r * np.where(inside, x, 1.0))
-        return np.where(inside & np.isfinite(rho), rho, 0.0)
+        ends = np.array(self.support)
+        inside = np.any((x[..., None] > ends[:, 0]) & (x[..., None] < ends[:, 1]), axis=-1)
+        return np.where(inside, self._density(np.where(inside, x, self.edge)), 0.0)
+
+    def _density(self, x: Floats) -> Floats:
+        return np.nan_to_num(-self.kappa(x).imag / (np.pi * self.r * x))
 
     @cached_property
     def support(self) -> tuple[tuple[float, float], ...]:
         """The intervals of the bulk, left to right; a left end of 0.0 means it touches zero."""
-        grid = self.edge * np.exp(np.linspace(np.log(1e-10), 0.0, 1200)[:-1])
-        inside = np.isfinite(self.kappa(grid).real)
-        changes = np.flatnonzero(inside[1:] != inside[:-1])
-        ends = [self._boundary(grid[i], grid[i + 1], bool(inside[i])) for i in changes]
-        if inside[0]:
-            ends = [0.0, *ends]
-        ends = ends if len(ends) % 2 else ends[:-1]  # the last interval ends at the edge
-        ends = [*ends, self.edge]
-        return tuple(zip(ends[::2], ends[1::2], strict=True))
+        grid = self.edge * np.exp(np.linspace(np.log(SMALLEST), 0.0, 1200))
+        rho = self._density(grid)
+        rho[-1] = 0.0
+        inside = np.concatenate([[False], rho > 0, [False]])
+        starts, stops = np.flatnonzero(np.diff(inside.astype(int))).reshape(-1, 2).T
+        intervals = []
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            low = self._boundary(grid[start - 1], grid[start], False) if start else 0.0
+            last = stop >= len(grid) - 1
+            high = self.edge if last else self._boundary(grid[stop - 1], grid[stop], True)
+            intervals.append((low, high))
+        return tuple(intervals)
 
     def _boundary(self, low: float, high: float, low_inside: bool) -> float:
         """The point between low and high at which the bulk begins or ends, by bisection."""

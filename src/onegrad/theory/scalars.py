@@ -108,7 +108,7 @@ class Scalars:
     @property
     def rho(self) -> Floats:
         r"""Cosine of the learned direction and the teacher's, :math:`c_{\star,1}/b`."""
-        return self.c_star[:, 1] / np.sqrt(self.b_squared)
+        return _ratio(self.c_star[:, 1], np.sqrt(self.b_squared))
 
     @property
     def noise_length_squared(self) -> Floats:
@@ -121,7 +121,7 @@ class Scalars:
     def nu_squared(self) -> Floats:
         r"""The same relative to the spike, :math:`\nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1
         b)^2`."""
-        return self.noise_length_squared / (self.c1**2 * self.b_squared)
+        return _ratio(self.noise_length_squared, self.c1**2 * self.b_squared)
 
     @property
     def free_constant(self) -> Bools:
@@ -141,3 +141,8 @@ class Scalars:
         slope = self.gaussian_weights * 2 * self.c2**2 / self.psi
         w = np.where(self.free_constant, 0.0, 1 / (1 + slope * self.traces.h))
         return w, -(w**2) * slope * self.traces.dh
+
+
+def _ratio(x: Floats, y: Floats) -> Floats:
+    """x/y, and zero where there is nothing to divide by: no labels, or no linear part, no spike."""
+    return np.divide(x, y, out=np.zeros_like(x), where=y > 0)

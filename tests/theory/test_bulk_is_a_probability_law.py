@@ -1,0 +1,97 @@
+"""The bulk's density with its atom: mass one, the right mean, the edges where it ends."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import onegrad as og
+from onegrad.theory.bulk import Bulk
+
+COEFFICIENTS = [(0.3669, 0.0274), (0.25, 0.09), (1.0, 0.0), (0.0, 1.0), (1.0, 1e-3), (0.5, 0.5)]
+
+
+def moments(bulk, points=2500):
+    """Mass and mean of the density, by the midpoint rule in x = low + (high - low) sin^2."""
+    theta = (np.arange(points) + 0.5) * np.pi / (2 * points)
+    mass = mean = 0.0
+    for low, high in bulk.support:
+        x = low + (high - low) * np.sin(theta) ** 2
+        weights = (high - low) * np.sin(2 * theta) * np.pi / (2 * points)
+        rho = bulk.density(x)
+        mass, mean = mass + rho @ weights, mean + (rho * x) @ weights
+    return mass, mean
+
+
+@pytest.mark.parametrize(("a", "b"), COEFFICIENTS)
+def test_mass_and_mean(a, b):
+    for phi, psi in itertools.product((0.05, 0.5, 20.0), (0.05, 0.52, 2.0, 20.0)):
+        bulk = Bulk(a, b, psi, psi / phi)
+        mass, mean = moments(bulk)
+        assert mass + bulk.atom == pytest.approx(1, abs=1e-6)
+        assert mean == pytest.approx((a + b) / bulk.r, rel=1e-6)  # Tr F_0 F_0^T/n^2 = (N/n) E s^2
+        assert bulk.support[-1][1] == bulk.edge
+        assert len(bulk.support) <= 2  # a linear and a nonlinear part
+
+
+@settings(max_examples=12, deadline=None)
+@given(a=st.floats(0.05, 2), b=st.floats(0.02, 2), psi=st.floats(0.05, 10), r=st.floats(0.05, 10))
+def test_density_follows_the_root_continued_from_far_above_the_axis(a, b, psi, r):
+    """Newton's method from z = x + 50i down to the axis, never near another root."""
+    bulk = Bulk(a, b, psi, r)
+    low, high = bulk.support[-1]
+    x = low + (high - low) * np.array([0.02, 0.1, 0.3, 0.6, 0.9])
+    heights = np.geomspace(50 * high, 1e-9 * high, 400)
+    kappa = np.ones(len(x), complex)
+    for height in heights:
+        lam = -(x + 1j * height)
+        for _ in range(4):
+            M1 = (kappa - 1 + r) / (r * lam)
+            h, dh = kappa * M1, M1 + kappa / (r * lam)
+            q = 1 + a * h / psi
+            f = kappa - 1 + b * h + a * h / q
+            kappa = kappa - f / (1 + (b + a / q**2) * dh)
+    rho = ((kappa - 1 + r) / (r * lam)).imag / np.pi
+    assert bulk.density(x) == pytest.approx(rho, rel=1e-5)
+
+
+def test_density_is_zero_outside_and_vectorised():
+    spectrum = og.spectrum(og.Problem(n=800, d=400, N=600))
+    x = np.array([[-1.0, 0.0, spectrum.lower_edge * 0.99], [1.0, spectrum.edge * 1.01, np.inf]])
+    rho = spectrum.density(x)
+    assert rho.shape == x.shape
+    assert np.flatnonzero(rho).tolist() == [3]
+    assert np.all(spectrum.rho > 0)
+    assert np.all((spectrum.x > spectrum.lower_edge) & (spectrum.x < spectrum.edge))
+
+
+def test_square_features_touch_zero():
+    spectrum = og.spectrum(og.Problem(n=800, d=400, N=800))
+    assert spectrum.lower_edge is None
+    assert spectrum.atom == 0.0
+
+
+@pytest.mark.parametrize(
+    ("activation", "rank"), [("tanh", 600), ("H1", 400)], ids=["nonlinear", "linear"]
+)
+def test_atom_is_one_minus_the_rank(activation, rank):
+    spectrum = og.spectrum(og.Problem(n=800, d=400, N=600, activation=activation))
+    assert spectrum.atom == pytest.approx(1 - rank / 800)
+
+
+def test_edges_and_counts_match_one_sampled_matrix():
+    """n = 1200: eigenvalues stay inside up to Tracy-Widom fluctuations, n^(-2/3) = 0.9 %."""
+    rng = np.random.default_rng(0)
+    n, d, N = 1200, 400, 600
+    X, W = rng.standard_normal((n, d)), rng.standard_normal((N, d)) / np.sqrt(d)
+    eigenvalues = np.linalg.svd(np.tanh(X @ W.T), compute_uv=False) ** 2 / n
+    bulk = Bulk(0.605706**2, 0.165576**2, d / N, n / N)
+    assert eigenvalues[0] == pytest.approx(bulk.edge, rel=0.05)
+    assert eigenvalues[-1] == pytest.approx(bulk.support[0][0], rel=0.05)
+    middle = 0.3 * bulk.edge
+    theta = (np.arange(400) + 0.5) * np.pi / 800
+    x = middle + (bulk.edge - middle) * np.sin(theta) ** 2
+    above = np.pi / 800 * np.sum(bulk.density(x) * (bulk.edge - middle) * np.sin(2 * theta))
+    assert np.sum(eigenvalues > middle) / n == pytest.approx(above, abs=3 / n)

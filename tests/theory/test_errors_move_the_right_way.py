@@ -1,0 +1,74 @@
+"""Order relations that any correct formula keeps, over random problems."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import onegrad as og
+
+problems = st.builds(
+    og.Problem,
+    n=st.integers(100, 5000),
+    d=st.integers(50, 5000),
+    N=st.integers(50, 5000),
+    activation=st.sampled_from(["H1 + 0.4*H2 + 0.2*H3 + 0.1*H4", "gelu:raw"]),
+    teacher=st.sampled_from(["H1", "tanh", "relu:unit", "relu:raw", "H1 + H2/sqrt(2) + H3/3"]),
+    noise=st.floats(0, 2),
+    ridge=st.floats(-5, 2).map(lambda x: 10.0**x),
+    weights=st.sampled_from(["gaussian", "sphere"]),
+    intercept=st.booleans(),
+)
+EVERY = settings(max_examples=50, deadline=None)
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+
+
+@EVERY
+@given(problem=problems)
+def test_each_stair_is_lower(problem):
+    curve = og.predict(problem, theory="staircase", alpha=[-0.1, 0.1, 0.29, 0.35, 0.39])
+    assert np.all(np.diff(curve.train) <= 1e-10 * curve.train[0])
+    assert np.all(np.diff(curve.test) <= 1e-10 * curve.test[0])
+    assert np.all(curve.train >= 0)
+    assert np.all(curve.risk >= -1e-10 * curve.test[0])
+
+
+@EVERY
+@given(problem=problems)
+def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
+    for theory in ("random-features", "small-step", "staircase"):
+        ridge = og.predict(problem.replace(alpha=0.1), theory=theory, ridge=[1e-4, 1e-2, 1.0, 1e2])
+        assert np.all(np.diff(ridge.train) > 0)
+        assert np.all(ridge.squared_loss <= ridge.train * (1 + 1e-12))
+    noise = og.predict(problem, theory="random-features", noise=[0.0, 0.5, 1.0, 2.0])
+    assert np.all(np.diff(noise.train) > 0)
+
+
+@EVERY
+@given(problem=problems)
+def test_untrained_features_never_beat_the_kernel_bound(problem):
+    prediction = og.predict(problem, theory="random-features")
+    assert prediction.test >= prediction.kernel_bound * (1 - 1e-12)
+    assert prediction.kernel_bound >= problem.noise**2
+
+
+@EVERY
+@given(problem=problems)
+def test_a_huge_ridge_predicts_zero(problem):
+    """Then f = 0, unless a free constant takes the mean; test and train are both E y^2."""
+    prediction = og.predict(problem, theory="random-features", ridge=1e9)
+    teacher = problem.sigma_star
+    mean = 0.0 if problem.intercept or problem.sigma.c[0] else float(teacher.c[0]) ** 2
+    labels = teacher.variance + mean + problem.noise**2
+    assert prediction.test == pytest.approx(labels, rel=1e-4)
+    assert prediction.train == pytest.approx(labels, rel=1e-4)
+
+
+@EVERY
+@given(problem=problems)
+def test_many_rows_reach_the_best_linear_predictor(problem):
+    """n >> N >> d: random features become a linear model without noise cost."""
+    wide = problem.replace(n=10**9, d=100, N=10**6, ridge=1e-4, weights="sphere")
+    prediction = og.predict(wide, theory="random-features")
+    if problem.intercept or not problem.sigma_star.c[0] or problem.sigma.c[0]:
+        assert prediction.test == pytest.approx(prediction.linear, rel=2e-2, abs=2e-2)
