@@ -92,7 +92,9 @@ class Function:
 
     @cached_property
     def slope_second_moment(self) -> float:
-        r""":math:`E\sigma'(Z)^2`."""
+        r""":math:`E\sigma'(Z)^2 = \sum_k k\,k!\,c_k^2`."""
+        if self.polynomial is not None:
+            return float(sum(k * math.factorial(k) * c * c for k, c in enumerate(self.c) if c))
         return hermite.expect(lambda x: self.derivative(x) ** 2, self.kinks)
 
 

@@ -127,7 +127,7 @@ class _Parser:
             raise self.complaint("a term is missing")
         self.position += 1
         if match["number"] is not None:
-            return {(): float(match["number"])}
+            return self.checked({(): float(match["number"])})
         if match["sqrt"] is not None:
             if self.sign("(") is None:
                 raise self.complaint("sqrt needs a parenthesis")

@@ -225,11 +225,9 @@ class Problem:
         Their readout is N(0, I/N) without a further :math:`1/\sqrt N`, so the initial output
         counts (residual="full"); the printed formulas drop it (residual="labels").
         """
-        d = _ratio("phi", phi, n)
+        d = _ratio("phi", phi, "n", n)
         N = round(d / _number("psi", psi, 0.0))
-        eta = _number("c", c, 0.0, closed=True) * _size("n", n) ** _number(
-            "alpha", alpha, -math.inf
-        )
+        eta = _number("c", c, 0.0, closed=True) * _size("n", n) ** _exponent(alpha)
         return cls(
             n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual=residual, weights=weights,
             **others,
@@ -253,7 +251,7 @@ class Problem:
         the same lam; their step :math:`\eta\sqrt N` with output :math:`O(N^{-1/2})` is our eta with
         residual="labels".
         """
-        n, N = _ratio("psi1", psi1, d), _ratio("psi2", psi2, d)
+        n, N = _ratio("psi1", psi1, "d", d), _ratio("psi2", psi2, "d", d)
         return cls(
             n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual="labels",
             weights="gaussian", **others,
@@ -315,24 +313,30 @@ def _number(name: str, value: Any, low: float, closed: bool = False) -> float:
     return number
 
 
-def _ratio(name: str, ratio: Any, size: Any) -> int:
+def _ratio(name: str, ratio: Any, size_name: str, size: Any) -> int:
     """The size that is `ratio` times another, at least one."""
-    return max(1, round(_number(name, ratio, 0.0) * _size("size", size)))
+    return max(1, round(_number(name, ratio, 0.0) * _size(size_name, size)))
+
+
+def _exponent(alpha: Any) -> float:
+    """The step's exponent, bounded so that n**alpha stays a number."""
+    exponent = _number("alpha", alpha, -math.inf)
+    if abs(exponent) > 10:
+        raise InvalidInput(f"alpha must be between -10 and 10; got {exponent:g}")
+    return exponent
 
 
 def _step(n: int, alpha: Any, eta: Any) -> tuple[float | None, float]:
     """(alpha, eta) from whichever is given: eta = n**alpha; alpha is None for eta = 0."""
     if alpha is not None and eta is not None:
         alpha, eta = _number("alpha", alpha, -math.inf), _number("eta", eta, 0.0)
-        if not math.isclose(n**alpha, eta, rel_tol=1e-9):
+        if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
             raise InvalidInput(f"give alpha or eta, not both; got alpha={alpha:g}, eta={eta:g}")
         return alpha, eta
     if alpha is not None:
-        alpha = _number("alpha", alpha, -math.inf)
+        alpha = _exponent(alpha)
         if n == 1:
             raise InvalidInput("alpha needs n >= 2, since eta = n**alpha; give eta for n = 1")
-        if abs(alpha) > 10:
-            raise InvalidInput(f"alpha must be between -10 and 10; got {alpha:g}")
         return alpha, float(n) ** alpha
     eta = _number("eta", 0.0 if eta is None else eta, 0.0, closed=True)
     return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta
