@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -308,8 +308,16 @@ def resolve(spec: Spec, argument: str = "activation") -> Function | MultiIndex:
         )
     if slope is None and argument == "activation":
         raise InvalidInput(f"{argument} is a callable without its derivative: give (f, df)")
+    hashable = isinstance(value, Hashable) and isinstance(slope, Hashable)
+    return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
+
+
+def _from_callable(value: Callback, slope: Callback | None, argument: str) -> Function:
     name = getattr(value, "__name__", "callable")
     return _adjusted(Function(name, value, slope or _no_slope), "centred", argument)
+
+
+_resolve_callable = lru_cache(maxsize=64)(_from_callable)  # every point of a grid asks again
 
 
 def _no_slope(x: Array) -> Array:
