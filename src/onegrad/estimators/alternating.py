@@ -213,7 +213,7 @@ def gradient_outer_product(lesson: Lesson, trial: Trial) -> Floats:
     r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`."""
     M = np.zeros((lesson.inputs, lesson.inputs))
     for rows in lesson.update.blocks():
-        for g in trial.layer.gradients(rows.z, trial.readout.coef):
+        for g in trial.layer.gradients(rows.z, trial.eager.coef):
             g *= np.sqrt(rows.w)[:, None]
             M += g.T @ g
     M /= lesson.update.w.sum()

@@ -20,6 +20,7 @@ from onegrad.stream.statistics import Floats
 
 DECADES = range(-7, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins
+EAGER = 1e-3  # largest relative ridge of the readout that first-layer updates look at
 NO_CHOICE = -2  # relative ridge where there are no held-out rows to choose it
 
 
@@ -73,10 +74,16 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Trial:
-    """A layer with the readout of its best ridge; `ridge` is relative to the features' scale."""
+    """A layer with the readout of its best ridge; `ridge` is relative to the features' scale.
+
+    `eager` is the readout that first-layer updates look at: it follows the data more closely where
+    the best ridge is large, because a function that is shrunk to nothing has no gradient to learn
+    from.
+    """
 
     layer: Layer
     readout: Readout
+    eager: Readout
     ridge: int | float
     score: float
     path: tuple[tuple[float, float], ...]  # (relative ridge, score)
@@ -121,7 +128,11 @@ def try_layer(
     else:
         best = lowest_decade(judge, start)
     path = tuple((r, found[r][0]) for r in sorted(found))
-    return Trial(layer, found[best][1], best, found[best][0], path, label or {}, origin)
+    eager = min(best, EAGER)
+    judge(eager)
+    return Trial(
+        layer, found[best][1], found[eager][1], best, found[best][0], path, label or {}, origin
+    )
 
 
 def lowest_decade(judge: Callable[[float], float], start: float) -> float:

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any, Protocol, Self, TypeVar
 
 from onegrad.errors import InvalidInput
+from onegrad.stream.parts import Part
 
 
 class Sums(Protocol):
@@ -21,7 +22,7 @@ class Sums(Protocol):
 
 
 S = TypeVar("S", bound=Sums)
-P = TypeVar("P")
+V = TypeVar("V")
 
 Progress = Callable[[int, int], None]  # parts done, parts in all
 
@@ -34,8 +35,8 @@ def plus(a: S | None, b: S | None) -> S | None:
 
 
 def fold(
-    function: Callable[[P], S | None],
-    parts: Sequence[P],
+    function: Callable[[Part], S | None],
+    parts: Sequence[Part],
     *,
     client: Any = None,
     jobs: int = 1,
@@ -76,19 +77,22 @@ def _counted(
 
 
 def _on_cluster(
-    function: Callable[[P], S | None], parts: Sequence[P], client: Any, progress: Progress | None
+    function: Callable[[Part], S | None],
+    parts: Sequence[Part],
+    client: Any,
+    progress: Progress | None,
 ) -> S | None:
     """Parts are tasks; partial sums are added in pairs on the workers, so that one comes back."""
     from distributed import as_completed
 
     # a task, not scattered data: the scheduler can make it again when its worker is gone
     shared = client.submit(_same, function, pure=False)
-    futures = [client.submit(_apply, shared, part, pure=False, retries=3) for part in parts]
+    futures = [_submitted(client, shared, part) for part in parts]
     watched = list(futures)
     while len(futures) > 1:
         pairs = zip(futures[::2], futures[1::2], strict=False)
         odd = futures[len(futures) - len(futures) % 2 :]
-        futures = [client.submit(plus, a, b, pure=False, retries=3) for a, b in pairs] + odd
+        futures = [client.submit(plus, a, b, pure=False) for a, b in pairs] + odd
     if progress is not None:
         for done, _ in enumerate(as_completed(watched), 1):  # type: ignore[no-untyped-call]
             progress(done, len(parts))
@@ -97,9 +101,17 @@ def _on_cluster(
     return result
 
 
-def _same(value: P) -> P:
+def _submitted(client: Any, shared: Any, part: Part) -> Any:
+    """The task of one part, after those that compute its data where they are Dask objects."""
+    data = part.remote()
+    present = [client.compute(d) if d is not None else None for d in data]
+    empty = part.filled(*(None for _ in data))
+    return client.submit(_apply, shared, empty, *present, pure=False)
+
+
+def _same(value: V) -> V:
     return value
 
 
-def _apply(function: Callable[[P], S | None], part: P) -> S | None:
-    return function(part)
+def _apply(function: Callable[[Part], S | None], part: Part, *data: Any) -> S | None:
+    return function(part.filled(*data))

@@ -36,6 +36,14 @@ class Part:
     def blocks(self) -> Iterator[Block]:
         raise NotImplementedError
 
+    def remote(self) -> tuple[Any, ...]:
+        """What a cluster has to compute before this part can be read (Dask objects)."""
+        return ()
+
+    def filled(self, *values: Any) -> Part:
+        """This part with the computed values of `remote`."""
+        return self
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -80,20 +88,31 @@ class ArrayPart(Part):
     X: Any
     y: Any = None
     w: Any = None
-    start: int = 0
-    stop: int | None = None
     target: int | None = None
 
     def blocks(self) -> Iterator[Block]:
-        stop = len(self.X) if self.stop is None else min(self.stop, len(self.X))
-        for i in range(self.start, stop, BLOCK):
-            piece = slice(i, min(i + BLOCK, stop))
+        for i in range(0, len(self.X), BLOCK):
+            piece = slice(i, i + BLOCK)
             X, y, w = (
                 None if a is None else np.asarray(a[piece]) for a in (self.X, self.y, self.w)
             )
             if self.target is not None and X is not None:
                 X, y = np.delete(X, self.target, axis=1), X[:, self.target]
             yield Block(X, y, w)
+
+
+@dataclass(frozen=True)
+class NpyPart(Part):
+    """Rows of an .npy file, as a memory map that each process opens for itself."""
+
+    path: str
+    start: int
+    stop: int
+    target: int | None
+
+    def blocks(self) -> Iterator[Block]:
+        X = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        return ArrayPart(X[self.start : self.stop], target=self.target).blocks()
 
 
 @dataclass(frozen=True)
@@ -208,16 +227,23 @@ class IteratorPart(Part):
 
 @dataclass(frozen=True)
 class DaskPart(Part):
-    """One partition of a Dask collection; X, y, w are arrays once a worker has them."""
+    """One partition of a Dask collection; X, y, w are arrays once somebody computed them."""
 
     X: Any
     y: Any = None
     w: Any = None
     columns: Columns = Columns()
 
+    def remote(self) -> tuple[Any, ...]:
+        return self.X, self.y, self.w
+
+    def filled(self, *values: Any) -> Part:
+        X, y, w = values
+        return DaskPart(X, y, w, self.columns)
+
     def blocks(self) -> Iterator[Block]:
         X, y, w = self.X, self.y, self.w
-        if hasattr(X, "dask"):  # read outside a cluster: compute this partition here
+        if hasattr(X, "dask"):  # read without a cluster: compute this partition here
             from dask.base import compute
 
             X, y, w = compute(X, y, w)  # type: ignore[no-untyped-call]

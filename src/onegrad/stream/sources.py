@@ -22,6 +22,7 @@ from onegrad.stream.parts import (
     CsvPart,
     DaskPart,
     IteratorPart,
+    NpyPart,
     NpzPart,
     ParquetPart,
     Part,
@@ -174,12 +175,13 @@ def _npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
         raise InvalidInput(
             f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
         )
-    return iter(_array_parts(X, None, None, None if target is None else int(target)))
+    column = None if target is None else int(target)
+    return (NpyPart(path, i, i + PART_ROWS, column) for i in range(0, len(X), PART_ROWS))
 
 
-def _array_parts(X: Any, y: Any, w: Any, target: int | None = None) -> list[Part]:
-    starts = range(0, max(len(X), 1), PART_ROWS)
-    return [ArrayPart(X, y, w, i, i + PART_ROWS, target) for i in starts]
+def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
+    pieces = (slice(i, i + PART_ROWS) for i in range(0, len(X), PART_ROWS))
+    return [ArrayPart(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
 
 
 def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:

@@ -1,0 +1,101 @@
+"""Feature learning finds the inputs that matter and beats untrained features where they exist."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onegrad as og
+
+
+@pytest.fixture(scope="module")
+def single_index():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 20))
+    u = X @ (np.arange(20) < 3) / np.sqrt(3)
+    return X, u + u**2 - 1
+
+
+def error(model, X, y):
+    model.fit(X[:1000], y[:1000])
+    return np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) / y.var()
+
+
+def test_each_family_beats_the_one_before(single_index):
+    untrained = error(og.OneStepRegressor(200, eta=0, random_state=0), *single_index)
+    one_step = error(og.OneStepRegressor(200, random_state=0), *single_index)
+    alternating = error(og.AlternatingRegressor(200, random_state=0), *single_index)
+    assert one_step < 0.8 * untrained
+    assert alternating < 0.2 * one_step
+
+
+def test_importance_names_the_inputs(single_index):
+    X, y = single_index
+    model = og.AlternatingRegressor(200, random_state=0).fit(X, y)
+    share = model.feature_importances_
+    assert share.sum() == pytest.approx(1)
+    assert share[:3].sum() > 0.9
+    values, vectors = np.linalg.eigh(model.metric_)
+    assert values[-1] > 0.9 * values.sum()  # one direction
+    assert abs(vectors[:3, -1].sum()) / np.sqrt(3) > 0.95  # and it is the teacher's
+
+
+def test_the_metric_is_the_mean_gradient_product(single_index):
+    """Against finite differences of the fitted function."""
+    X, y = single_index
+    X = X[:300, :4]
+    model = og.OneStepRegressor(30, activation="tanh", hold_out=0, ridge=0.01, random_state=0)
+    f = model.fit(X, y[:300]).fitted_
+    z = f.layer.scaling(X)
+    h = 1e-5
+    gradient = np.stack(
+        [
+            (f.layer.of_scaled(z + h * e) - f.layer.of_scaled(z - h * e)) @ f.readout.coef[:, 0]
+            for e in np.eye(4)
+        ],
+        axis=1,
+    ) / (2 * h)
+    np.testing.assert_allclose(model.metric_, gradient.T @ gradient / 300, rtol=1e-6)
+
+
+def test_a_step_leaves_spikes_in_the_spectrum(single_index):
+    X, y = single_index
+    settings = {"inputs": "raw", "bias": "none", "skip": False, "activation": "tanh"}
+    large = og.OneStepRegressor(200, eta=30.0, ridge=0.01, random_state=0, **settings).fit(X, y)
+    none = og.OneStepRegressor(200, eta=0.0, ridge=0.01, random_state=0, **settings).fit(X, y)
+    assert len(large.spectrum_.spikes) >= 1
+    assert len(none.spectrum_.spikes) == 0
+    np.testing.assert_array_equal(large.spectrum_.untrained, none.spectrum_.untrained)
+    assert large.alpha_ == pytest.approx(np.log(30) / np.log(1500))
+    assert "implied alpha" in str(large.report())
+
+
+def test_the_choice_and_its_score_are_on_record(single_index):
+    X, y = single_index
+    model = og.AlternatingRegressor(50, rounds=3, random_state=0).fit(X, y)
+    scores = [trial["score"] for trial in model.fitted_.trials]
+    assert model.held_out_score_ == min(scores)
+    assert model.choice_["held_out_rows"] == 300
+    assert model.fitted_.trials[0]["update"] == "none"
+    assert "<table>" in model._repr_mimebundle_()["text/html"]
+
+
+def test_inside_scikit_learn(single_index):
+    X, y = single_index
+    label = np.where(y > 0, "high", "low")
+    features = og.OneStepFeatures(30, random_state=0).set_output(transform="pandas")
+    pipe = make_pipeline(StandardScaler(), features, LogisticRegression(max_iter=500))
+    search = GridSearchCV(pipe, {"onestepfeatures__width": [10, 30]}, cv=2).fit(X, label)
+    assert search.best_score_ > 0.7
+    names = search.best_estimator_[1].get_feature_names_out()
+    assert names[0] == "onestepfeatures0"
+
+
+def test_rows_may_come_in_any_order(single_index):
+    X, y = single_index
+    p = np.random.default_rng(1).permutation(len(X))
+    one = og.AlternatingRegressor(30, rounds=2, random_state=0).fit(X, y)
+    other = og.AlternatingRegressor(30, rounds=2, random_state=0).fit(X[p], y[p])
+    np.testing.assert_array_equal(one.coef_, other.coef_)

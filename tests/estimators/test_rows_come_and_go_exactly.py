@@ -1,0 +1,80 @@
+"""partial_fit, merge and remove change the readout exactly as if the rows had always been so."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def start(data):
+    X, y = data
+    return og.AlternatingRegressor(30, rounds=2, random_state=0).fit(X[:200], y[:200])
+
+
+def filled(start, X, y):
+    return start.blank().partial_fit(X, y)
+
+
+def test_parts_in_any_order_are_the_whole(data, start):
+    X, y = data
+    whole = filled(start, X, y)
+    parts = start.blank()
+    for rows in np.array_split(np.random.default_rng(1).permutation(400), 7):
+        parts.partial_fit(X[rows], y[rows])
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    assert parts.n_rows_ == 400
+
+
+def test_merged_estimators_are_the_whole(data, start):
+    X, y = data
+    a, b = filled(start, X[:150], y[:150]), filled(start, X[150:], y[150:])
+    np.testing.assert_array_equal(a.merge(b).coef_, filled(start, X, y).coef_)
+
+
+def test_removed_rows_leave_no_trace(data, start):
+    X, y = data
+    forgotten = filled(start, X, y).remove(X[100:], y[100:])
+    np.testing.assert_array_equal(forgotten.coef_, filled(start, X[:100], y[:100]).coef_)
+    assert forgotten.n_rows_ == 100
+
+
+def test_the_first_layer_stays(data, start):
+    X, y = data
+    before = start.fitted_.layer.W.copy()
+    later = start.blank().partial_fit(X, 5 * y + 3)
+    assert np.array_equal(later.fitted_.layer.W, before)
+    assert np.array_equal(start.fitted_.layer.W, before)
+
+
+def test_what_does_not_fit_together_is_refused(data, start):
+    X, y = data
+    other = og.AlternatingRegressor(30, rounds=2, random_state=1).fit(X, y)
+    with pytest.raises(InvalidInput, match="same first layer"):
+        start.blank().merge(other)
+    with pytest.raises(InvalidInput, match="cannot remove"):
+        start.blank().remove(X, y)
+    with pytest.raises(InvalidInput, match="no rows are left"):
+        start.blank().predict(X)
+    with pytest.raises(ValueError, match="features"):
+        start.blank().partial_fit(X[:, :2], y)
+
+
+def test_classes_are_known_from_the_start_or_refused():
+    X, y = np.random.default_rng(0).standard_normal((60, 2)), np.repeat(["a", "b", "c"], 20)
+    first = og.OneStepClassifier(10, random_state=0)
+    first.partial_fit(X[:40], y[:40], classes=["a", "b", "c"])
+    first.partial_fit(X[40:], y[40:])
+    assert list(first.classes_) == ["a", "b", "c"]
+    assert first.predict_proba(X).shape == (60, 3)
+    strict = og.OneStepClassifier(10, random_state=0).partial_fit(X[:40], y[:40])
+    with pytest.raises(InvalidInput, match=r"label .*c.* is not among the classes a, b"):
+        strict.partial_fit(X[40:], y[40:])

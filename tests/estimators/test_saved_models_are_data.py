@@ -1,0 +1,184 @@
+"""A saved model gives the same predictions, holds no code, and is refused when damaged."""
+
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import onegrad as og
+from onegrad.errors import InvalidInput
+from onegrad.estimators import load
+from onegrad.stream import source
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((80, 3))
+Y = X[:, 0] * X[:, 1]
+
+MODELS = {
+    "numbers": lambda: og.AlternatingRegressor(10, rounds=2, random_state=0).fit(X, Y),
+    "outputs": lambda: og.OneStepRegressor(10, random_state=0).fit(X, np.column_stack([Y, X])),
+    "labels": lambda: og.AlternatingClassifier(10, random_state=0).fit(
+        X, np.where(Y > 0, "up", "down")
+    ),
+    "features": lambda: og.OneStepFeatures(10, activation="tanh", random_state=0).fit(X, Y),
+    "frame": lambda: og.OneStepClassifier(10, random_state=0).fit(
+        pd.DataFrame(X, columns=list("abc")), np.digitize(Y, [-0.5, 0.5])
+    ),
+    "literal": lambda: og.OneStepRegressor.literal(
+        og.Problem(n=40, d=3, N=10, alpha=0.2), random_state=0
+    ).fit(X, Y),
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "a.model"
+    MODELS["numbers"]().save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_and_further_rows_survive(name, tmp_path):
+    model = MODELS[name]()
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert type(again) is type(model)
+    inputs = pd.DataFrame(X, columns=list("abc")) if name == "frame" else X
+    for method in ("predict", "predict_proba", "transform"):
+        if hasattr(model, method):
+            np.testing.assert_array_equal(
+                getattr(again, method)(inputs), getattr(model, method)(inputs)
+            )
+    assert str(again.report()) == str(model.report())
+    if name == "numbers":
+        model.partial_fit(X[:5], Y[:5] + 1)
+        again.partial_fit(X[:5], Y[:5] + 1)
+        np.testing.assert_array_equal(again.coef_, model.coef_)
+    clone(again)
+
+
+def test_a_model_of_named_columns_finds_them_again(tmp_path):
+    (tmp_path / "d.csv").write_text(
+        "y,size,kind\n" + "".join(f"{i % 7},{i},{'ab'[i % 2]}\n" for i in range(40))
+    )
+    model = og.AlternatingRegressor(10, random_state=0).fit(source(tmp_path / "d.csv", target="y"))
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(
+        again.predict(tmp_path / "d.csv"), model.predict(tmp_path / "d.csv")
+    )
+    assert again.input_names_ == ["size", "kind=a", "kind=b"]
+
+
+def test_the_file_is_the_same_for_the_same_model(tmp_path):
+    for name in "ab":
+        MODELS["numbers"]().save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused(saved, share):
+    data = saved.read_bytes()
+    saved.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(InvalidInput, match="truncated"):
+        load(saved)
+
+
+def test_any_changed_byte_is_noticed_or_harmless(saved):
+    data = saved.read_bytes()
+    expected = load(saved).predict(X)
+    for position in range(0, len(data), max(1, len(data) // 150)):
+        changed = bytearray(data)
+        changed[position] ^= 0x41
+        saved.write_bytes(bytes(changed))
+        try:
+            got = load(saved).predict(X)
+        except InvalidInput:
+            continue
+        np.testing.assert_array_equal(got, expected)  # a byte of the archive that says nothing
+
+
+def rewritten(path, change):
+    """The archive with its members changed, as an attacker would write it."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def resigned(members, change):
+    """The header changed together with its digest."""
+    import hashlib
+
+    header = json.loads(members["model.json"])
+    change(header)
+    text = json.dumps(header).encode()
+    members["model.json"] = text
+    members["model.sha256"] = hashlib.sha256(text).hexdigest().encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.update({"W.npy": m["W.npy"][:-8] + bytes(8)}), "'W.npy' was changed"),
+        (lambda m: m.pop("W.npy"), "'W.npy' is missing"),
+        (lambda m: m.update({"model.json": m["model.json"].replace(b"10", b"11", 1)}), "changed"),
+        (lambda m: m.pop("model.json"), "no model.json"),
+        (lambda m: resigned(m, lambda h: h.update(format=99)), "this version reads format 1"),
+        (lambda m: resigned(m, lambda h: h.update(estimator="os.system")), "unknown estimator"),
+        (lambda m: resigned(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
+        (lambda m: resigned(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
+        (lambda m: resigned(m, lambda h: h.pop("ridge")), "not a valid model"),
+        (lambda m: resigned(m, lambda h: h["layer"].update(skip=False)), "array step is"),
+    ],
+)
+def test_an_edited_file_is_refused(saved, change, message):
+    rewritten(saved, change)
+    with pytest.raises(InvalidInput, match=message):
+        load(saved)
+
+
+def test_pickles_are_never_read(saved, tmp_path):
+    import hashlib
+    import io
+
+    marker = tmp_path / "ran"
+
+    class Hostile:
+        def __reduce__(self):
+            return (marker.touch, ())
+
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Hostile()], dtype=object), allow_pickle=True)
+
+    def plant(members):
+        members["W.npy"] = buffer.getvalue()
+        digest = hashlib.sha256(members["W.npy"]).hexdigest()
+        resigned(members, lambda h: h["arrays"].update({"W.npy": digest}))
+
+    rewritten(saved, plant)
+    with pytest.raises(InvalidInput, match="not a valid model"):
+        load(saved)
+    saved.write_bytes(pickle.dumps(Hostile()))
+    with pytest.raises(InvalidInput, match="not a model file"):
+        load(saved)
+    assert not marker.exists()
+
+
+def test_compressed_members_are_refused(saved):
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", " " * 10**6)
+    with pytest.raises(InvalidInput, match="compressed"):
+        load(saved)
+
+
+def test_a_python_function_cannot_be_saved(tmp_path):
+    model = og.OneStepRegressor(5, activation=(np.sin, np.cos), random_state=0).fit(X, Y)
+    with pytest.raises(InvalidInput, match="cannot be saved; give it by name"):
+        model.save(tmp_path / "m")

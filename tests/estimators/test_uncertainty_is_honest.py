@@ -1,0 +1,91 @@
+"""Deviations follow the formula, conformal intervals cover, probabilities are calibrated."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.errors import InvalidInput
+from onegrad.estimators.lesson import Rows
+
+
+def noisy(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3))
+    return X, np.sin(X[:, 0]) + 0.3 * rng.standard_normal(n)
+
+
+def test_deviation_is_the_ridge_posterior():
+    """Against the textbook formula with n x N matrices, for the rows as they are."""
+    X, y = noisy(150, 0)
+    model = og.OneStepRegressor(20, random_state=0).fit(X, y)
+    _, std = model.predict(X, return_std=True)
+    fitted = model.fitted_
+    F = fitted.layer(X)
+    F = F - F.mean(0)
+    t = (y - y.mean()) / y.std()
+    lam = len(X) * fitted.ridge
+    A = F.T @ F + lam * np.eye(F.shape[1])
+    a = np.linalg.solve(A, F.T @ t)
+    s2 = (((t - F @ a) ** 2).sum() + lam * a @ a) / len(X)
+    expected = np.sqrt(s2 * (1 + np.einsum("ij,ji->i", F, np.linalg.solve(A, F.T)))) * y.std()
+    np.testing.assert_allclose(std, expected, rtol=1e-3)
+
+
+def test_deviation_grows_away_from_the_data():
+    X, y = noisy(300, 0)
+    model = og.AlternatingRegressor(50, random_state=0).fit(X, y)
+    _, near = model.predict(np.zeros((1, 3)), return_std=True)
+    _, far = model.predict(np.full((1, 3), 8.0), return_std=True)
+    assert far > 1.05 * near
+
+
+def test_left_out_residuals_are_those_of_refitting():
+    X, y = noisy(120, 1)
+    f = og.AlternatingRegressor(15, rounds=2, random_state=0).fit(X, y).fitted_
+    t = f.targets.encode(y)
+    at_once = f.left_out(Rows(f.layer.scaling(X), t, np.ones(120)))
+    for i in range(120):
+        row = slice(i, i + 1)
+        rest = f.with_moments(f.moments - f.layer.moments(X[row], t[row]))
+        rest = replace(rest, ridge=f.ridge * 120 / 119)  # the penalty is ridge times rows
+        # moments are of features on their grid, predictions of features as they are: 2^-14
+        assert at_once[i] == pytest.approx((t[row] - rest.predict(X[row]))[0], abs=5e-4)
+    assert f.residuals.shape == (24, 1)
+    assert np.isin(f.residuals.round(9), at_once.round(9)).all()
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_intervals_cover(coverage):
+    """400 held-out rows: the mean coverage over 5 fits within 5 standard errors of nominal."""
+    hits = []
+    for seed in range(5):
+        X, y = noisy(2000, seed)
+        model = og.OneStepRegressor(60, random_state=seed).fit(X, y)
+        X_new, y_new = noisy(4000, 100 + seed)
+        low, high = model.predict_interval(X_new, coverage)
+        hits.append(np.mean((low <= y_new) & (y_new <= high)))
+    # calibration on 400 rows and testing on 4000, five times
+    deviation = np.sqrt(coverage * (1 - coverage) * (1 / 2000 + 1 / 20000))
+    assert abs(np.mean(hits) - coverage) < 5 * deviation
+
+
+def test_intervals_need_enough_held_out_rows():
+    X, y = noisy(40, 0)
+    model = og.OneStepRegressor(10, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInput, match="needs more than the 8 held-out rows"):
+        model.predict_interval(X, 0.99)
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
+        model.predict_interval(X, 90)
+
+
+def test_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 2))
+    p = 1 / (1 + np.exp(-2 * X[:, 0]))
+    y = rng.random(6000) < p
+    model = og.AlternatingClassifier(40, rounds=2, random_state=0).fit(X[:3000], y[:3000])
+    got = model.predict_proba(X[3000:])[:, 1]
+    assert np.sqrt(np.mean((got - p[3000:]) ** 2)) < 0.06
+    assert abs(got.mean() - y[3000:].mean()) < 0.03

@@ -1,0 +1,121 @@
+"""Constant columns, one row, one class, equal targets, mixed types: results or one-line errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import onegrad as og
+from onegrad.errors import InvalidInput
+
+REGRESSORS = [og.OneStepRegressor, og.AlternatingRegressor]
+CLASSIFIERS = [og.OneStepClassifier, og.AlternatingClassifier]
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((40, 3)), RNG.standard_normal(40)
+
+
+def small(kind, **settings):
+    return kind(12, random_state=0, **settings)
+
+
+@pytest.mark.parametrize("kind", [*REGRESSORS, *CLASSIFIERS])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_infinity_are_refused(kind, bad):
+    broken = X.copy()
+    broken[3, 1] = bad
+    y = Y if kind in REGRESSORS else Y > 0
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        small(kind).fit(broken, y)
+    fitted = small(kind).fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        fitted.predict(broken)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_constant_column_changes_no_prediction_much(kind):
+    wide = np.column_stack([X, np.full(40, 1e6)])
+    prediction = small(kind).fit(wide, X[:, 0]).predict(wide)
+    assert np.all(np.isfinite(prediction))
+    assert np.corrcoef(prediction, X[:, 0])[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_one_row_predicts_itself(kind):
+    assert small(kind).fit(X[:1], [2.5]).predict(X[:2]) == pytest.approx([2.5, 2.5])
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_equal_targets_are_predicted(kind):
+    fitted = small(kind).fit(X, np.full(40, 7.0))
+    np.testing.assert_allclose(fitted.predict(X), 7.0)
+    assert np.all(fitted.feature_importances_ >= 0)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_more_outputs_than_rows(kind):
+    Y_many = RNG.standard_normal((5, 9))
+    fitted = small(kind).fit(X[:5], Y_many)
+    mean, std = fitted.predict(X, return_std=True)
+    assert mean.shape == std.shape == (40, 9)
+    low, high = small(kind).fit(X, np.column_stack([Y, 2 * Y])).predict_interval(X, 0.5)
+    assert low.shape == high.shape == (40, 2)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_one_class_is_refused(kind):
+    with pytest.raises(InvalidInput, match="at least 2 classes"):
+        small(kind).fit(X, np.zeros(40))
+
+
+@pytest.mark.parametrize("kind", [*REGRESSORS, *CLASSIFIERS])
+def test_sparse_input_is_refused(kind):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        small(kind).fit(scipy.sparse.csr_matrix(X), Y > 0)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_numbers_of_any_type_are_the_same_numbers(kind):
+    whole = RNG.integers(0, 5, (30, 3))
+    y = whole[:, 0] * 2 + whole[:, 1]
+    reference = small(kind).fit(whole.astype(float), y.astype(float)).predict(whole)
+    frame = pd.DataFrame(
+        {"a": whole[:, 0].astype("int8"), "b": whole[:, 1].astype("float32"), "c": whole[:, 2]}
+    )
+    np.testing.assert_array_equal(small(kind).fit(frame, y).predict(frame), reference)
+
+
+def test_other_columns_at_prediction_are_refused():
+    frame = pd.DataFrame(X, columns=list("abc"))
+    fitted = small(og.AlternatingRegressor).fit(frame, Y)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[["c", "b", "a"]])
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame[["a", "b"]])
+    unnamed = small(og.AlternatingRegressor).fit(X, Y)
+    with pytest.raises(ValueError, match="2 features"):
+        unnamed.predict(X[:, :2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 0}, "width must be a whole number >= 1"),
+        ({"width": 2.5}, "width must be a whole number"),
+        ({"ridge": -1}, "ridge must be a number"),
+        ({"ridge": "large"}, "ridge must be a number"),
+        ({"hold_out": 1.0}, "hold_out must be a number >= 0 and <= 0.9"),
+        ({"eta": "big"}, "eta must be a number"),
+        ({"eta": 1.0, "alpha": 0.2}, "give eta, or c and alpha, not both"),
+        ({"inputs": "scaled"}, "inputs must be one of standard, raw"),
+        ({"activation": "rulu"}, "did you mean relu"),
+        ({"device": "gpu"}, "device must be"),
+    ],
+)
+def test_bad_parameters_are_named(settings, message):
+    with pytest.raises(InvalidInput, match=message):
+        og.OneStepRegressor(**({"width": 5} | settings)).fit(X, Y)
+
+
+def test_weights_that_are_all_zero():
+    with pytest.raises(ValueError, match="weight"):
+        small(og.OneStepRegressor).fit(X, Y, sample_weight=np.zeros(40))
