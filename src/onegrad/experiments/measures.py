@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.errors import AssumptionWarning, InvalidInput
 from onegrad.experiments.cell import Cell
 
 Values = Mapping[str, Any]
@@ -46,13 +47,131 @@ def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Calla
     return keep
 
 
+@register("errors", seeded=True, options=("model", "n_test"))
+def errors(cell: Cell, device: str) -> Values:
+    """Train and test error of real networks, (seeds, etas, ridges)."""
+    from onegrad.simulate.simulation import simulate
+
+    found = simulate(
+        cell.problem,
+        _seeds(cell),
+        device=device,
+        dtype=cell.dtype,
+        eta=list(cell.etas),
+        ridge=list(cell.ridges),
+        **_options(cell),
+    )
+    return {q: getattr(found, q).values for q in ("train", "test", "risk", "overlap")}
+
+
+@register("theory", seeded=False, options=("theory", "printed"))
+def theory(cell: Cell, device: str) -> Values:
+    """The same quantities from a theory, (etas, ridges)."""
+    from onegrad.theory import predict
+
+    with warnings.catch_warnings():
+        # a curve is drawn beyond its assumptions on purpose, and verified only within them
+        warnings.simplefilter("ignore", AssumptionWarning)
+        found = predict(
+            cell.problem, eta=list(cell.etas), ridge=list(cell.ridges), **_options(cell)
+        )
+    return {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
+
+
+@register("spectrum", seeded=True)
+def spectrum(cell: Cell, device: str) -> Values:
+    """Eigenvalues of F F^T/n and W W^T, alignments with He_k; (seeds, etas, 1, …)."""
+    from onegrad.simulate.spectrum import spectrum
+
+    n = cell.problem.n
+    found = [
+        spectrum(cell.problem.replace(eta=eta), _seeds(cell), distances=False) for eta in cell.etas
+    ]
+    values = {
+        "F": [s.F**2 / n for s in found],
+        "W": [s.W**2 for s in found],
+        "alignments": [s.alignments for s in found],
+    }
+    return {name: np.stack(v, 1)[:, :, None] for name, v in values.items()}
+
+
+@register("spectrum-theory", seeded=False)
+def spectrum_theory(cell: Cell, device: str) -> Values:
+    """Edge, density and spikes of F F^T/n with their alignments; (etas, 1, …).
+
+    Spikes beyond those that exist are NaN.
+    """
+    from onegrad.theory import spectrum
+
+    most = 6
+    edges, xs, densities = [], [], []
+    spikes = np.full((len(cell.etas), 1, most), np.nan)
+    alignments = np.full((len(cell.etas), 1, most, most), np.nan)
+    for i, eta in enumerate(cell.etas):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionWarning)
+            found = spectrum(cell.problem.replace(eta=eta))
+        edges.append([found.edge])
+        xs.append([found.x])
+        densities.append([found.rho])
+        for j, spike in enumerate(found.spikes[:most]):
+            spikes[i, 0, j] = spike.eigenvalue
+            alignments[i, 0, j] = [spike.alignment[k] for k in range(1, most + 1)]
+    return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
+
+
+@register("gradient", seeded=True)
+def gradient(cell: Cell, device: str) -> Values:
+    """Alignment of the first gradient with the teacher, and how nearly it has rank one; (seeds,).
+
+    cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
+    singular vector with beta_star; second : second singular value over the first.
+    """
+    from onegrad._xp import backend, to_numpy
+    from onegrad.simulate import network
+    from onegrad.simulate.sampling import Sampler
+
+    found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
+    for seed in _seeds(cell):
+        sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
+        net = network.initial(sampler)
+        first = network.gradient(sampler, net, net.W, 0, lambda: None)
+        beta, star = to_numpy(first.beta[0]), to_numpy(net.teacher[0, :, 0])
+        _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
+        found["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
+        found["top"].append(float((Vt[0] @ star) ** 2))
+        found["second"].append(float(s[1] / s[0]))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+@register("trajectories", seeded=True, options=("scaling",))
+def trajectories(cell: Cell, device: str) -> Values:
+    """Paths of neurons under many steps; teacher and activation are fixed by the measure."""
+    from onegrad.experiments.trajectories import trajectories
+
+    p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
+    found = [trajectories(p.n, p.d, p.N, scaling, seed) for seed in _seeds(cell)]
+    return {
+        "paths": np.stack([f.paths for f in found])[:, None, None],
+        "steps": np.array([f.steps for f in found]),
+        "loss": np.array([f.loss for f in found]),
+    }
+
+
 @register("rehearsal", seeded=True, options=("wait", "numbers"))
 def rehearsal(cell: Cell, device: str) -> Values:
     """Normal numbers, one row a seed, after a wait: tries out a cluster before the real thing."""
     options = dict(cell.options)
     time.sleep(float(options.get("wait", 0.0)))
     count = int(options.get("numbers", 1))
-    seeds = range(cell.first_seed, cell.first_seed + cell.seeds)
     size = (cell.problem.n, cell.problem.d, cell.problem.N)
-    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds]
+    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in _seeds(cell)]
     return {"draw": np.stack(draws)}
+
+
+def _options(cell: Cell) -> dict[str, Any]:
+    return dict(cell.options)
+
+
+def _seeds(cell: Cell) -> range:
+    return range(cell.first_seed, cell.first_seed + cell.seeds)

@@ -56,6 +56,10 @@ class Curve:
     se: Floats
     points: tuple[Point, ...]
 
+    def divided(self, by: float) -> Curve:
+        """The same curve with positions in units of `by`."""
+        return Curve(self.x / by, self.y, self.se, self.points)
+
 
 class Points(Sequence[Point]):
     """Points of a grid, with the two questions that figures ask."""
@@ -86,6 +90,10 @@ class Points(Sequence[Point]):
             np.array([p.se(y) for p in points]),
             tuple(points),
         )
+
+    def ratio(self, size: str, y: str) -> Curve:
+        """y against n/d or N/d."""
+        return self.curve(size, y).divided(self[0].problem.d)
 
 
 class Results(Mapping[str, Points]):

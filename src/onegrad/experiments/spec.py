@@ -1,23 +1,23 @@
 """The spec of a sweep: a TOML file of grids, validated with messages that name the key.
 
 name = "my-sweep"
+convention = "moniri"       # whose parameters [problem] uses; default "onegrad"
+
+[problem]                   # what all grids share
+n = 1000
+phi = 0.5
+psi = 0.75
+
+[quick]                     # what --quick changes
+problem.n = 400
 
 [[grid]]
 name = "simulation"
 measure = "errors"          # see onegrad.experiments.measures
 seeds = 50
 seeds_per_cell = 5
-convention = "moniri"       # whose parameters [grid.problem] uses; default "onegrad"
-
-[grid.problem]
-n = 1000
-phi = 0.5
-psi = 0.75
-alpha = "0:0.5:11"          # a range start:stop:count[:log]; a list works too
-
-[grid.quick]                # what --quick changes
-seeds = 5
-problem.n = 400
+problem.alpha = "0:0.5:11"  # a range start:stop:count[:log]; a list works too
+quick.seeds = 5
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ CONVENTIONS: dict[str, Callable[..., Problem]] = {
     "moniri": Problem.moniri,
     "ba": Problem.ba,
     "cui": Problem.cui,
+}
+FIXED = {  # what a convention sets by itself
+    "moniri": {"ridge", "noise", "d", "N", "eta"},
+    "ba": {"ridge", "noise", "n", "N", "residual", "weights", "alpha"},
+    "cui": {"ridge", "noise", "N", "n_step", "residual", "readout", "alpha"},
 }
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
 TEXT_KEYS = (
@@ -80,6 +85,7 @@ class Spec:
         return next(grid for grid in self.grids if grid.name == name)
 
 
+SHARED = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids of a file
 ABOUT = ("title", "paper", "caption", "parameters", "order")
 GRID_KEYS = tuple(f.name for f in dataclasses.fields(Grid) if f.name != "where")
 
@@ -101,27 +107,32 @@ def read_spec(path: Path, *, quick: bool = False) -> Spec:
 
 def parse_spec(table: Mapping[str, Any], name: str, *, quick: bool = False) -> Spec:
     """A spec from its parsed table; `name` is taken where the table gives none."""
-    _known(table, ("name", "grid", *ABOUT), "")
+    _known(table, ("name", "grid", *SHARED, "quick", *ABOUT), "")
+    _known(table.get("quick", {}), SHARED, "quick")
     name = _text(table.get("name", name), "name")
     grids = table.get("grid")
     if isinstance(grids, Mapping):
         grids = [grids]
     if not isinstance(grids, list) or not grids:
         raise InvalidInput("grid: at least one [[grid]] table is needed")
-    parsed = tuple(_grid(g, f"grid[{i}]", quick) for i, g in enumerate(grids))
+    shared = {key: table[key] for key in SHARED if key in table}
+    for key, value in table.get("quick", {}).items() if quick else ():
+        shared = _merged(shared, {key: value})
+    parsed = tuple(_grid(g, f"grid[{i}]", shared, quick) for i, g in enumerate(grids))
     names = [g.name for g in parsed]
     if len(set(names)) < len(names):
         raise InvalidInput(f"grid: names must differ; got {', '.join(names)}")
     return Spec(name, parsed, {k: table[k] for k in ABOUT if k in table})
 
 
-def _grid(table: Any, where: str, quick: bool) -> Grid:
+def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Grid:
     if not isinstance(table, Mapping):
         raise InvalidInput(f"{where}: must be a table")
     _known(table, (*GRID_KEYS, "quick"), where)
     if quick and "quick" in table:
         _known(table["quick"], (*GRID_KEYS[2:],), f"{where}.quick")
         table = _merged(table, table["quick"])
+    table = _merged(shared, table)
     for key in ("measure", "problem"):
         if key not in table:
             raise InvalidInput(f"{where}.{key}: missing")
@@ -151,7 +162,7 @@ def _fields(table: Any, convention: str, where: str) -> dict[str, Any]:
     own = inspect.signature(CONVENTIONS[convention]).parameters
     allowed = {k for k, p in own.items() if p.kind is p.KEYWORD_ONLY}
     if convention != "onegrad":
-        allowed |= {f.name for f in dataclasses.fields(Problem)} - {"ridge", "noise"}
+        allowed |= {f.name for f in dataclasses.fields(Problem)} - FIXED[convention]
     _known(table, sorted(allowed), where)
     if "alpha" in table and "eta" in table:
         raise InvalidInput(f"{where}.alpha: give alpha or eta, not both")

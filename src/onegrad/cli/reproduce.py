@@ -1,0 +1,83 @@
+"""onegrad reproduce: the papers' figures and one report that says how far theory is off."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json
+from onegrad.cli.sweep import add_run_options
+from onegrad.experiments import figures
+from onegrad.experiments.grid import parse_shard
+from onegrad.experiments.progress import Progress
+from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
+
+EXAMPLE = """examples:
+  onegrad reproduce --quick                       # everything, small, about three minutes
+  onegrad reproduce ba-figure3a --workers 8       # one figure at full size
+  onegrad reproduce --cells-only --shard 3/20     # one of twenty batch jobs; draw afterwards"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "reproduce",
+        help="the papers' figures, theory against simulation, one HTML report",
+        description="Compute what is missing, draw the figures, write DIR/report.html.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="default all; see --list")
+    parser.add_argument("--list", action="store_true", help="name the figures and stop")
+    parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
+    parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
+    add_run_options(parser)
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _list(args)
+    if args.shard is not None:
+        parse_shard(args.shard)
+    out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")
+    made = reproduce(
+        args.figures,
+        out,
+        quick=args.quick,
+        workers=args.workers,
+        cluster=args.cluster,
+        part=args.shard,
+        device=args.device,
+        draw=not args.cells_only and args.shard is None,
+        progress=Progress("reproduce"),
+    )
+    if args.json:
+        print_json(to_json(made))
+    else:
+        _say(made, out)
+    return 1 if made.summary.failed or made.missing else 0
+
+
+def _say(made: Reproduction, out: Path) -> None:
+    done = made.summary
+    if made.report is None:
+        print(f"{done.computed} computed, {done.failed} failed of {done.cells} cells in {out}")
+        return
+    print(f"report: {made.report.resolve()}")
+    verdict = made.verdict
+    print(f"verification: {verdict} ({verdict.exact} with nothing allowed for accuracy)")
+
+
+def _list(args: argparse.Namespace) -> int:
+    titles = {name: str(figures.spec_of(name).about.get("title", "")) for name in figures.names()}
+    if args.json:
+        print_json({"figures": titles})
+    else:
+        for name, title in titles.items():
+            print(f"{name:24} {title}")
+    return 0

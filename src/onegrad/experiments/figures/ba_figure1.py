@@ -1,0 +1,36 @@
+"""Ba et al., Figure 1: untrained, after a small step, after a large step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onegrad.experiments.checks import compare
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Points, Results
+
+
+def draw(results: Results) -> Drawing:
+    figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
+    simulated, uniform = results["simulation"], results["uniform"]
+    largest = simulated.levels("eta")[-1]
+    shown = {0.0: "untrained", 1.0: "η = 1", largest: "η = √N"}
+    for i, (eta, label) in enumerate(shown.items()):
+        style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i, "uniform")
+        style.markers(ax, simulated.where(eta=eta).ratio("n", "risk"), i, label)
+        small = results["small-step"].where(eta=eta)
+        if len(small):
+            style.line(ax, small.ratio("n", "risk"), i, "small step")
+    last = uniform.where(eta=largest).ratio("n", "risk")
+    x = np.geomspace(1, last.x[-1], 9)
+    ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate d/n")
+    bound = uniform[0].mean("linear") - uniform[0].problem.noise ** 2
+    style.level(ax, bound, "best linear = kernel bound")
+    ax.plot([], [], color="#555555", label="uniform theory")
+    ax.plot([], [], color="#555555", linestyle=style.DASHES["small step"], label="R₀ − δ, n → ∞")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("sample size n/d")
+    ax.set_ylabel("prediction risk")
+    ax.legend(ncols=2)
+    drawn = Points([p for p in simulated if p.problem.step in shown])
+    return Drawing(figure, compare(drawn, uniform, ("risk",)))

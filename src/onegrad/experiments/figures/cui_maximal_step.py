@@ -1,0 +1,26 @@
+"""Cui et al.: the maximal step with a constant readout."""
+
+from __future__ import annotations
+
+import math
+
+from onegrad.experiments.checks import compare
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Results
+
+
+def draw(results: Results) -> Drawing:
+    figure, ((ax,),) = style.panels(1, width=6.4, height=4.0)
+    simulated, uniform = results["simulation"], results["uniform"]
+    for i, eta in enumerate(simulated.levels("eta")):
+        gamma = eta / math.sqrt(simulated[0].problem.N)
+        style.line(ax, uniform.where(eta=eta).ratio("n", "test"), i, "uniform")
+        style.markers(ax, simulated.where(eta=eta).ratio("n", "test"), i, f"γ = {gamma:g}")
+    style.level(ax, uniform[0].mean("kernel_bound"), "kernel lower bound")
+    ax.plot([], [], color="#555555", label="uniform theory")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("sample size n/d")
+    ax.set_ylabel("test error")
+    ax.legend()
+    return Drawing(figure, compare(simulated, uniform, ("train", "test")))

@@ -1,0 +1,29 @@
+"""A staircase of degree four: what networks show, and how slowly the steps emerge."""
+
+from __future__ import annotations
+
+from onegrad.experiments.checks import compare
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.figures.moniri_setting1 import broken
+from onegrad.experiments.results import Results
+
+
+def draw(results: Results) -> Drawing:
+    figure, axes = style.panels(2, width=4.6, height=3.5)
+    left, right = axes[0]
+    style.markers(left, results["simulation"].curve("alpha", "test"), 0, "networks")
+    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
+    growing = results["growing"]
+    for i, n in enumerate(growing.levels("n")):
+        power = len(str(n)) - 1
+        curve = growing.where(n=n).curve("alpha", "test")
+        style.line(right, curve, i, "uniform", f"n = 10{'⁰¹²³⁴⁵⁶⁷⁸⁹'[power]}")
+    for ax in (left, right):
+        stairs = broken(results["corrected"].curve("alpha", "test"))
+        style.line(ax, stairs, 6, "corrected staircase", "staircase, n → ∞")
+        style.level(ax, growing[0].mean("linear"), "best linear = kernel bound", style.ORANGE)
+        style.thresholds(ax)
+        ax.set_xlabel("step exponent α,  η = n^α")
+        ax.set_ylabel("test error")
+        ax.legend()
+    return Drawing(figure, compare(results["simulation"], results["uniform"], ("train", "test")))

@@ -1,0 +1,113 @@
+"""Moniri et al.: spectra of W and F in the regimes of 0, 1, 2, 3 spikes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from onegrad.experiments.checks import Check, describe
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.problem import Problem
+
+OUTLIER_ACCURACY = 0.04  # stated accuracy of outlier positions at n of about a thousand
+
+
+def draw(results: Results) -> Drawing:
+    figure, axes = style.panels(4, 2, width=2.7, height=2.5)
+    networks = [results["untrained"][0], *results["trained"]]
+    theories = [results["theory-untrained"][0], *results["theory"]]
+    checks: list[Check] = []
+    for column, (network, theory) in enumerate(zip(networks, theories, strict=True)):
+        p = network.problem
+        step = "untrained" if p.step == 0 else f"η = {p.step:.1f}"
+        axes[0, column].set_title(f"ℓ = {column}: {step}")
+        spike = weight_outlier(p)
+        _panel(axes[0, column], network.values["W"][0], marchenko_pastur(p), spike)
+        found = theory.values["spikes"][~np.isnan(theory.values["spikes"])]
+        density = (theory.values["x"], theory.values["rho"])
+        _panel(axes[1, column], network.values["F"][0], density, found)
+        checks += _checks("W", network, spike) + _checks("F", network, found)
+    for row, name in enumerate(("WWᵀ", "FFᵀ/n")):
+        axes[row, 0].set_ylabel("density")
+        for ax in axes[row]:
+            ax.set_xlabel(f"eigenvalue of {name}")
+    axes[0, 0].legend(*axes[0, 1].get_legend_handles_labels(), loc="upper right")
+    return Drawing(figure, checks, [_growing(results["growing"])])
+
+
+def weight_outlier(problem: Problem) -> np.ndarray:
+    r"""The outlier of W Wᵀ: W_0 plus a spike of strength θ = η c_1 b.
+
+    .. math:: (1+\theta^2)(N/d+\theta^2)/\theta^2 \quad\text{if } \theta^4 > N/d
+    """
+    star, c1 = problem.sigma_star, float(problem.sigma.c[1])
+    labels = star.variance + problem.noise**2
+    b2 = float(star.c[1]) ** 2 + problem.phi_step * labels
+    theta2, ratio = (problem.step * c1) ** 2 * b2, problem.N / problem.d
+    if theta2**2 <= ratio:
+        return np.empty(0)
+    return np.array([(1 + theta2) * (ratio + theta2) / theta2])
+
+
+def marchenko_pastur(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Density of the nonzero eigenvalues of W_0 W_0ᵀ with entries of variance 1/d."""
+    small, large = sorted((problem.N, problem.d))
+    gamma, scale = small / large, large / problem.d
+    low, high = (1 - math.sqrt(gamma)) ** 2, (1 + math.sqrt(gamma)) ** 2
+    y = np.linspace(low, high, 400)[1:-1]
+    rho = np.sqrt((high - y) * (y - low)) / (2 * math.pi * gamma * y)
+    return scale * y, rho / scale
+
+
+def _panel(ax: Any, values: np.ndarray, density: tuple[Any, Any], spikes: np.ndarray) -> None:
+    """Histogram of the bulk, networks' outliers as ticks, theory as line and triangles."""
+    x, rho = density
+    edge = x[-1]
+    bulk = values[(values <= 1.1 * edge) & (values > 1e-9)]
+    weight = np.full(len(bulk), 1.0 / np.count_nonzero(values > 1e-9))
+    bins = np.linspace(0, 1.1 * edge, 45)
+    ax.hist(bulk, bins, weights=weight / (bins[1] - bins[0]), color="#b8cfe0", label="network")
+    mass = scipy.integrate.trapezoid(rho, x)
+    ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, theory")
+    ax.set_xscale("symlog", linthresh=1.2 * edge, linscale=2.0)
+    ax.set_ylim(
+        0, min(1.15 * np.max(np.histogram(bulk, bins, weights=weight)[0]) / (bins[1] - bins[0]), 3)
+    )
+    outside = values[values > 1.1 * edge]
+    top = ax.get_ylim()[1]
+    ax.vlines(outside, 0, 0.25 * top, color=style.BLUE, linewidth=2, label="outlier, network")
+    ax.plot(spikes, np.full(len(spikes), 0.33 * top), "v", color=style.RED, markersize=6,
+            label="outlier, theory", linestyle="none")  # fmt: skip
+    ax.set_xlim(0, max([1.3 * edge, *(2 * outside), *(2 * spikes)]))
+    ax.xaxis.set_minor_locator(_no_minor())
+
+
+def _no_minor() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
+def _checks(name: str, network: Point, spikes: np.ndarray) -> list[Check]:
+    """Predicted outliers against the mean over seeds of the network's largest eigenvalues."""
+    found = []
+    for i, value in enumerate(spikes):
+        x = network.values[name][:, i]
+        if len(x) > 1:
+            se = float(np.std(x, ddof=1) / math.sqrt(len(x)))
+            quantity, where = f"outlier {i + 1} of {name}", describe(network.problem)
+            mean, claim = float(np.mean(x)), "outlier equation"
+            found.append(
+                Check(quantity, where, claim, float(value), mean, se, len(x), OUTLIER_ACCURACY)
+            )
+    return found
+
+
+def _growing(points: Points) -> str:
+    counts = {p.problem.n: int(np.sum(~np.isnan(p.values["spikes"]))) for p in points}
+    words = ", ".join(f"{count} at n = {n:.0e}" for n, count in sorted(counts.items()))
+    return f"Outliers of F that theory finds at α = 0.36 (three as n → ∞): {words}."

@@ -1,0 +1,95 @@
+"""How figures look: colours that survive colour-blindness, lines that survive print.
+
+Okabe and Ito's palette; series differ in marker and theories in dashes as well as in colour, so a
+black-and-white print can still be read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from onegrad.experiments.results import Curve, Points
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = {
+    "uniform": "-",
+    "corrected staircase": (0, (6, 2)),
+    "printed staircase": (0, (1, 1.5)),
+    "small step": (0, (4, 1.5, 1, 1.5)),
+    "random features": "-",
+}
+RC: Any = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.labelsize": 9.5,
+    "legend.fontsize": 7.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "onegrad",
+    "figure.dpi": 100,
+}
+
+
+def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3.0) -> Any:
+    """A figure and its grid of axes, (rows, columns)."""
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: Any) -> None:
+    """Simulation: a marker with an error bar of two standard errors."""
+    errorbars(ax, curve.x, curve.y, curve.se, i, label, **options)
+
+
+def errorbars(
+    ax: Any, x: Any, y: Any, se: Any, i: int, label: str | None = None, **options: Any
+) -> None:
+    """Markers with bars of two standard errors, in the colour and shape of series i."""
+    style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": SERIES[i % len(SERIES)]}
+    style |= {"markerfacecolor": "white", "markeredgewidth": 1.2, "capsize": 2.0, "zorder": 4}
+    bars = 2 * np.asarray(se)
+    ax.errorbar(x, y, yerr=bars, label=label, **(style | {"linestyle": "none"} | options))
+
+
+def line(
+    ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
+) -> None:
+    """Theory: a line whose dashes say which one."""
+    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[kind]}
+    ax.plot(curve.x, curve.y, label=label, **(style | options))
+
+
+def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:
+    """A horizontal reference line."""
+    ax.axhline(value, color=colour, linestyle=(0, (3, 3)), linewidth=1.0, label=label, zorder=1)
+
+
+def positive_steps(points: Points) -> Points:
+    """The points with a step: those that have an exponent."""
+    return Points([p for p in points if p.problem.step > 0])
+
+
+def thresholds(ax: Any, *, most: float = 0.5) -> None:
+    """The exponents 1/4, 1/3, 3/8 at which a spike is added."""
+    for value, text in ((1 / 4, "1/4"), (1 / 3, "1/3"), (3 / 8, "3/8")):
+        if value < most:
+            ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
+            ax.annotate(
+                text, (value, 1.0), xycoords=("data", "axes fraction"), fontsize=7,
+                ha="center", va="bottom", color="#555555",
+            )  # fmt: skip

@@ -1,0 +1,18 @@
+"""One self-contained HTML page: figures, captions, parameters, verification, what was run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onegrad.experiments.report.page import Page, render
+
+__all__ = ["Page", "render", "write_report"]
+
+
+def write_report(page: Page, out: Path) -> Path:
+    """Write the page as out/report.html; it refers to no other file."""
+    target = out / "report.html"
+    draft = target.with_suffix(".html.tmp")
+    draft.write_text(render(page), encoding="utf-8")
+    draft.replace(target)
+    return target

@@ -1,0 +1,179 @@
+"""Reproduce figures: run what is missing, draw, verify, write the report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.experiments import figures
+from onegrad.experiments.checks import Check, Verdict
+from onegrad.experiments.executors import executor
+from onegrad.experiments.grid import cells_of, shard
+from onegrad.experiments.progress import Progress
+from onegrad.experiments.report import write_report
+from onegrad.experiments.report.page import Page, Section
+from onegrad.experiments.results import Results
+from onegrad.experiments.runner import Summary, commit, run
+from onegrad.experiments.store import Store
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What `reproduce` made."""
+
+    report: Path | None
+    figures: tuple[str, ...]
+    verdict: Verdict
+    summary: Summary
+    missing: int
+
+
+def reproduce(
+    names: Sequence[str],
+    out: Path,
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    cluster: str | None = None,
+    part: str | None = None,
+    device: str = "cpu",
+    draw: bool = True,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Compute what is missing of the named figures, draw them, write one report."""
+    start = time.monotonic()
+    specs = {name: figures.spec_of(name, quick=quick) for name in figures.chosen(names)}
+    cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
+    file = "cells" if part is None else "cells-{}-of-{}".format(*part.split("/"))
+    with Store(out / "store", part=file) as store:
+        with executor(workers, cluster) as execute:
+            wanted = shard(cells.values(), part)
+            summary = run(wanted, store, execute, device=device, progress=progress)
+        if not draw:
+            return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
+        results = {name: Results(spec, store) for name, spec in specs.items()}
+        sections = [_section(name, found, out) for name, found in results.items()]
+        about = _about(store, set(cells), summary, quick)
+    missing = sum(found.missing for found in results.values())
+    page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
+    report = write_report(page, out)
+    checks = [c for section in sections for c in section.checks]
+    return Reproduction(report, tuple(specs), Verdict.of(checks), summary, missing)
+
+
+def _section(name: str, results: Results, out: Path) -> Section:
+    """Draw one figure, write its files, and say what the report shows of it."""
+    from matplotlib import rc_context
+
+    from onegrad.experiments.figures.style import RC
+
+    directory = out / "figures"
+    directory.mkdir(parents=True, exist_ok=True)
+    about = results.spec.about
+    if results.missing:
+        note = f"{results.missing} cells of this figure are missing: it was not drawn."
+        return Section(name, about, None, (), (note,), _parameters(results))
+    with rc_context(RC):
+        drawing = figures.draw(name, results)
+        svg, png = directory / f"{name}.svg", directory / f"{name}.png"
+        drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
+        drawing.figure.savefig(png, dpi=160)
+    _write_csv(directory / f"{name}.csv", _numbers(results))
+    _write_csv(directory / f"{name}.checks.csv", map(_check_row, drawing.checks))
+    checks, notes = tuple(drawing.checks), tuple(drawing.notes)
+    return Section(name, about, svg, checks, notes, _parameters(results))
+
+
+def _numbers(results: Results) -> Iterator[dict[str, Any]]:
+    """The numbers behind a figure: a row per point and quantity."""
+    for grid in results:
+        for point in results[grid]:
+            fields = {k: v for k, v in point.problem.to_dict().items() if k in SHOWN}
+            for quantity, values in point.values.items():
+                single = values.ndim <= (1 if point.seeded else 0)
+                if single:
+                    row = {"grid": grid, **fields, "quantity": quantity}
+                    yield row | {"mean": point.mean(quantity), "se": point.se(quantity),
+                                 "seeds": point.seeds}  # fmt: skip
+                else:
+                    for i, column in enumerate(np.moveaxis(np.atleast_2d(values), -1, 0)):
+                        row = {"grid": grid, **fields, "quantity": f"{quantity}[{i}]"}
+                        yield row | {"mean": float(np.mean(column)), "se": None,
+                                     "seeds": point.seeds}  # fmt: skip
+
+
+SHOWN = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "alpha", "eta")
+
+
+def _check_row(check: Check) -> dict[str, Any]:
+    row = dict(check.__dict__)
+    return row | {"z": check.z, "z_beyond_accuracy": check.z_beyond, "holds": check.holds}
+
+
+def _write_csv(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+    table = list(rows)
+    if not table:
+        return
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+
+
+def _parameters(results: Results) -> list[str]:
+    """What each grid of a figure computed, in a line."""
+    lines = []
+    for grid in results.spec.grids:
+        fields = [f"{k} = {_short(v)}" for k, v in grid.problem.items()]
+        options = [f"{k} = {v}" for k, v in grid.options.items()]
+        seeds = [f"{grid.seeds} seeds"] if any(p.seeded for p in results[grid.name][:1]) else []
+        words = "; ".join([", ".join(fields), *options, *seeds, f"convention {grid.convention}"])
+        lines.append(f"{grid.name} ({grid.measure}): {words}")
+    return lines
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in value]
+        if len(values) > 6:
+            return f"{values[0]}, {values[1]}, …, {values[-1]} ({len(values)} values)"
+        return "{" + ", ".join(values) + "}"
+    return str(value)
+
+
+def _about(store: Store, keys: set[str], summary: Summary, quick: bool) -> dict[str, str]:
+    """What was run, for the foot of the report."""
+    found = [r.provenance for r in store.records() if r.cell.key in keys]
+    seconds = sum(p.seconds for p in found)
+    return {
+        "sizes": "quick" if quick else "full",
+        "cells": f"{len(found)} (now computed: {summary.computed}, failed: {summary.failed})",
+        "compute time of all cells": f"{seconds:.0f} s",
+        "onegrad": ", ".join(sorted({p.version for p in found})),
+        "commits": ", ".join(sorted({p.commit or "none" for p in found})),
+        "drawn at commit": commit() or "none",
+        "precision": ", ".join(sorted({p.dtype for p in found})),
+        "devices": ", ".join(sorted({p.device for p in found})),
+    }
+
+
+def to_json(made: Reproduction) -> dict[str, Any]:
+    """The JSON of the command line."""
+    verdict = made.verdict
+    return {
+        "report": None if made.report is None else str(made.report),
+        "figures": list(made.figures),
+        "points": verdict.points,
+        "holding": verdict.holding,
+        "holding_exactly": verdict.exact,
+        "passed": verdict.passed,
+        "missing": made.missing,
+        **json.loads(json.dumps(made.summary.__dict__)),
+    }

@@ -1,0 +1,53 @@
+"""Paths of neurons under many gradient steps on the first layer: Figure 2 of Ba et al. 2022."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from onegrad.errors import InvalidInput
+
+SCALINGS = ("mean-field", "ntk")
+TARGET = 1e-3  # training loss at which descent stops
+STEP = 0.5  # in units in which both scalings move the output alike
+MOST_STEPS = 20_000
+TIMES, NEURONS = 40, 150  # that are kept
+
+
+class Paths(NamedTuple):
+    """Positions of neurons in the teacher's plane (times, neurons, 2); steps and final loss."""
+
+    paths: np.ndarray
+    steps: int
+    loss: float
+
+
+def trajectories(n: int, d: int, N: int, scaling: str, seed: int) -> Paths:
+    r"""Full-batch descent of :math:`f(x)=\frac{s}{\sqrt N}\sum_i g_i\,\mathrm{relu}(w_i\cdot x)`.
+
+    s is 1/sqrt(N) (mean-field) or 1 (NTK); g ~ N(0, I) stays as it is; the target is
+    relu(x_1) + relu(x_2), whose two neurons are the first two axes.
+    """
+    if scaling not in SCALINGS:
+        raise InvalidInput(f"scaling must be one of {', '.join(SCALINGS)}; got {scaling!r:.40}")
+    rng = np.random.default_rng((seed, n, d, N))
+    X, g = rng.standard_normal((n, d)), rng.standard_normal(N)
+    W = rng.standard_normal((N, d)) / math.sqrt(d)
+    y = np.maximum(X[:, :2], 0).sum(1)
+    readout = g / (N if scaling == "mean-field" else math.sqrt(N))
+    rate = STEP * (N if scaling == "mean-field" else 1)
+    kept = []
+    loss = math.inf
+    for _ in range(MOST_STEPS):
+        P = X @ W.T  # (n, N)
+        residual = y - np.maximum(P, 0) @ readout
+        loss = 0.5 * float(residual @ residual) / n
+        kept.append(W[:NEURONS, :2].copy())
+        if loss < TARGET or not math.isfinite(loss):
+            break
+        # minus the gradient: [(r a^T) * relu'(P)]^T X / n
+        W += (rate / n) * readout[:, None] * ((P > 0).T @ (residual[:, None] * X))
+    shown = np.unique(np.linspace(0, len(kept) - 1, TIMES).round().astype(int))
+    return Paths(np.stack([kept[i] for i in shown]), len(kept) - 1, loss)
