@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from onegrad.errors import InvalidInput, OutOfScope
@@ -100,12 +101,11 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 def _asymptotic(problem: Problem) -> Spectrum:
     assumptions.need_linear_part([problem], "spectrum")
     assumptions.warn_outside([problem], "spectrum", trained=True)
-    bulk = bulk_of(problem)
+    bulk, x, rho = _drawn(bulk_of(problem))
     spikes = [
         Spike(x, math.sqrt(problem.n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
         for x, cosines in outliers(bulk, perturbation(problem))
     ]
-    x = bulk.grid(POINTS)
     lower_edge = bulk.support[0][0]
     return Spectrum(
         problem=problem,
@@ -114,10 +114,19 @@ def _asymptotic(problem: Problem) -> Spectrum:
         lower_edge=lower_edge if lower_edge > 0 else None,
         atom=bulk.atom,
         x=x,
-        rho=bulk.density(x),
+        rho=rho,
         spikes=spikes,
         density=bulk.density,
     )
+
+
+@lru_cache(maxsize=256)
+def _drawn(bulk: Bulk) -> tuple[Bulk, Floats, Floats]:
+    """The bulk with its grid and density, remembered: the step moves spikes only."""
+    x = bulk.grid(POINTS)
+    rho = bulk.density(x)
+    x.flags.writeable = rho.flags.writeable = False
+    return bulk, x, rho
 
 
 def bulk_of(problem: Problem) -> Bulk:
