@@ -164,9 +164,11 @@ def _uniform(problems: Sequence[Problem]) -> Errors:
             "theory: uniform is not available; allowed are random-features, small-step, staircase"
         )
     points = uniform.predict_curve(problems)
+    squared = [getattr(point, "squared_loss", None) for point in points]
     return Errors(
         train=np.array([point.train for point in points]),
         test=np.array([point.test for point in points]),
+        squared=None if None in squared else np.array(squared),
     )
 
 

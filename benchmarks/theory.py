@@ -1,0 +1,55 @@
+"""Speed of the asymptotic theories beside the floor of each, measured in the same process.
+
+    python benchmarks/theory.py
+
+Floors: for the traces, the exponentials that their iterations take; for a curve, building its
+problems, which no formula can avoid.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+import onegrad as og
+from onegrad.theory.resolvent import traces
+
+
+def best(call: Callable[[], object], repeats: int = 40) -> float:
+    """Seconds of the fastest of several calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def line(what: str, seconds: float, floor: float) -> None:
+    print(f"{what:<42} {1e3 * seconds:8.2f} ms   {seconds / floor:6.1f} x floor")
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", og.AssumptionWarning)
+    rng = np.random.default_rng(0)
+    phi, psi = 10 ** rng.uniform(-3, 3, (2, 10_000))
+    lam = 10 ** rng.uniform(-8, 4, 10_000)
+    solved = traces(0.367, 0.0274, phi, psi, lam)
+    exponentials = solved.iterations * best(lambda: np.exp(lam * 1e-4))
+    seconds = best(lambda: traces(0.367, 0.0274, phi, psi, lam))
+    line(f"traces, 10,000 points, {solved.iterations} Newton steps", seconds, exponentials)
+
+    p = og.Problem(n=1000, d=500, N=667, activation="relu", teacher="H1 + H2/sqrt(2)", alpha=0.3)
+    alphas = ((np.arange(200) + 0.55) / 402).tolist()
+    problems = best(lambda: p.grid(alpha=alphas))
+    for theory in ("random-features", "small-step", "staircase"):
+        curve = best(lambda theory=theory: og.predict(p, theory=theory, alpha=alphas))
+        line(f"curve of 200 alphas, {theory}", curve, problems)
+    line("spectrum with outliers and density grid", best(lambda: og.spectrum(p)), problems)
+
+
+if __name__ == "__main__":
+    main()
