@@ -10,8 +10,7 @@ Two updates of the first layer, each from sums over rows that the readout was fi
 
 Each is repeated from the untrained layer as long as held-out rows agree; the best layer met wins. A
 share of the neurons looks at a single input each, drawn by its importance (the diagonal of M):
-what trees see at once and directions in general position do not. Another share looks along the line
-from one row to another, so that neurons lie where the data are.
+what trees see at once and directions in general position do not.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import numpy as np
 import scipy.special
 
 from onegrad.activations import Function
-from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, drawn_rows, try_layer
+from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, try_layer
 from onegrad.stream.layer import Layer, Scaling, clipped
 from onegrad.stream.statistics import Floats
 
@@ -71,7 +70,6 @@ class Recipe:
     bound: float
     skip: bool
     axis_share: float
-    pair_share: float
     rounds: int
 
     def layer(self, lesson: Lesson, metric: Metric | None, axis_share: float) -> Layer:
@@ -79,9 +77,6 @@ class Recipe:
         N, d = self.draw.W0.shape
         root = None if metric is None else metric.root
         W = self.draw.W0 / np.sqrt(d)
-        between = round(self.pair_share * N)
-        if between:
-            W[N - between :] = self.pairs(lesson, root, between)
         if root is not None:
             W = W @ root
         along = round(axis_share * N) if d > 1 else 0
@@ -90,18 +85,6 @@ class Recipe:
         W[:along] = 0.0
         W[np.arange(along), np.minimum(column, d - 1)] = self.draw.sign[:along]
         return self.placed(lesson, W)
-
-    def pairs(self, lesson: Lesson, root: Floats | None, count: int) -> Floats:
-        """(count, d) unit vectors from one row to another, in the metric."""
-        z = lesson.update.z
-        ends = [drawn_rows(lesson, u[-count:]) for u in (self.draw.place, self.draw.other)]
-        line = clipped(z[ends[1]], self.bound) - clipped(z[ends[0]], self.bound)
-        if root is not None:
-            line = line @ root
-        length = np.linalg.norm(line, axis=1, keepdims=True)
-        fallback = self.draw.W0[-count:] / np.sqrt(z.shape[1])  # the two rows are one
-        unit: Floats = np.where(length > 0, line / np.where(length > 0, length, 1.0), fallback)
-        return unit
 
     def placed(self, lesson: Lesson, W: Floats) -> Layer:
         b = data_biases(W, lesson, self.draw.place, self.bound)

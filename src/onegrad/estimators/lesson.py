@@ -164,14 +164,12 @@ class Draw:
     Parameters
     ----------
     W0 : (N, d) standard normal directions.
-    place, other : (N,) in (0, 1): which row each neuron's bias is placed at, and which second row
-        a neuron between two rows looks at.
+    place : (N,) in (0, 1): which row each neuron's bias is placed at.
     column, sign : (N,) which input an axis-aligned neuron looks at, and from which side.
     """
 
     W0: Floats
     place: Floats
-    other: Floats
     column: Floats
     sign: Floats
 
@@ -179,7 +177,6 @@ class Draw:
     def of(cls, width: int, inputs: int, rng: np.random.Generator) -> Draw:
         return cls(
             rng.standard_normal((width, inputs)),
-            rng.random(width),
             rng.random(width),
             rng.random(width),
             rng.choice([-1.0, 1.0], size=width),
@@ -193,13 +190,7 @@ class Draw:
 
 def data_biases(W: Floats, lesson: Lesson, place: Floats, bound: float) -> Floats:
     r""":math:`b_i = -w_i\cdot z_{j(i)}`: every neuron switches at a row that was drawn for it."""
-    z = clipped(lesson.update.z[drawn_rows(lesson, place)], bound)
-    biases: Floats = -(W * z).sum(1)
-    return biases
-
-
-def drawn_rows(lesson: Lesson, place: Floats) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Rows of the update at these shares (0..1) of the cumulated weight."""
     above = np.cumsum(lesson.update.w)
-    found = np.searchsorted(above, place * above[-1], side="right")
-    return np.asarray(np.minimum(found, len(above) - 1))
+    rows = np.minimum(np.searchsorted(above, place * above[-1], side="right"), len(above) - 1)
+    biases: Floats = -(W * clipped(lesson.update.z[rows], bound)).sum(1)
+    return biases

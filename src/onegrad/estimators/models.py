@@ -234,7 +234,6 @@ class _Alternating(_Common):
         rounds: int = 8,
         ridge: float | str = "auto",
         axis_share: float = 0.25,
-        pair_share: float = 0.5,
         clip: float = 4.0,
         hold_out: float = 0.2,
         sample_rows: int = 20_000,
@@ -246,7 +245,6 @@ class _Alternating(_Common):
         self.rounds = rounds
         self.ridge = ridge
         self.axis_share = axis_share
-        self.pair_share = pair_share
         self.clip = clip
         self.hold_out = hold_out
         self.sample_rows = sample_rows
@@ -258,7 +256,6 @@ class _Alternating(_Common):
         super()._check_parameters()
         _check_number("rounds", self.rounds, 0, whole=True)
         _check_number("axis_share", self.axis_share, 0, 1)
-        _check_number("pair_share", self.pair_share, 0, 1 - self.axis_share)
 
     def _learn(
         self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator
@@ -272,7 +269,6 @@ class _Alternating(_Common):
             float(self.clip),
             True,
             float(self.axis_share),
-            float(self.pair_share),
             self.rounds,
         )
         trials = alternating.learn(lesson, recipe, self._updates, self._ridge)
