@@ -1,0 +1,180 @@
+r"""How one step changes the covariance of the bulk weights: the nodes of M and S.
+
+With weights :math:`w_j` (the residuals :math:`r_j`, or their squares) the matrix
+:math:`M = \frac1{n_0}\sum_j w_j x_j x_j^\top` has, as d grows, a deterministic resolvent. With
+:math:`D = 1 + \phi_0 w m`, z the teacher's index and :math:`h = X^\top r/n_0`:
+
+.. math::
+    m &= 1/(-\zeta + E[w/D])                       && \text{normalised trace} \\
+    G_{\beta\beta} &= 1/(-\zeta + E[w z^2/D]),\quad
+    G_{\beta h} = G_{\beta\beta} E[r z/D],\quad
+    G_{hh} = \phi_0 m E[r^2/D] + G_{\beta h}^2/G_{\beta\beta}
+
+Removing h from the space leaves the measure of the teacher's remaining direction. The two measures
+enter the theory only through integrals of smooth functions, so a few Gauss nodes replace them.
+They come from the resolvent on a contour around the spectrum: nothing is sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import erfcinv
+
+from onegrad.activations import Function
+from onegrad.errors import NotConverged
+from onegrad.hermite import Floats
+
+Complexes = np.ndarray[Any, np.dtype[np.complex128]]
+
+NODES = 8  # Gauss nodes of each measure
+CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
+CONTOUR_WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
+NEWTON_LIMIT = 200
+ROUNDING = 1e-13  # an inner product this far below its terms is no longer known
+INDEX_NODES, NOISE_NODES = 32, 7
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Nodes of M with the energy s = u^T S u of its eigenvectors, and their weights."""
+
+    mu: Floats
+    s: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """The spectral measure of M, and that measure seen from the teacher's remaining direction."""
+
+    trace: Measure
+    teacher: Measure
+
+
+@lru_cache(maxsize=128)
+def bulk_nodes(teacher: Function, noise: float, phi: float, rows: int, squared: bool) -> Bulk:
+    """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise.
+
+    Parameters
+    ----------
+    noise : standard deviation of everything in the residual that is not the teacher.
+    phi, rows : d / rows, and the rows of the step; the law of the labels is cut where fewer than
+        one of them is expected.
+    """
+    z, r, p = _residual_law(teacher, noise, rows)
+    w = r * r if squared else r
+    points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
+    m = _trace(points, w, p, phi)
+    inverse_D = 1 / (1 + phi * w * m[:, None])
+
+    def mean(f: Floats) -> Complexes:
+        return inverse_D @ (f * p)  # E[f/D]
+
+    c1 = p @ (r * z)
+    G_bb = 1 / (mean(w * z * z) - points)
+    G_bh = G_bb * mean(r * z)
+    G_hh = phi * m * mean(r * r) + G_bh**2 / G_bb
+    G_ee = G_bb - G_bh**2 / G_hh  # the teacher's direction without h
+
+    # the same resolvent between S and the direction, x_j left out: its parts along beta, along h,
+    # and orthogonal to both are independent
+    r2 = r * r
+    SbRb = G_bb * mean(r2 * z * z)
+    SbRh = G_bh * mean(r2 * z * z) + phi * m * mean(r2 * r * z)
+    along_h = c1 * z + phi * r
+    ShRb = G_bb * mean(r2 * along_h * z) + (G_bh - c1 * G_bb) * mean(r2)
+    ShRh = (
+        G_bh * mean(r2 * along_h * z)
+        + phi * m * mean(r2 * along_h * r)
+        + (G_hh - c1 * G_bh) * mean(r2)
+    )
+    b2 = c1**2 + phi * (p @ r2)
+    ratio = G_bh / G_hh
+    SeRe = SbRb - SbRh * ratio - (c1 / b2) * (ShRb - ShRh * ratio)
+
+    trace = _gauss(points, jacobian, m, m * mean(r2))
+    return Bulk(trace, _gauss(points, jacobian, G_ee, SeRe))
+
+
+def isotropic_nodes(second_moment: float) -> Bulk:
+    """One node: the bulk stays isotropic and every direction has the energy E r^2."""
+    one = Measure(np.zeros(1), np.array([second_moment]), np.ones(1))
+    return Bulk(one, one)
+
+
+def _residual_law(teacher: Function, noise: float, rows: int) -> tuple[Floats, Floats, Floats]:
+    """Nodes (z, r) and weights of the law of index and residual, cut at probability 1/rows."""
+    edge = float(np.sqrt(2) * erfcinv(1 / max(rows, 20)))
+    z, pz = _cut_gaussian(INDEX_NODES, edge)
+    e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
+    r = np.add.outer(teacher(z), noise * e).ravel()
+    return np.repeat(z, len(e)), r, np.outer(pz, pe).ravel()
+
+
+def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
+    """k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
+    t, w = np.polynomial.legendre.leggauss(k)
+    x = edge * t
+    p = w * np.exp(-x * x / 2)
+    p /= p.sum()
+    return x / np.sqrt(p @ (x * x)), p
+
+
+def _contour(low: float, high: float, phi: float) -> tuple[Complexes, Complexes]:
+    """Upper half of an ellipse around the spectrum, and dz/(pi i) along it."""
+    reach = (1 + np.sqrt(phi)) ** 2  # |X^T X/n_0|
+    centre, focus = reach * (high + low) / 2, reach * (high - low) / 2 * 1.02
+    angle = (np.arange(CONTOUR_POINTS) + 0.5) * np.pi / CONTOUR_POINTS
+    turn = CONTOUR_WIDTH * np.exp(1j * angle)
+    points = centre + focus * (turn + 1 / turn) / 2
+    speed = focus * 1j * (turn - 1 / turn) / 2
+    return points, speed / (1j * CONTOUR_POINTS)
+
+
+def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
+    """Newton's method for m(z) = 1/(-z + E[w/(1 + phi w m)]), from far away: m = -1/z."""
+    m = -1 / points
+    for _ in range(NEWTON_LIMIT):
+        inverse_D = 1 / (1 + phi * w * m[:, None])
+        f = 1 + m * points - m * (inverse_D @ (w * p))
+        slope = points - (inverse_D * inverse_D) @ (w * p)
+        step = f / slope
+        m = m - step
+        if np.abs(step / m).max() < 1e-13:
+            return m
+    raise NotConverged(f"law of M: residual {np.abs(f).max():.1e} after {NEWTON_LIMIT} iterations")
+
+
+def _gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> Measure:
+    r"""Gauss nodes of the measure with resolvent G, and the projection of s on its polynomials.
+
+    :math:`\int f\,d\mu = -\frac1{2\pi i}\oint f G`, so orthogonal polynomials can be built with
+    inner products taken on the contour.
+    """
+    total = -(G * jacobian).real.sum()
+    c, cs = -G * jacobian / total, -S * jacobian / total
+
+    def integral(f: Complexes) -> float:
+        return float(f.real.sum())
+
+    a: list[float] = []
+    b: list[float] = []
+    energy: list[float] = []
+    previous, current = np.zeros_like(points), np.ones_like(points)
+    for k in range(NODES):
+        energy.append(integral(cs * current))
+        a.append(integral(c * points * current**2))
+        following = (points - a[-1]) * current - (b[-1] if k else 0.0) * previous
+        square = integral(c * following**2)
+        if k == NODES - 1 or square <= ROUNDING * float(np.abs(c * following**2).sum()):
+            break
+        b.append(float(np.sqrt(square)))
+        previous, current = current, following / b[-1]
+    nodes, vectors = np.linalg.eigh(np.diag(a) + np.diag(b, 1) + np.diag(b, -1))
+    # p_k(node) = vectors[k]/vectors[0]
+    s = (np.array(energy) @ vectors) / vectors[0]
+    return Measure(nodes, np.maximum(s, 0.0), vectors[0] ** 2)

@@ -1,0 +1,122 @@
+r"""The theory's equations for one problem, discretised.
+
+Given the index :math:`\kappa = v\cdot x` and the length of x, a neuron's output is Gaussian
+equivalent: a mean A, a coefficient B on its bulk weights, and independent noise of variance
+:math:`C^2`. Along the r-th direction of the bulk its weight has the variance
+
+.. math:: \kappa_r = |w|^2[(1 + \epsilon + 2c_2\gamma g\mu_r)^2 + \gamma^2g^2\nu\phi_0 s_r]
+
+times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.hermite import Floats
+from onegrad.problem import Problem
+from onegrad.theory.uniform.bulk import Measure, bulk_nodes, isotropic_nodes
+from onegrad.theory.uniform.moments import gaussian_moments
+from onegrad.theory.uniform.nodes import Neurons, neuron_nodes, sample_nodes
+from onegrad.theory.uniform.setting import Scalars, scalars
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Nodes of the index, and of a neuron's weight along the learned direction."""
+
+    index: int
+    neuron: int
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Everything the fixed point needs. Shapes: U neurons, K samples, R blocks of directions.
+
+    A block is a set of input directions that act alike: omega is its share of all d directions and
+    `profile` how strongly neurons read it. The last block is the learned direction, read as A.
+    """
+
+    n: int
+    d: int
+    N: int
+    index: Floats  # (K,) v.x
+    p: Floats  # (K,) probability of a sample
+    weight: Floats  # (U,) probability of a neuron
+    C2: Floats  # (U, K)
+    profile: Floats  # (R, U, K): sqrt(kappa_r) B; the last one is sqrt(d) A
+    omega: Floats  # (R,)
+    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's direction off v
+    varpi: Floats  # (R',)
+    A: Floats  # (U, K)
+    readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
+    sideways: float  # overlap of W_0^T a with the teacher's direction off v
+    in_plane: float  # square of its part in the plane of v and the teacher
+    Y0: Floats  # (K,)
+    Y1: Floats
+    Y2: Floats
+
+
+def equations(problem: Problem, sizes: Sizes, isotropic: bool = False) -> Equations:
+    """Discretise the theory for one problem; isotropic: keep the bulk's covariance round."""
+    a, d = scalars(problem), problem.d
+    bulk = (
+        isotropic_nodes(a.residual_energy)
+        if isotropic
+        else bulk_nodes(
+            problem.sigma_star,
+            a.residual_noise,
+            problem.phi_step,
+            problem.rows_of_step,
+            squared=a.c2 == 0.0,
+        )
+    )
+    neurons, samples = neuron_nodes(problem, a, sizes.neuron), sample_nodes(d, sizes.index)
+    kappa = bulk_variance(problem, a, neurons, bulk.trace, isotropic)
+    kappa_teacher = bulk_variance(problem, a, neurons, bulk.teacher, isotropic)
+    omega = bulk.trace.weight * (1 - 1 / d)
+    rho = np.sqrt(kappa @ omega)[:, None]
+    length = np.sqrt(samples.norm)
+    value, slope, square = gaussian_moments(
+        problem.sigma, neurons.s[:, None] * samples.index, rho * length, flattening=1 / (4 * d)
+    )
+    Y0, Y1, label_square = gaussian_moments(
+        problem.sigma_star,
+        a.theta * samples.index,
+        np.sqrt(1 - a.theta**2) * length,
+        flattening=1 / (4 * d),
+    )
+    B = slope / rho
+    return Equations(
+        n=problem.n,
+        d=d,
+        N=problem.N,
+        index=samples.index,
+        p=samples.weight,
+        weight=neurons.weight,
+        C2=np.maximum(square - value**2 - slope**2, 0.0),
+        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),
+        omega=np.append(omega, 1 / d),
+        teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
+        varpi=bulk.teacher.weight,
+        A=value,
+        readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
+        sideways=a.sideways,
+        in_plane=a.backward**2 + a.sideways**2,
+        Y0=Y0,
+        Y1=Y1,
+        Y2=np.maximum(label_square - Y0**2 - Y1**2, 0.0) + problem.noise**2,
+    )
+
+
+def bulk_variance(
+    problem: Problem, a: Scalars, neurons: Neurons, nodes: Measure, isotropic: bool
+) -> Floats:
+    """kappa_r of every neuron, (U, R); isotropic: the energy of M spread evenly."""
+    g = a.gamma * neurons.g[:, None]
+    own = 1 + neurons.own[:, None]
+    linear = 0.0 if isotropic else 2 * a.c2 * g * nodes.mu
+    nu = a.nu + 4 * a.c2**2 * isotropic
+    return neurons.norm[:, None] * ((own + linear) ** 2 + g**2 * nu * problem.phi_step * nodes.s)

@@ -1,0 +1,153 @@
+r"""The fixed point of the theory, and its linear response.
+
+Unknowns: :math:`\pi_k = p_k/(1+\chi_k)` on the nodes of the samples and :math:`\delta_u` on those
+of the neurons. With :math:`a_u = \frac Nd w_u/\delta_u`, block profiles :math:`b_{ru}`,
+:math:`\Gamma_r = \sum_u a_u b_{ru}b_{ru}^\top` and :math:`L_r = (I + \Gamma_r\Pi)^{-1}`,
+
+.. math::
+    \delta_u &= \lambda + \sum_k \pi_k C_{uk}^2
+        + \sum_r \omega_r\, b_{ru}^\top \Pi L_r b_{ru} \\
+    \chi_k &= \tfrac dn\Big[\sum_u a_u C_{uk}^2 + \sum_r \omega_r (L_r\Gamma_r)_{kk}\Big]
+
+Both equations come from one potential, so the linear response is symmetric: with
+:math:`T_{uk} = C^2_{uk} + \sum_r\omega_r(L_rb_{ru})_k^2` and
+:math:`S_{uv} = \sum_r \omega_r(b_{ru}^\top\Pi L_rb_{rv})^2`,
+
+.. math::
+    (\mathrm{diag}(\delta/a) - S)\,y = T\,d\pi, \quad d\delta_u = y_u/a_u\,\delta_u, \quad
+    d\chi = -\tfrac dn\Big[T^\top y + \sum_r\omega_r (L_r\Gamma_r)^{\circ2} d\pi\Big].
+
+Newton's method needs nothing else. The same code serves real and complex :math:`\lambda`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import NotConverged
+from onegrad.theory.uniform.equations import Equations
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+PLAIN = 8  # plain iterations before Newton's method
+LIMIT = 60  # Newton iterations
+LONGEST = 1.0  # largest change of log(pi), log(delta) in one Newton step
+
+
+@dataclass(frozen=True)
+class State:
+    """A point (pi, delta) with the matrices that every equation shares."""
+
+    pi: Array  # (K,)
+    delta: Array  # (U,)
+    a: Array  # (U,)
+    Gamma: Array  # (R, K, K)
+    L: Array  # (R, K, K)
+    Lb: Array  # (R, U, K): L_r b_ru
+
+
+@dataclass(frozen=True)
+class Response:
+    """Linear response at a point: how pi moves the rest."""
+
+    T: Array  # (U, K)
+    stiffness: Array  # (U, U): diag(delta/a) - S
+    Z2: Array  # (K, K)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The fixed point, its response, and how it was reached."""
+
+    lam: complex
+    state: State
+    response: Response
+    residual: float
+    iterations: int
+
+
+def evaluate(eq: Equations, pi: Array, delta: Array) -> State:
+    """All matrices at (pi, delta)."""
+    a = eq.N / eq.d * eq.weight / delta
+    Gamma = (eq.profile.swapaxes(1, 2) * a) @ eq.profile
+    L = np.linalg.inv(np.eye(len(pi)) + Gamma * pi)
+    return State(pi, delta, a, Gamma, L, eq.profile @ L.swapaxes(1, 2))
+
+
+def self_energy(eq: Equations, x: State) -> Array:
+    """delta - lambda."""
+    q = ((eq.profile * x.Lb) @ x.pi).T @ eq.omega  # b_u^T Pi L b_u, summed over blocks
+    energy: Array = eq.C2 @ x.pi + q
+    return energy
+
+
+def chi(eq: Equations, x: State) -> Array:
+    """chi_k at (pi, delta)."""
+    diagonal = eq.omega @ (x.L * x.Gamma).sum(-1)  # Gamma is symmetric
+    value: Array = eq.d / eq.n * (x.a @ eq.C2 + diagonal)
+    return value
+
+
+def response(eq: Equations, x: State) -> Response:
+    """The matrices T, diag(delta/a) - S and Z2 of the linear response."""
+    T = eq.C2 + np.tensordot(eq.omega, x.Lb**2, axes=1)
+    gram = (eq.profile * x.pi) @ x.Lb.swapaxes(1, 2)  # (R, U, U): b_u^T Pi L_r b_v
+    S = np.tensordot(eq.omega, gram**2, axes=1)
+    Z2 = np.tensordot(eq.omega, (x.L @ x.Gamma) ** 2, axes=1)
+    return Response(T, np.diag(x.delta / x.a) - S, Z2)
+
+
+def solve(
+    eq: Equations,
+    lam: complex,
+    start: tuple[Array, Array] | None = None,
+    tol: float = 1e-10,
+) -> Solution:
+    """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.
+
+    Raises NotConverged with the residual and the number of iterations.
+    See tests/theory/uniform/test_fast_solver_agrees_with_the_naive_one.py.
+    """
+    pi, delta = start if start is not None else _plain(eq, lam)
+    size = np.inf
+    for iteration in range(1, LIMIT + 1):
+        x = evaluate(eq, pi, delta)
+        r = response(eq, x)
+        dlog_pi, dlog_delta = _newton_step(eq, lam, x, r)
+        size = max(float(np.abs(dlog_pi).max()), float(np.abs(dlog_delta).max()))
+        if not np.isfinite(size):
+            break
+        shorten = min(1.0, LONGEST / size) if size else 1.0
+        pi, delta = pi * np.exp(shorten * dlog_pi), delta * np.exp(shorten * dlog_delta)
+        if size < tol:
+            return Solution(lam, x, r, size, iteration)
+    raise NotConverged(
+        f"uniform theory at ridge {lam:g}: Newton step {size:.1e} after {iteration} iterations "
+        f"(wanted {tol:.0e})"
+    )
+
+
+def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Array, Array]:
+    """Changes of log(pi) and log(delta)."""
+    c = eq.d / eq.n
+    defect = x.delta - lam - self_energy(eq, x)
+    solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, defect]))
+    W, y0 = solved[:, :-1], solved[:, -1]
+    one_plus_chi = 1 + chi(eq, x)
+    matrix = np.diag(one_plus_chi) - c * (r.T.T @ W + r.Z2) * x.pi
+    dlog_pi = np.linalg.solve(matrix, eq.p / x.pi - one_plus_chi - c * (r.T.T @ y0))
+    return dlog_pi, (W @ (x.pi * dlog_pi) - y0) / x.a
+
+
+def _plain(eq: Equations, lam: complex) -> tuple[Array, Array]:
+    """A few rounds of the equations themselves, pi averaged geometrically."""
+    pi = 0.5 * eq.p + 0 * lam
+    delta = lam + eq.C2 @ pi
+    for _ in range(PLAIN):
+        x = evaluate(eq, pi, delta)
+        delta = lam + self_energy(eq, x)
+        pi = np.sqrt(pi * eq.p / (1 + chi(eq, x)))
+    return pi, delta

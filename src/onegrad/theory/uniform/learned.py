@@ -1,0 +1,71 @@
+r"""What is learned of the teacher: the mean of the fitted function given the teacher's index.
+
+Given the learned index :math:`\kappa = v\cdot x` and the teacher's direction off v, z, the mean of
+the fitted function is :math:`a(\kappa) + b(\kappa)z`. At the fixed point the mean residuals are
+
+.. math:: Y_0 - a = \mathrm{fit}_0/\pi,\qquad Y_1 - b = \mathrm{fit}_1/\pi,
+
+the mean training residual over the leave-one-out factor. With :math:`u = \theta\kappa +
+\sqrt{1-\theta^2}\,z` and Hermite coefficients :math:`a_k = E[a\,h_k]`, :math:`b_k = E[b\,h_k]`,
+
+.. math:: E[\hat f\,h_k(u)] = \theta^k a_k + \sqrt{1-\theta^2}\,\sqrt k\,\theta^{k-1} b_{k-1}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.hermite import Floats, normalised_hermite
+from onegrad.problem import Problem
+from onegrad.theory.uniform.equations import Sizes, equations
+from onegrad.theory.uniform.fixed_point import solve
+from onegrad.theory.uniform.losses import mean_fit
+from onegrad.theory.uniform.setting import require_covered, scalars
+
+SIZES = Sizes(20, 36)
+DEGREE = 12  # two Hermite polynomials up to this degree are integrated exactly
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Normalised Hermite coefficients, degree 0 first, of the teacher and of the mean fit.
+
+    The part of the test error at degree k is (target_k - learned_k)^2.
+    """
+
+    problem: Problem
+    target: Floats
+    learned: Floats
+
+    @property
+    def explained(self) -> Floats:
+        """By how much degree k lowers the error: target_k^2 - (target_k - learned_k)^2."""
+        return self.learned * (2 * self.target - self.learned)
+
+    def fitted(self, u: Floats) -> Floats:
+        """E[f_hat | beta_star . x = u], up to the largest degree kept."""
+        return np.tensordot(self.learned, normalised_hermite(u, DEGREE), axes=1)
+
+
+def learned(problem: Problem) -> Learned:
+    """How much of each Hermite degree of the teacher the network has learned.
+
+    Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
+    See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
+    """
+    require_covered(problem)
+    theta = scalars(problem).theta
+    eq = equations(problem, SIZES)
+    solution = solve(eq, problem.ridge)
+    fit = mean_fit(eq, solution.state)
+    h = normalised_hermite(eq.index, DEGREE) * eq.p
+    a = h @ (eq.Y0 - fit[0] / solution.state.pi)
+    b = h @ (eq.Y1 - fit[1] / solution.state.pi)
+    k = np.arange(DEGREE + 1)
+    coefficients = theta**k * a
+    coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
+    norms = np.array([math.sqrt(math.factorial(j)) for j in k])
+    return Learned(problem, norms * problem.sigma_star.c[: DEGREE + 1], coefficients)
