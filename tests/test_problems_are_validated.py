@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
@@ -89,6 +89,7 @@ def test_grids_are_in_c_order():
 sizes = st.integers(1, 10**6)
 
 
+@settings(deadline=None)
 @given(n=sizes, d=sizes, N=sizes, eta=st.floats(0, 1e6), ridge=st.floats(1e-12, 1e6))
 def test_problems_survive_json(n, d, N, eta, ridge):
     p = og.Problem(n=n, d=d, N=N, eta=eta, ridge=ridge, teacher="H1 + H2/sqrt(2)")

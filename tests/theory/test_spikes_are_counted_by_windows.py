@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
 
 
+@settings(deadline=None)
 @given(count=st.integers(1, 200), position=st.floats(0.01, 0.99))
 def test_inside_a_window(count, position):
     low, high = (count - 1) / (2 * count), count / (2 * count + 2)

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad.errors import InvalidInput
@@ -53,6 +53,7 @@ def test_ten_thousand_points_take_well_under_a_second():
 positive = st.floats(-3, 3).map(lambda x: 10.0**x)
 
 
+@settings(deadline=None)
 @given(a=st.floats(0, 4), b=st.floats(1e-6, 4), phi=positive, psi=positive, lam=positive)
 def test_traces_match_a_plain_bisection(a, b, phi, psi, lam):
     """The scalar equation bisected in kappa itself, slowly and obviously."""

@@ -58,4 +58,6 @@ def need_linear_part(problems: Sequence[Problem], theory: str) -> None:
 
 
 def _warn(theory: str, message: str) -> None:
-    warnings.warn(f"{theory} theory, {message}", AssumptionWarning, stacklevel=4)
+    warnings.warn(
+        f"{theory} theory, {message}", AssumptionWarning, stacklevel=5
+    )  # the caller of predict

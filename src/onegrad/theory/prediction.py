@@ -31,6 +31,7 @@ class Prediction:
     linear : test error of the best linear predictor; kernel_bound : lower bound on the test error
         of every kernel at n of the order of d. In this limit the two agree.
     axes : the listed values of the grid, in the order of the arrays' axes.
+    printed : whether these are a theorem's formulas as printed, wrong factors included.
     """
 
     problem: Problem
@@ -45,6 +46,7 @@ class Prediction:
     linear: Value
     kernel_bound: Value
     axes: dict[str, list[Any]] = field(default_factory=dict)
+    printed: bool = False
 
     def results(self) -> list[dict[str, float | None]]:
         """One dictionary per point, in C order: the JSON of the command line."""
@@ -74,7 +76,8 @@ class Prediction:
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
             values = f"{grid}: test {np.min(self.test):.6g} to {np.max(self.test):.6g}"
-        return f"Prediction({self.theory}: {values})"
+        name = f"{self.theory} as printed" if self.printed else self.theory
+        return f"Prediction({name}: {values})"
 
 
 def _objects(values: list[Any]) -> np.ndarray[Any, Any]:
@@ -120,7 +123,7 @@ def predict(
     values = {k: _shaped(v, shape) for k, v in columns.items()}
     lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
-    return Prediction(problem=base, theory=theory, axes=lists, **values)
+    return Prediction(problem=base, theory=theory, axes=lists, printed=printed, **values)
 
 
 def _shaped(values: Floats | None, shape: tuple[int, ...]) -> Value:

@@ -48,7 +48,7 @@ def learned_degrees(s: Scalars, count: Counts) -> Bools:
             f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
             f"{k} is not learned",
             AssumptionWarning,
-            stacklevel=4,
+            stacklevel=5,  # the caller of predict
         )
     return np.asarray(expected & spike)
 

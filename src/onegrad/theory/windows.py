@@ -78,13 +78,13 @@ def counts(alphas: Sequence[float | None]) -> Counts:
         if at_threshold and count < DEGREE:
             on.append(alpha)
     if on:
-        _warn_thresholds(on, stacklevel=3)
+        _warn_thresholds(on, stacklevel=6)  # the caller of predict
     if beyond:
         warnings.warn(
             f"staircase theory, alpha: alpha < 1/2 is assumed; at {_listed(beyond)} every degree "
             "is taken as learned",
             AssumptionWarning,
-            stacklevel=2,
+            stacklevel=5,
         )
     return np.array([found[alpha] for alpha in alphas], dtype=np.int64)
 
@@ -94,7 +94,7 @@ def _warn_thresholds(alphas: list[float], stacklevel: int) -> None:
         f"staircase theory, alpha: values strictly between the thresholds (k-1)/(2k) are assumed; "
         f"{_listed(alphas)} is on one, and the spike that starts there is not counted",
         AssumptionWarning,
-        stacklevel=stacklevel + 1,
+        stacklevel=stacklevel,
     )
 
 
