@@ -63,9 +63,14 @@ def test_a_bad_value(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [({}, "grid: at least one"), ({"grid": []}, "at least one"), ({"gird": 1}, "gird: unknown key"),
-     ({"grid": [GOOD, GOOD]}, "grid: names must differ"), ({"name": "", "grid": GOOD}, "name: must")],
-)  # fmt: skip
+    [
+        ({}, "grid: at least one"),
+        ({"grid": []}, "grid: at least one"),
+        ({"gird": 1}, "gird: unknown key"),
+        ({"grid": [GOOD, GOOD]}, "grid: names must differ"),
+        ({"name": "", "grid": GOOD}, "name: must be a text"),
+    ],
+)
 def test_a_bad_file(table: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         parse_spec(table, "test")

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 import sweeping
 
 SIZE = {"cells": 600, "wait": 0.002, "numbers": 600}  # two seeds: 1,200 numbers, a file each

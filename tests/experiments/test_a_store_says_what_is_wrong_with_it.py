@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import sweeping
 
+import sweeping
 from onegrad.experiments import Store, StoreError
 
 
@@ -84,7 +84,7 @@ def test_a_newer_store_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "cells.sqlite")
     connection.execute("PRAGMA user_version=99")
     connection.close()
-    with pytest.raises(StoreError, match="newer onegrad .schema 99; this one knows 1"):
+    with pytest.raises(StoreError, match=r"newer onegrad \(schema 99; this one knows 1\)"):
         Store(tmp_path)
     with pytest.raises(StoreError, match="newer onegrad"), Store(tmp_path, create=False) as store:
         store.done()

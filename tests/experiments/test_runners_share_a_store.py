@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import sweeping
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sweeping
 from onegrad.experiments import Store, run, shard
 from onegrad.experiments.executors import serial
 

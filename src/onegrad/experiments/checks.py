@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.stats
 
-from onegrad.experiments.results import Point, Points
+from onegrad.experiments.results import Floats, Point, Points, standard_error
 from onegrad.problem import Problem
 
 LIMIT = 3.0  # normal scores beyond this are misses
@@ -108,9 +109,16 @@ def compare(
 
 def check(quantity: str, point: Point, theory: float, claim: str, accuracy: float) -> Check:
     """One check at one simulated point."""
-    mean, se = point.mean(quantity), point.se(quantity)
-    where = describe(point.problem)
-    return Check(quantity, where, claim, theory, mean, se, point.seeds, accuracy)
+    return check_values(quantity, point.problem, point.values[quantity], theory, claim, accuracy)
+
+
+def check_values(
+    quantity: str, problem: Problem, values: Floats, theory: float, claim: str, accuracy: float
+) -> Check:
+    """One check of a value per seed."""
+    mean, se = float(np.mean(values)), standard_error(values)
+    where = describe(problem)
+    return Check(quantity, where, claim, theory, mean, se, len(values), accuracy)
 
 
 def uniform_accuracy(problem: Problem) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,7 @@ from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, Outcome, lost
 
 Function = Callable[[str], Outcome]
+TASK, MOST_TOGETHER = 0.25, 64  # seconds that short cells fill together, and how many at most
 ORPHANED = 10  # seconds after which the processes of a runner that was killed go away
 
 
@@ -26,48 +27,57 @@ def serial(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
 
 
 def with_joblib(jobs: int) -> Executor:
-    """`jobs` local processes, one BLAS thread each."""
+    """`jobs` local processes, one BLAS thread each; joblib batches cells that are very short."""
 
     def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
         from joblib import Parallel, delayed, parallel_config
 
         with parallel_config("loky", inner_max_num_threads=1):
             pool = Parallel(
-                n_jobs=jobs, return_as="generator_unordered", batch_size=1,
-                idle_worker_timeout=ORPHANED,
-            )  # fmt: skip
+                n_jobs=jobs, return_as="generator_unordered", idle_worker_timeout=ORPHANED
+            )
             yield from pool(delayed(measure)(text) for text in texts)
 
     return serial if jobs == 1 else execute
 
 
 def with_dask(client: Any) -> Executor:
-    """A Dask cluster whose workers may come and go: a cell lost with its worker runs again."""
+    """A Dask cluster whose workers may come and go: cells lost with their worker run again.
+
+    A task is one cell, or as many short ones as fill a quarter of a second.
+    """
 
     def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
         source = iter(texts)
+        waiting: dict[str, list[str]] = {}
 
-        def submit(count: int) -> list[Any]:
+        def submit(count: int, size: int) -> list[Any]:
             futures = []
-            for text in islice(source, count):
-                future = client.submit(measure, text, pure=False)
-                waiting[future.key] = text
-                futures.append(future)
+            for _ in range(count):
+                if block := list(islice(source, size)):
+                    futures.append(client.submit(_several, measure, block, pure=False))
+                    waiting[futures[-1].key] = block
             return futures
 
-        waiting: dict[str, str] = {}
-        flow = _distributed().as_completed(submit(_window(client)), loop=client.loop)
+        flow = _distributed().as_completed(submit(_window(client), 1), loop=client.loop)
         for future in flow:
-            text = waiting.pop(future.key)
-            error = future.exception()
-            yield (
-                future.result() if error is None else lost(text, f"{type(error).__name__}: {error}")
-            )
+            block, error = waiting.pop(future.key), future.exception()
+            if error is None:
+                outcomes = future.result()
+            else:
+                outcomes = [lost(text, f"{type(error).__name__}: {error}") for text in block]
+            yield from outcomes
             future.release()
-            for fresh in submit(max(1, _window(client) - len(waiting))):
+            seconds = sum(o.provenance.seconds for o in outcomes) / len(outcomes)
+            size = max(1, min(MOST_TOGETHER, int(TASK / max(seconds, 1e-6))))
+            for fresh in submit(max(1, _window(client) - len(waiting)), size):
                 flow.add(fresh)
 
     return execute
+
+
+def _several(measure: Function, texts: Sequence[str]) -> list[Outcome]:
+    return [measure(text) for text in texts]
 
 
 @contextlib.contextmanager
@@ -89,7 +99,7 @@ def executor(workers: int | None = None, cluster: str | None = None) -> Iterator
                     n_workers=workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",
                     silence_logs="ERROR",
                 )
             )

@@ -84,6 +84,7 @@ def _section(name: str, results: Results, out: Path) -> Section:
         drawing = figures.draw(name, results)
         svg, png = directory / f"{name}.svg", directory / f"{name}.png"
         drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
+        drawing.figure.set_layout_engine("none")  # laid out once
         drawing.figure.savefig(png, dpi=160)
     _write_csv(directory / f"{name}.csv", _numbers(results))
     _write_csv(directory / f"{name}.checks.csv", map(_check_row, drawing.checks))
@@ -150,7 +151,7 @@ def _short(value: Any) -> str:
 
 def _about(store: Store, keys: set[str], summary: Summary, quick: bool) -> dict[str, str]:
     """What was run, for the foot of the report."""
-    found = [r.provenance for r in store.records() if r.cell.key in keys]
+    found = [by for key, by in store.provenances().items() if key in keys]
     seconds = sum(p.seconds for p in found)
     return {
         "sizes": "quick" if quick else "full",

@@ -20,6 +20,13 @@ from onegrad.problem import Problem
 Floats = np.ndarray
 
 
+def standard_error(values: Floats) -> float:
+    """Of the mean of independent values; NaN for one."""
+    if len(values) < 2:
+        return math.nan
+    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
 @dataclass(frozen=True)
 class Point:
     """Values at one point of a grid; a seeded measure has seeds along the first axis."""
@@ -33,10 +40,7 @@ class Point:
 
     def se(self, name: str) -> float:
         """Standard error over seeds; 0 for a theory, NaN with a single seed."""
-        x = self.values[name]
-        if not self.seeded:
-            return 0.0
-        return float(np.std(x, ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.nan
+        return standard_error(self.values[name]) if self.seeded else 0.0
 
     @property
     def seeds(self) -> int:
@@ -77,13 +81,21 @@ class Points(Sequence[Point]):
         """The points whose problem has these values (numbers up to rounding)."""
         return Points([p for p in self if all(_same(p.field(k), v) for k, v in fields.items())])
 
+    def ordered(self, name: str) -> Points:
+        """The points by increasing value of a field."""
+        return Points(sorted(self, key=lambda p: p.field(name)))
+
     def levels(self, name: str) -> list[Any]:
-        """The different values of a field, in order."""
-        return sorted({p.field(name) for p in self})
+        """The different values of a field, in order; numbers up to rounding."""
+        found: list[Any] = []
+        for value in sorted(p.field(name) for p in self):
+            if not found or not _same(found[-1], value):
+                found.append(value)
+        return found
 
     def curve(self, x: str, y: str) -> Curve:
         """y against a field of the problem, in increasing order."""
-        points = sorted(self, key=lambda p: p.field(x))
+        points = self.ordered(x)
         return Curve(
             np.array([p.field(x) for p in points], dtype=float),
             np.array([p.mean(y) for p in points]),

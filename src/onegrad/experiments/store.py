@@ -147,6 +147,11 @@ class Store:
         rows = self._rows("SELECT key, message FROM failures")
         return {key: message for key, message in rows if key not in done}
 
+    def provenances(self) -> dict[str, Provenance]:
+        """What every finished cell was computed with, by key."""
+        rows = self._rows(f"SELECT {COLUMNS} FROM cells")
+        return {row[0]: Provenance(*row[3:]) for row in rows}
+
     def record(self, key: str) -> Record | None:
         """The finished cell with this key."""
         rows = self._rows(f"SELECT {COLUMNS} FROM cells WHERE key = ?", (key,))

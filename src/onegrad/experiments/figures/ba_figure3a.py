@@ -28,7 +28,7 @@ def risk_along(size: str, results: Results, label: str) -> Drawing:
     ax.plot([], [], color="#555555", linestyle=dashes, label="R₀ − δ, n → ∞")
     ax.set_xlabel(label)
     ax.set_ylabel("prediction risk")
-    ax.set_yscale("log")
+    style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     ax.legend(ncols=2)
     checks = compare(results["simulation"], results["uniform"], ("risk",))
     return Drawing(figure, checks, asymptotic_note(results))

@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from onegrad.experiments.checks import Check, describe
+from onegrad.experiments.checks import Check, check_values
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Results
+from onegrad.experiments.results import Points, Results, standard_error
 
 STATED = 0.05  # stated accuracy of squared cosines at n of about a thousand
+CLEAR = 1.3  # an outlier this many edges out is compared
 
 
 def draw(results: Results) -> Drawing:
     figure, axes = style.panels(2, width=4.4, height=3.4)
-    networks = sorted(results["networks"], key=lambda p: p.problem.alpha or 0)
-    theory = sorted(results["theory"], key=lambda p: p.problem.alpha or 0)
+    networks, theory = results["networks"].ordered("alpha"), results["theory"].ordered("alpha")
     checks: list[Check] = []
     for vector, ax in enumerate(axes[0]):
-        x = [p.problem.alpha for p in networks]
         for degree in range(3):
             cosines = [p.values["alignments"][:, vector, degree] for p in networks]
-            mean = [float(np.mean(c)) for c in cosines]
-            se = [float(np.std(c, ddof=1) / math.sqrt(len(c))) for c in cosines]
-            style.errorbars(ax, x, mean, se, degree, f"He{'₁₂₃'[degree]}, networks")
+            x, y = [p.problem.alpha for p in networks], [c.mean() for c in cosines]
+            se = [standard_error(c) for c in cosines]
+            style.errorbars(ax, x, y, se, degree, f"He{'₁₂₃'[degree]}, networks")
             line = [p.values["alignments"][vector, degree] for p in theory]
-            colour = style.SERIES[degree]
-            ax.plot([p.problem.alpha for p in theory], line, color=colour, label="theory")
-        checks += _checks(networks, theory, vector, degree=vector)
-        ax.set_title(f"singular vector {vector + 1}")
+            ax.plot([p.problem.alpha for p in theory], line, color=style.SERIES[degree])
+        checks += _checks(networks, theory, vector)
+        ax.set_title(f"left singular vector {vector + 1} of F")
         ax.set_xlabel("step exponent α,  η = n^α")
-        ax.set_ylim(-0.03, 1.03)
-        style.thresholds(ax)
+        ax.set_ylim(-0.06, 1.03)
+        style.thresholds(ax, most=0.46)
     axes[0, 0].set_ylabel("squared cosine")
-    axes[0, 0].legend(loc="center left", ncols=1)
+    axes[0, 1].plot([], [], color="#555555", label="theory")
+    axes[0, 1].legend(loc="upper left")
     return Drawing(figure, checks)
 
 
-def _checks(networks, theory, vector: int, degree: int) -> list[Check]:  # type: ignore[no-untyped-def]
-    """The alignment of spike k with He_k, where theory has the spike well outside the bulk."""
-    at = {round(p.problem.alpha, 6): p for p in theory}
+def _checks(networks: Points, theory: Points, k: int) -> list[Check]:
+    """The alignment of spike k + 1 with He_{k+1}, where theory has it well outside the bulk."""
     found = []
     for p in networks:
-        other = at.get(round(p.problem.alpha, 6))
-        if other is None or not other.values["spikes"][vector] > 1.3 * float(other.values["edge"]):
-            continue
-        cosines = p.values["alignments"][:, vector, degree]
-        se = float(np.std(cosines, ddof=1) / math.sqrt(len(cosines)))
-        name, where = f"cos²(vector {vector + 1}, He{degree + 1})", describe(p.problem)
-        value = float(other.values["alignments"][vector, degree])
-        mean = float(np.mean(cosines))
-        found.append(Check(name, where, "outlier equation", value, mean, se, len(cosines), STATED))
+        near = theory.where(alpha=p.problem.alpha)
+        if len(near) and near[0].values["spikes"][k] > CLEAR * float(near[0].values["edge"]):
+            name = f"cos²(vector {k + 1}, He{k + 1})"
+            predicted = float(near[0].values["alignments"][k, k])
+            simulated = p.values["alignments"][:, k, k]
+            claim = "outlier equation"
+            found.append(check_values(name, p.problem, simulated, predicted, claim, STATED))
     return found

@@ -12,22 +12,23 @@ NAMES = {"train": "training objective", "test": "test error"}
 
 
 def draw(results: Results) -> Drawing:
-    figure, axes = style.panels(2, width=4.6, height=3.5)
+    figure, axes = style.panels(2, width=4.6, height=4.0)
     simulated, uniform = (style.positive_steps(results[k]) for k in ("simulation", "uniform"))
+    linear = results["uniform"][0].mean("linear")
     for ax, quantity in zip(axes[0], NAMES, strict=True):
-        measured = simulated.curve("alpha", quantity)
+        measured, predicted = (p.curve("alpha", quantity) for p in (simulated, uniform))
         style.markers(ax, measured, 0, "networks")
-        style.line(ax, uniform.curve("alpha", quantity), 0, "uniform", "uniform theory")
+        style.line(ax, predicted, 0, "uniform", "uniform theory")
         for name, i in (("corrected", 1), ("printed", 2)):
             stairs = broken(results[name].curve("alpha", quantity))
             style.line(ax, stairs, i, f"{name} staircase", f"staircase, {name}")
+        reached = [*(measured.y - 2 * measured.se), *(measured.y + 2 * measured.se), *predicted.y]
+        reached += [*results["corrected"].curve("alpha", quantity).y]
         if quantity == "test":
-            style.level(ax, results["uniform"][0].mean("linear"), "best linear = kernel bound")
-        top = max(measured.y.max(), uniform.curve("alpha", quantity).y.max())
-        low = min(measured.y.min(), results["corrected"].curve("alpha", quantity).y.min())
-        if quantity == "test":
-            low = min(low, results["uniform"][0].mean("linear"))
-        ax.set_ylim(low - 0.08 * (top - low), top + 0.45 * (top - low))
+            style.level(ax, linear, "best linear = kernel bound")
+            reached.append(linear)
+        low, high = min(reached), max(reached)
+        ax.set_ylim(low - 0.08 * (high - low), high + 0.4 * (high - low))
         ax.set_xlim(-0.01, 0.51)
         style.thresholds(ax)
         ax.set_xlabel("step exponent α,  η = n^α")
@@ -45,15 +46,17 @@ def broken(curve: Curve) -> Curve:
 
 
 def notes(results: Results) -> list[str]:
-    """How far the printed and corrected staircases are from the networks, in numbers."""
+    """How far both staircases are from the networks' test error, in numbers."""
     curve = results["simulation"].curve("alpha", "test")
     lines = []
     for name in ("corrected", "printed"):
         stairs = results[name].curve("alpha", "test")
-        at = np.interp(curve.x, stairs.x, stairs.y)
-        inside = (curve.x > 0) & (curve.x < 0.5)
-        off = np.abs(at / curve.y - 1)[inside].max()
+        inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
+        at = np.interp(curve.x[inside], stairs.x, stairs.y)
+        off = np.abs(at / curve.y[inside] - 1).max()
+        values = ", ".join(f"{v:.3g}" for v in dict.fromkeys(np.round(at, 6)))
         lines.append(
-            f"Largest difference of the {name} staircase from the networks' test error: {off:.0%}."
+            f"The staircase's test error, {name}: {values} at the networks' exponents; "
+            f"largest difference from the networks {off:.0%}."
         )
     return lines

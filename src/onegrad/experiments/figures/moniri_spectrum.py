@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from onegrad.experiments.checks import Check, describe
+from onegrad.experiments.checks import Check, check_values
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments.results import Floats, Point, Points, Results
 from onegrad.problem import Problem
 
 OUTLIER_ACCURACY = 0.04  # stated accuracy of outlier positions at n of about a thousand
@@ -31,15 +31,15 @@ def draw(results: Results) -> Drawing:
         density = (theory.values["x"], theory.values["rho"])
         _panel(axes[1, column], network.values["F"][0], density, found)
         checks += _checks("W", network, spike) + _checks("F", network, found)
-    for row, name in enumerate(("WWᵀ", "FFᵀ/n")):
+    for row, name in enumerate(("W", "F/√n")):
         axes[row, 0].set_ylabel("density")
         for ax in axes[row]:
-            ax.set_xlabel(f"eigenvalue of {name}")
-    axes[0, 0].legend(*axes[0, 1].get_legend_handles_labels(), loc="upper right")
+            ax.set_xlabel(f"singular value of {name}")
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return Drawing(figure, checks, [_growing(results["growing"])])
 
 
-def weight_outlier(problem: Problem) -> np.ndarray:
+def weight_outlier(problem: Problem) -> Floats:
     r"""The outlier of W Wᵀ: W_0 plus a spike of strength θ = η c_1 b.
 
     .. math:: (1+\theta^2)(N/d+\theta^2)/\theta^2 \quad\text{if } \theta^4 > N/d
@@ -53,7 +53,7 @@ def weight_outlier(problem: Problem) -> np.ndarray:
     return np.array([(1 + theta2) * (ratio + theta2) / theta2])
 
 
-def marchenko_pastur(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def marchenko_pastur(problem: Problem) -> tuple[Floats, Floats]:
     """Density of the nonzero eigenvalues of W_0 W_0ᵀ with entries of variance 1/d."""
     small, large = sorted((problem.N, problem.d))
     gamma, scale = small / large, large / problem.d
@@ -63,48 +63,33 @@ def marchenko_pastur(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return scale * y, rho / scale
 
 
-def _panel(ax: Any, values: np.ndarray, density: tuple[Any, Any], spikes: np.ndarray) -> None:
-    """Histogram of the bulk, networks' outliers as ticks, theory as line and triangles."""
-    x, rho = density
-    edge = x[-1]
-    bulk = values[(values <= 1.1 * edge) & (values > 1e-9)]
-    weight = np.full(len(bulk), 1.0 / np.count_nonzero(values > 1e-9))
-    bins = np.linspace(0, 1.1 * edge, 45)
-    ax.hist(bulk, bins, weights=weight / (bins[1] - bins[0]), color="#b8cfe0", label="network")
+def _panel(ax: Any, eigenvalues: Floats, density: tuple[Any, Any], spikes: Floats) -> None:
+    """Singular values: the network's bulk as a histogram, its outliers as ticks, theory over it."""
+    x, rho = np.sqrt(density[0]), 2 * np.sqrt(density[0]) * density[1]
+    values, edge = np.sqrt(eigenvalues[eigenvalues > 1e-9]), x[-1]
+    count, bins = np.histogram(values, np.linspace(0, 1.05 * edge, 40))
+    height = count / (len(values) * (bins[1] - bins[0]))
+    ax.stairs(height, bins, fill=True, color="#b8cfe0", label="network")
     mass = scipy.integrate.trapezoid(rho, x)
     ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, theory")
-    ax.set_xscale("symlog", linthresh=1.2 * edge, linscale=2.0)
-    ax.set_ylim(
-        0, min(1.15 * np.max(np.histogram(bulk, bins, weights=weight)[0]) / (bins[1] - bins[0]), 3)
-    )
-    outside = values[values > 1.1 * edge]
-    top = ax.get_ylim()[1]
-    ax.vlines(outside, 0, 0.25 * top, color=style.BLUE, linewidth=2, label="outlier, network")
-    ax.plot(spikes, np.full(len(spikes), 0.33 * top), "v", color=style.RED, markersize=6,
-            label="outlier, theory", linestyle="none")  # fmt: skip
-    ax.set_xlim(0, max([1.3 * edge, *(2 * outside), *(2 * spikes)]))
-    ax.xaxis.set_minor_locator(_no_minor())
+    top = 1.2 * float(np.max(height[1:]))
+    outside = values[values > 1.05 * edge]
+    ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=2, label="outlier, network")
+    style_ = {"color": style.RED, "markersize": 6, "linestyle": "none"}
+    at = np.full(len(spikes), 0.38 * top)
+    ax.plot(np.sqrt(spikes), at, "v", label="outlier, theory", **style_)
+    ax.set_ylim(0, top)
+    ax.set_xlim(0, 1.12 * max([edge, *outside, *np.sqrt(spikes)]))
 
 
-def _no_minor() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
-
-
-def _checks(name: str, network: Point, spikes: np.ndarray) -> list[Check]:
+def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
     """Predicted outliers against the mean over seeds of the network's largest eigenvalues."""
-    found = []
-    for i, value in enumerate(spikes):
-        x = network.values[name][:, i]
-        if len(x) > 1:
-            se = float(np.std(x, ddof=1) / math.sqrt(len(x)))
-            quantity, where = f"outlier {i + 1} of {name}", describe(network.problem)
-            mean, claim = float(np.mean(x)), "outlier equation"
-            found.append(
-                Check(quantity, where, claim, float(value), mean, se, len(x), OUTLIER_ACCURACY)
-            )
-    return found
+    claim = "outlier equation"
+    return [
+        check_values(f"outlier {i + 1} of {name}", network.problem, network.values[name][:, i],
+                     float(value), claim, OUTLIER_ACCURACY)
+        for i, value in enumerate(spikes)
+    ]  # fmt: skip
 
 
 def _growing(points: Points) -> str:

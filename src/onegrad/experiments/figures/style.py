@@ -6,6 +6,7 @@ black-and-white print can still be read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ RC: Any = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "onegrad",
     "figure.dpi": 100,
 }
@@ -79,6 +80,17 @@ def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:
     ax.axhline(value, color=colour, linestyle=(0, (3, 3)), linewidth=1.0, label=label, zorder=1)
 
 
+def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
+    """A logarithmic axis with these ticks, written as plain numbers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    getattr(ax, f"set_{axis}scale")("log")
+    which = getattr(ax, f"{axis}axis")
+    which.set_major_locator(FixedLocator(list(ticks)))
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    which.set_minor_locator(NullLocator())
+
+
 def positive_steps(points: Points) -> Points:
     """The points with a step: those that have an exponent."""
     return Points([p for p in points if p.problem.step > 0])
@@ -90,6 +102,6 @@ def thresholds(ax: Any, *, most: float = 0.5) -> None:
         if value < most:
             ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
             ax.annotate(
-                text, (value, 1.0), xycoords=("data", "axes fraction"), fontsize=7,
-                ha="center", va="bottom", color="#555555",
+                text, (value, 0.0), (2, 3), xycoords=("data", "axes fraction"), fontsize=7,
+                textcoords="offset points", color="#555555",
             )  # fmt: skip

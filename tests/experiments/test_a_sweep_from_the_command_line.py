@@ -1,0 +1,84 @@
+"""`onegrad sweep run / status / export` on a small grid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+import onegrad
+from onegrad.cli import main
+
+SPEC = """
+[problem]
+n = 60
+d = 30
+N = 40
+teacher = "tanh"
+eta = [0, 2]
+ridge = "0.01:1:3:log"
+
+[[grid]]
+measure = "errors"
+seeds = 4
+seeds_per_cell = 2
+
+[[grid]]
+measure = "theory"
+options.theory = "random-features"
+problem.eta = 0
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_run_status_export(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "run", str(spec), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["cells"], said["computed"], said["failed"]) == (3, 3, 0)
+    assert main(["sweep", "status", str(spec), "--json"]) == 0
+    grids = json.loads(capsys.readouterr().out)["grids"]
+    assert [(g["grid"], g["cells"], g["done"]) for g in grids] == [
+        ("errors", 2, 2),
+        ("theory", 1, 1),
+    ]
+    for form, read in (("csv", pandas.read_csv), ("parquet", pandas.read_parquet)):
+        assert main(["sweep", "export", str(spec), "--format", form]) == 0
+        table = read(spec.parent / "out" / "small" / f"table.{form}")
+        assert len(table) == 4 * 2 * 3 + 3
+        simulated = table[table.measure == "errors"]
+        problem = onegrad.Problem(n=60, d=30, N=40, teacher="tanh")
+        direct = onegrad.simulate(problem, seeds=4, eta=[0, 2], ridge=[0.01, 0.1, 1])
+        for _, row in simulated.iterrows():
+            i, j = [0, 2].index(row.eta), [0.01, 0.1, 1].index(round(row.ridge, 6))
+            assert row.test == pytest.approx(direct.test.values[int(row.seed), i, j], rel=1e-9)
+        assert set(table.dtype) == {"float64"} and set(table.device) == {"cpu"}
+        assert set(table.version) == {onegrad.__version__}
+
+
+def test_a_failing_cell_is_reported_and_the_rest_is_kept(
+    spec: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = '\n[[grid]]\nmeasure = "rehearsal"\noptions.wait = -1.0\n'  # time.sleep refuses
+    spec.write_text(SPEC + grid)
+    assert main(["sweep", "run", str(spec)]) == 1
+    captured = capsys.readouterr()
+    assert "3 computed, 0 there already, 1 failed of 4 cells" in captured.out
+    assert "a cell failed: ValueError: sleep length must be non-negative" in captured.err
+    assert main(["sweep", "status", str(spec)]) == 0
+    assert "rehearsal: 0 of 1 cells done, 1 failed" in capsys.readouterr().out
+
+
+def test_nothing_there_yet(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "status", str(spec)]) == 1
+    assert "no store here" in capsys.readouterr().err
+    assert main(["sweep", "run", str(spec), "--shard", "3/2"]) == 2
+    assert "--shard must be i/k with 1 <= i <= k" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""The verification table: scores in standard errors, few seeds count for less, misses are seen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onegrad import Problem
+from onegrad.experiments.checks import Check, Verdict, compare, normal_score, uniform_accuracy
+from onegrad.experiments.results import Point, Points
+
+PROBLEM = Problem(n=100, d=50, N=75, eta=1.0)
+
+
+def _check(simulated: float, accuracy: float = 0.0, seeds: int = 1000) -> Check:
+    return Check("test", "here", "theory", 1.0, simulated, 0.01, seeds, accuracy)
+
+
+@given(t=st.floats(-6, 6), freedom=st.integers(1, 500))
+def test_the_score_has_the_tail_probability_of_students_t(t: float, freedom: int) -> None:
+    z = normal_score(t, freedom)
+    assert math.copysign(1, z) == math.copysign(1, t)
+    assert scipy.stats.norm.sf(abs(z)) == pytest.approx(scipy.stats.t.sf(abs(t), freedom))
+    assert abs(z) <= abs(t) + 1e-9
+
+
+def test_scores_under_the_null_are_normal_whatever_the_number_of_seeds() -> None:
+    rng = np.random.default_rng(1)
+    for seeds in (3, 5, 50):
+        x = rng.normal(1.0, 0.3, size=(4000, seeds))
+        se = x.std(1, ddof=1) / math.sqrt(seeds)
+        z = [normal_score(t, seeds - 1) for t in (x.mean(1) - 1.0) / se]
+        assert scipy.stats.kstest(z, "norm").pvalue > 1e-3
+
+
+def test_accuracy_forgives_no_more_than_it_states() -> None:
+    assert _check(1.02).z == pytest.approx(2.0, abs=0.01)
+    assert _check(1.05).z == pytest.approx(5.0, abs=0.1) and not _check(1.05).holds
+    assert _check(1.05, accuracy=0.02).z_beyond == pytest.approx(3.0, abs=0.02)
+    assert _check(0.97, accuracy=0.02).z_beyond == pytest.approx(-1.0, abs=0.01)
+    assert _check(1.01, accuracy=0.02).z_beyond == 0.0
+    assert not _check(1.06, accuracy=0.02).holds
+
+
+def test_a_wrong_factor_is_a_miss() -> None:
+    values = np.random.default_rng(0).normal(1.0, 0.05, 20)
+    simulated = Points([Point(PROBLEM, {"test": values}, True)])
+    for factor, holds in ((1.0, True), (2.0, False), (0.5, False), (1.1, False)):
+        theory = Points([Point(PROBLEM, {"test": np.array(factor)}, False)])
+        (check,) = compare(simulated, theory, ("test",))
+        assert check.holds is holds
+        assert Verdict.of([check]).passed is holds
+
+
+def test_points_are_matched_by_problem_and_single_seeds_say_nothing() -> None:
+    one = Points([Point(PROBLEM, {"test": np.ones(1)}, True)])
+    other = Points([Point(PROBLEM.replace(eta=2.0), {"test": np.array(1.0)}, False)])
+    assert compare(one, other, ("test",)) == []
+    assert compare(one, Points([Point(PROBLEM, {"test": np.array(1.0)}, False)]), ("test",)) == []
+
+
+def test_a_figure_holds_when_95_percent_do() -> None:
+    good, bad = _check(1.0), _check(2.0)
+    assert Verdict.of([good] * 19 + [bad]).passed
+    assert not Verdict.of([good] * 18 + [bad] * 2).passed
+    assert str(Verdict.of([bad])).startswith("MISSED")
+
+
+def test_the_stated_accuracy_depends_on_parity() -> None:
+    assert uniform_accuracy(PROBLEM) == 0.01
+    assert uniform_accuracy(PROBLEM.replace(activation="softplus")) == 0.02

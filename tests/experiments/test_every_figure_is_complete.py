@@ -1,0 +1,58 @@
+"""A figure is a TOML and a module: both there, both saying what they must."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import pytest
+
+from onegrad import InvalidInput
+from onegrad.experiments import cells_of, figures
+
+WANTED = {
+    "moniri-spectrum", "moniri-alignment", "moniri-setting1", "moniri-setting2", "moniri-degree4",
+    "moniri-equivalence", "ba-figure1", "ba-figure2", "ba-figure3a", "ba-figure3b", "ba-figure3c",
+    "ba-alignment", "double-descent", "cui-maximal-step",
+}  # fmt: skip
+
+
+def test_all_figures_are_registered_in_a_definite_order() -> None:
+    assert set(figures.names()) == WANTED
+    orders = [figures.spec_of(name).about["order"] for name in figures.names()]
+    assert orders == sorted(set(orders)), "orders must differ"
+
+
+@pytest.mark.parametrize("name", sorted(WANTED))
+def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
+    module = importlib.import_module(f"onegrad.experiments.figures.{name.replace('-', '_')}")
+    assert callable(module.draw)
+    full, quick = figures.spec_of(name), figures.spec_of(name, quick=True)
+    for key in ("title", "caption", "parameters"):
+        assert len(full.about[key]) > 10
+    for small, large in zip(quick.grids, full.grids, strict=True):
+        a, b = cells_of(small), cells_of(large)
+        assert a and b
+        assert small.seeds <= large.seeds
+        assert _work(a) <= _work(b)
+
+
+def _work(cells: list) -> float:
+    """A measure of cost: rows times width times seeds."""
+    return math.fsum(c.problem.n * c.problem.N * max(c.seeds, 1) * len(c.etas) for c in cells)
+
+
+def test_figure_3_has_the_papers_parameters() -> None:
+    for letter, size, ridge, noise in (("a", "N", 1e-4, 0.25), ("b", "n", 1e-2, 0.1)):
+        grid = figures.spec_of(f"ba-figure3{letter}")["simulation"]
+        ratio = {"N": 2, "n": 5}[size]
+        for cell in cells_of(grid):
+            p = cell.problem
+            assert (p.d, getattr(p, size), p.ridge, p.noise) == (512, 512 * ratio, ridge, noise)
+        assert grid.seeds == 50
+
+
+def test_an_unknown_figure_is_refused_with_a_hint() -> None:
+    with pytest.raises(InvalidInput, match="did you mean ba-figure3a"):
+        figures.chosen(["ba-figur3a"])
+    assert figures.chosen(["ba-figure1", "moniri-spectrum"]) == ["moniri-spectrum", "ba-figure1"]
