@@ -33,6 +33,7 @@ from onegrad.theory.uniform.equations import Equations
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PLAIN = 8  # plain iterations before Newton's method
+ROUNDING = 1e-6  # a Newton step this small that no longer shrinks is rounding
 LIMIT = 60  # Newton iterations
 LONGEST = 1.0  # largest change of log(pi), log(delta) in one Newton step
 
@@ -117,12 +118,13 @@ def solve(
         x = evaluate(eq, pi, delta)
         r = response(eq, x)
         dlog_pi, dlog_delta = _newton_step(eq, lam, x, r)
+        before = size
         size = max(float(np.abs(dlog_pi).max()), float(np.abs(dlog_delta).max()))
         if not np.isfinite(size):
             break
         shorten = min(1.0, LONGEST / size) if size else 1.0
         pi, delta = pi * np.exp(shorten * dlog_pi), delta * np.exp(shorten * dlog_delta)
-        if size < tol:
+        if size < tol or (size < ROUNDING and size > before / 2):
             return Solution(lam, x, r, size, iteration)
     raise NotConverged(
         f"uniform theory at ridge {lam:g}: Newton step {size:.1e} after {iteration} iterations "

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.equations import Equations
-from onegrad.theory.uniform.fixed_point import Array, Solution
+from onegrad.theory.uniform.fixed_point import Array, Solution, State
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,25 @@ class Losses:
     gap: float
 
 
-def losses(eq: Equations, solution: Solution) -> Losses:
-    """Training and test error at a solution with real ridge."""
-    x, r = solution.state, solution.response
+@dataclass(frozen=True)
+class Mean:
+    """The part of labels and features that is a function of the index, and its fit.
+
+    Rows: functions of the index; of it times the teacher's direction off v; times the readout row.
+    """
+
+    H: Array  # (U, 3K)
+    teacher_L: Array  # (R', K, K)
+    fit: Array  # (3, K): (P^-1 + Xi)^-1 Y
+    rest: Array  # (3, K): P^-1 fit = Y - Xi fit
+
+
+def mean_part(eq: Equations, x: State) -> Mean:
+    """Fit the labels' mean by the neurons' mean at a fixed point."""
     K = len(eq.p)
-    bulk_L, omega = x.L[:-1], eq.omega[:-1] / eq.omega[:-1].sum()
     teacher_L = _teacher_L(eq, x.a, x.pi)
-    H = np.hstack([eq.A, eq.sideways * eq.readout_row, eq.readout_row])  # (U, 3K)
+    bulk_L, omega = x.L[:-1], eq.omega[:-1] / eq.omega[:-1].sum()
+    H = np.hstack([eq.A, eq.sideways * eq.readout_row, eq.readout_row])
     Xi = (H.T * (eq.d * x.a)) @ H  # N w/delta = d a
     P = block_diag(
         np.diag(x.pi),
@@ -60,16 +72,33 @@ def losses(eq: Equations, solution: Solution) -> Losses:
         -eq.in_plane * x.pi[:, None] * np.tensordot(omega, bulk_L, axes=1),
     )
     Y = np.concatenate([eq.Y0, eq.Y1, np.zeros(K)])
-    fit = np.linalg.solve(np.eye(3 * K) + P @ Xi, P @ Y)  # (P^-1 + Xi)^-1 Y
-    train = float(Y @ fit + x.pi @ eq.Y2)
+    fit = np.linalg.solve(np.eye(3 * K) + P @ Xi, P @ Y)
+    return Mean(H, teacher_L, fit.reshape(3, K), (Y - Xi @ fit).reshape(3, K))
 
-    rest = (Y - Xi @ fit).reshape(3, K)  # P^-1 fit; d(train) = rest^T dP rest + fit^T dXi fit
-    along_teacher, along_row = teacher_L @ rest[1], bulk_L @ rest[2]
+
+def mean_fit(eq: Equations, x: State) -> Array:
+    """(3, K): mean training residual of the labels' parts (Y_0, Y_1, 0), times pi."""
+    return mean_part(eq, x).fit
+
+
+def losses(eq: Equations, solution: Solution) -> Losses:
+    """Training and test error at a solution with real ridge."""
+    x, r = solution.state, solution.response
+    K = len(eq.p)
+    bulk_L, omega = x.L[:-1], eq.omega[:-1] / eq.omega[:-1].sum()
+    mean = mean_part(eq, x)
+    train = float(eq.Y0 @ mean.fit[0] + eq.Y1 @ mean.fit[1] + x.pi @ eq.Y2)
+
+    # d(train) = rest^T dP rest + fit^T dXi fit
+    along_teacher, along_row = mean.teacher_L @ mean.rest[1], bulk_L @ mean.rest[2]
     at_fixed_delta = (
-        eq.Y2 + rest[0] ** 2 + eq.varpi @ along_teacher**2 - eq.in_plane * (omega @ along_row**2)
+        eq.Y2
+        + mean.rest[0] ** 2
+        + eq.varpi @ along_teacher**2
+        - eq.in_plane * (omega @ along_row**2)
     )
     by_delta = (
-        eq.d * (H @ fit) ** 2
+        eq.d * (mean.H @ mean.fit.ravel()) ** 2
         + eq.varpi @ _read(eq.teacher_profile, x.pi * along_teacher) ** 2
         - eq.in_plane * (omega @ _read(eq.profile[:-1], x.pi * along_row) ** 2)
     )
