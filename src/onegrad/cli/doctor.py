@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = {
+    report: dict[str, Any] = {
         "onegrad": og.__version__,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
