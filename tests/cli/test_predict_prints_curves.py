@@ -19,11 +19,11 @@ def json_of(capsys, *arguments):
 
 @pytest.mark.parametrize("theory", ["random-features", "small-step", "staircase", "uniform"])
 def test_json_has_what_the_interface_promises(theory, capsys):
-    options = ["predict", *SIZES, "--noise", "0.5", "--alpha", "0.1,0.3", "--theory", theory]
-    value = json_of(capsys, *options)
+    options = ["--noise", "0.5", "--activation", "relu", "--alpha", "0.1,0.3", "--theory", theory]
+    value = json_of(capsys, "predict", *SIZES, *options)
     assert value["theory"] == theory
     assert [row["alpha"] for row in value["results"]] == [0.1, 0.3]
-    problem = og.Problem(n=200, d=100, N=133, noise=0.5, alpha=0.3)
+    problem = og.Problem(n=200, d=100, N=133, activation="relu", noise=0.5, alpha=0.3)
     expected = og.predict(problem, theory=theory)
     last = value["results"][1]
     assert last["eta"] == pytest.approx(200**0.3)

@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("once", AssumptionWarning)
-        warnings.showwarning = note
+        warnings.showwarning = note  # type: ignore[assignment]
         return _run(args, name)
 
 
