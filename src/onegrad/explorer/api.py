@@ -16,6 +16,7 @@ import onegrad as og
 from onegrad.errors import InvalidInput, NotConverged
 from onegrad.explorer.controls import CONTROLS, DEFAULTS, Control
 from onegrad.problem import Problem
+from onegrad.theory.uniform.learned import DEGREE, learned
 
 ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
 RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 25))  # n/d and N/d
@@ -107,7 +108,6 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
 def instant(problem: Problem) -> dict[str, Any]:
     """What needs no fixed point: sizes, thresholds, the asymptotic curves, reference lines."""
     with noted() as notes:
-        sigma, sigma_star = problem.sigma, problem.sigma_star
         answer = {
             "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
             "alphas": [ALPHAS[0], ALPHAS[-1]],
@@ -116,10 +116,22 @@ def instant(problem: Problem) -> dict[str, Any]:
             "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
             "staircase": _staircase(problem),
             "small_step": _small_step(problem),
-            "activation_coefficients": [float(c) for c in sigma.c[:7]],
-            "teacher_coefficients": [float(c) for c in sigma_star.c[:7]],
+            "teacher": teacher(problem),
         }
     return _plain_dict(answer | {"notes": notes})
+
+
+def teacher(problem: Problem) -> dict[str, Any]:
+    """The target function on a grid of its index, its variance, its Hermite coefficients."""
+    u = np.linspace(-3, 3, 61)
+    norms = np.sqrt([math.factorial(k) for k in range(DEGREE + 1)])
+    sigma_star = problem.sigma_star
+    return {
+        "u": u,
+        "target": sigma_star(u),
+        "coefficients": norms * sigma_star.c[: DEGREE + 1],
+        "variance": sigma_star.variance,
+    }
 
 
 def reference_levels(problem: Problem) -> dict[str, float]:
@@ -207,13 +219,16 @@ def at(problem: Problem, axis: str, value: float) -> Problem:
 
 
 def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
-    """The uniform theory at one place of an axis."""
+    """The uniform theory at one place of an axis; along alpha also what is learned there."""
     with noted() as notes:
+        here = at(problem, axis, value)
         try:
-            prediction = og.predict(at(problem, axis, value), theory="uniform")
+            answer: dict[str, Any] = _errors(og.predict(here, theory="uniform"))
+            if axis == "alpha":
+                answer["learned"] = learned(here).learned
         except (InvalidInput, NotConverged) as error:
             return {"x": value, "unavailable": str(error)}
-    return _plain_dict({"x": value, **_errors(prediction), "notes": notes})
+    return _plain_dict({"x": value, **answer, "notes": notes})
 
 
 # -- plain values ----------------------------------------------------------------------------

@@ -39,9 +39,9 @@ _TABLE = (
         "text", choices=tuple(REGISTRY), papers={MONIRI: "σ", BA: "σ", CUI: "σ"},
     ),
     Control(
-        "teacher", "Teacher σ⋆", "The label is σ⋆(β⋆·x) plus noise. Hk is the k-th Hermite"
+        "teacher", "Teacher σ*", "The label is σ*(β*·x) plus noise. Hk is the k-th Hermite"
         " polynomial, as in H1 + H2/sqrt(2); or a name.",
-        "text", choices=TEACHERS, papers={MONIRI: "σ⋆", BA: "σ*", CUI: "g"},
+        "text", choices=TEACHERS, papers={MONIRI: "σ*", BA: "σ*", CUI: "g"},
     ),
     Control(
         "noise", "Label noise σ_ε", "Standard deviation of the noise on the labels.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from onegrad.explorer.api import at, one_of, plain, read_problem
 from onegrad.problem import Problem
 from onegrad.simulate.learned import learned_part
 from onegrad.simulate.simulation import simulate
+from onegrad.simulate.spectrum import spectrum
 
 ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -137,7 +138,8 @@ def _along_alpha(plan: Plan, seed: int) -> list[dict[str, float]]:
 
 def _along_size(plan: Plan, seed: int) -> list[dict[str, float]]:
     sizes = [getattr(at(plan.problem, plan.axis, r), plan.axis) for r in RATIOS]
-    found = simulate(plan.problem, seeds=[seed], **{plan.axis: sizes})
+    along: dict[str, Any] = {plan.axis: sizes}
+    found = simulate(plan.problem, seeds=[seed], **along)
     return _errors([size / plan.problem.d for size in sizes], found)
 
 
@@ -165,11 +167,9 @@ def _summary(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any
 
 def _at_step(plan: Plan, seed: int) -> dict[str, Any]:
     """Eigenvalues of F F^T/n and the learned part of one network at the present step."""
-    from onegrad.simulate import spectrum
-
     found: dict[str, Any] = {}
     if seed < SPECTRA:
-        values = spectrum(plan.problem, seeds=[seed]).F[0]
+        values = spectrum(plan.problem, seeds=[seed], distances=False).F[0]
         found["eigenvalues"] = np.sort(values**2 / plan.problem.n)[::-1]
     part = learned_part(plan.problem, seed)
     return found | {"coefficients": part.coefficients, "u": part.u, "fitted": part.fitted}
@@ -195,8 +195,12 @@ def _step_summary(_: Plan, networks: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-MEASURES = {"alpha": _along_alpha, "step": _at_step, "sizes": _along_size}
-SUMMARIES = {
+MEASURES: dict[str, Callable[[Plan, int], Any]] = {
+    "alpha": _along_alpha,
+    "step": _at_step,
+    "sizes": _along_size,
+}
+SUMMARIES: dict[str, Callable[[Plan, list[Any]], dict[str, Any]]] = {
     "alpha": lambda plan, networks: _summary("alpha", networks),
     "step": _step_summary,
     "sizes": lambda plan, networks: _summary(plan.axis, networks),

@@ -27,7 +27,8 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
     """A script that prints the view's numbers."""
     arguments = ", ".join(f"{k}={v!r}" for k, v in fields(problem).items())
     numpy = "import numpy as np\n\n" if view == "errors" else ""
-    head = f"{numpy}import onegrad as og\n\nproblem = og.Problem({arguments})\n"
+    more = "from onegrad.theory.uniform.learned import learned\n" if view == "learned" else ""
+    head = f"{numpy}import onegrad as og\n{more}\nproblem = og.Problem({arguments})\n"
     if view == "spectrum":
         return head + (
             "spectrum = og.spectrum(problem)\n"
@@ -35,8 +36,8 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
         )
     if view == "learned":
         return head + (
-            "learned = og.learned(problem)\n"
-            "print(learned.target, learned.learned)  # Hermite coefficients, degree by degree\n"
+            "found = learned(problem)\n"
+            "print(found.target, found.learned)  # normalised Hermite coefficients\n"
         )
     if view == "errors":
         values, name = f"np.linspace({ALPHAS[0]}, {ALPHAS[-1]}, {len(ALPHAS)})", "alpha"

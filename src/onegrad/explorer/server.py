@@ -65,7 +65,7 @@ def create_app(
 
     async def spectrum(request: Request) -> Response:
         problem, _ = _read(request)
-        return JSONResponse(await crew(api.spectrum, problem))
+        return JSONResponse(await crew.here(api.spectrum, problem))
 
     async def curve(request: Request) -> Response:
         problem, rest = _read(request, "axis")

@@ -15,8 +15,22 @@ let table, state, controls, theory, views, simulations;
 let codeView = "errors";
 let lastComplaint = null;
 let painting = new Set();
-let gestureAt = null; // when the gesture that the next paint answers began
-const latencies = []; // ms from an event to the end of its repaint; read by tests and benchmarks
+
+/** Milliseconds from a change to the repaint that shows it; read by tests and benchmarks. */
+const clock = {
+  latencies: { errors: [], spectrum: [] },
+  began: { errors: new Map(), spectrum: new Map() },
+  changed(view, key) {
+    if (this.began[view].size > 500) this.began[view].clear();
+    this.began[view].set(key, performance.now());
+  },
+  painted(view, key) {
+    const began = this.began[view].get(key);
+    if (began === undefined) return;
+    this.began[view].delete(key);
+    requestAnimationFrame(() => this.latencies[view].push(performance.now() - began));
+  },
+};
 
 /** n, d, N, alpha and eta of the state, as far as they are numbers. */
 function sizesNow() {
@@ -32,10 +46,10 @@ function sizesNow() {
 function model() {
   const now = sizesNow();
   const { alpha } = now;
-  const far = theory.latest.spectrum.known.get(query(withValue(state, "alpha", String(table.controls.find((c) => c.name === "alpha").slider[1]))));
-  const roots = [far, theory.spectrum].filter(Boolean).map((s) => Math.sqrt(Math.max(1.3 * s.edge, ...s.spikes.map((k) => k.eigenvalue))));
+  const spikes = [theory.far, theory.spectrum].flatMap((found) => found?.spikes ?? []);
+  const farthest = Math.sqrt(Math.max(0, ...spikes.map((spike) => spike.eigenvalue)));
   return {
-    state, alpha, sizesNow: now, instant: theory.instant, spectrum: theory.spectrum, spectrumRange: 1.08 * Math.max(...roots),
+    state, alpha, sizesNow: now, instant: theory.instant, spectrum: theory.spectrum, farthest,
     curve: theory.shown.alpha, sizes: theory.shown.sizes, here: theory.at(alpha), simulation: simulations.forState(state),
     stale: { spectrum: !theory.fresh.spectrum, curve: !theory.current("alpha"), sizes: !theory.current("sizes") },
   };
@@ -49,13 +63,19 @@ function repaint(names) {
 
 function paintNow() {
   const names = VIEWS.filter((name) => painting.has(name));
-  const began = gestureAt;
   painting = new Set();
-  gestureAt = null;
   const shown = model();
   views.paint(shown, names);
+  views.age(stale());
   readings(shown);
-  if (began !== null) requestAnimationFrame(() => latencies.push(performance.now() - began));
+  clock.painted("errors", `${theory.shownKey.instant} ${shown.alpha}`);
+  if (names.includes("spectrum")) clock.painted("spectrum", theory.shownKey.spectrum);
+}
+
+/** Which views show an earlier state. */
+function stale() {
+  const curve = !theory.current("alpha");
+  return { spectrum: !theory.fresh.spectrum, errors: !theory.fresh.instant, learned: curve, sizes: !theory.current("sizes") };
 }
 
 function readings({ alpha, here, instant, sizesNow: now }) {
@@ -76,7 +96,7 @@ function readings({ alpha, here, instant, sizesNow: now }) {
 /** The theory has something new. */
 function arrived(parts) {
   complain(null, parts);
-  const affected = { instant: VIEWS, spectrum: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
+  const affected = { instant: VIEWS, spectrum: ["spectrum"], far: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
   repaint(new Set(parts.flatMap((part) => affected[part])));
   if (parts.includes("instant")) afterInstant();
 }
@@ -104,9 +124,12 @@ function complain(error) {
 
 /** A control was changed: `moving` while the gesture lasts. */
 function set(name, value, moving) {
-  gestureAt ??= performance.now();
   if (name === "ratios") state = asRatios(value);
   else state = withValue(state, name, value);
+  if (moving) {
+    clock.changed("errors", `${stepless(state)} ${sizesNow().alpha}`);
+    clock.changed("spectrum", query(state));
+  }
   address.show(state, moving);
   follow();
   if (!moving) code();
@@ -118,17 +141,24 @@ function asRatios(ratios) {
   return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
 }
 
-/** Bring controls, theory and views to the state. */
+/** Bring controls, theory and views to the state: what is known is painted, the rest greyed. */
 function follow() {
   controls.show(state, sizesNow());
   theory.update(state);
-  if (theory.fresh.instant && theory.fresh.spectrum) complain(null);
+  const { instant, spectrum } = theory.fresh;
+  if (instant && spectrum) complain(null);
   presets();
-  const stepOnly = theory.fresh.instant && paintedFor === stepless(state);
+  if (!theory.instant) return;
+  const moved = paintedFor !== stepless(state);
   paintedFor = stepless(state);
-  if (theory.instant) repaint(stepOnly ? ["spectrum", "learned"] : VIEWS);
+  const names = [];
+  if (spectrum) names.push("spectrum");
+  if (moved && instant) names.push("errors");
+  if (theory.current("alpha")) names.push("learned");
+  if (moved && theory.current("sizes")) names.push("sizes");
+  repaint(names.length ? names : ["cursor"]);
 }
-let paintedFor = null;
+let paintedFor = null; // the problem without its step
 
 function presets() {
   for (const button of byId("presets").children) {
@@ -216,7 +246,7 @@ async function start() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint(VIEWS));
   addEventListener("resize", () => repaint(VIEWS));
-  window.onegrad = { latencies, model, get complaint() { return lastComplaint; } };
+  window.onegrad = { latencies: clock.latencies, model, get complaint() { return lastComplaint; } };
 }
 
 start().catch((error) => (byId("connection").textContent = error.message));

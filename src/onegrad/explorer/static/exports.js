@@ -12,6 +12,8 @@ function save(name, blob) {
 function forPaper(figure, cursor) {
   const layout = structuredClone(figure.layout);
   layout.paper_bgcolor = layout.plot_bgcolor = getComputedStyle(document.documentElement).getPropertyValue("--card").trim();
+  layout.showlegend = true;
+  layout.margin.t = 40;
   layout.shapes = [...(layout.shapes ?? [])];
   if (cursor !== null) layout.shapes.push({ type: "line", x0: cursor, x1: cursor, yref: "paper", y0: 0, y1: 1, line: { color: layout.font.color, width: 2 } });
   return { data: structuredClone(figure.data), layout };

@@ -2,17 +2,25 @@
 
 export const OKABE = { blue: "#0072B2", orange: "#E69F00", green: "#009E73", purple: "#CC79A7", sky: "#56B4E9", vermillion: "#D55E00" };
 
+/** What the legend of a figure lists: name, colour and how it is drawn. */
+export function legend(data) {
+  return data.filter((trace) => trace.showlegend !== false && trace.name && trace.x.length).map((trace) => ({
+    name: trace.name,
+    color: trace.mode === "markers" ? trace.marker.line?.color ?? trace.marker.color : trace.line?.color ?? trace.marker?.color,
+    kind: trace.mode === "markers" ? "point" : trace.fill || trace.type === "bar" ? "area" : trace.line?.dash ?? "solid",
+  }));
+}
+
 /** Colours of the page, light or dark, as its style sheet has them. */
 export function theme() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(`--${name}`).trim();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const names = ["ink", "muted", "line", "card", "train", "test"];
-  const degrees = [dark ? "#9ea8b4" : "#5a6370", dark ? OKABE.sky : OKABE.blue, OKABE.orange, OKABE.green, OKABE.purple, OKABE.vermillion];
+  const degrees = [dark ? "#9ea8b4" : "#5a6370", dark ? OKABE.sky : OKABE.blue, OKABE.orange, dark ? "#2cc39a" : OKABE.green, OKABE.purple, OKABE.vermillion];
   return { ...Object.fromEntries(names.map((name) => [name, get(name)])), degrees, dark };
 }
 
-const faded = (stale) => (stale ? 0.3 : 1);
 const percent = (x) => `${Math.round(100 * x)} %`;
 export const short = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
 const ordinal = (k) => ["constant", "linear", "quadratic", "cubic", "quartic"][k] ?? `degree ${k}`;
@@ -20,12 +28,12 @@ const ordinal = (k) => ["constant", "linear", "quadratic", "cubic", "quartic"][k
 function frame(colors, more = {}) {
   const axis = {
     gridcolor: colors.line, zerolinecolor: colors.line, linecolor: colors.line, tickcolor: colors.line, fixedrange: true,
-    title: { standoff: 8 }, automargin: true,
+    title: { standoff: 6 },
   };
   const { xaxis, yaxis, ...rest } = more;
   return {
     font: { family: "system-ui, sans-serif", size: 12, color: colors.ink }, paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 52, r: 16, t: 30, b: 44 }, dragmode: false, hovermode: "closest",
+    plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 52, r: 14, t: 10, b: 42 }, showlegend: false, dragmode: false, hovermode: "closest",
     hoverlabel: { bgcolor: colors.card, bordercolor: colors.line, font: { color: colors.ink } },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 }, bgcolor: "rgba(0,0,0,0)" },
     xaxis: { ...axis, ...xaxis }, yaxis: { ...axis, rangemode: "tozero", ...yaxis }, ...rest,
@@ -45,56 +53,57 @@ const mark = (x, text, color) => ({
 export function spectrum(model, colors) {
   const found = model.spectrum;
   const root = found.x.map((x) => Math.sqrt(x));
-  const height = found.rho.map((r, i) => 2 * root[i] * r); // density of the square root
+  const height = found.rho.map((r, i) => 2 * found.x[i] * r); // density of the logarithm of the root
   const edge = Math.sqrt(found.edge);
+  const low = Math.log10(edge / 14);
+  const high = Math.log10(1.25 * Math.max(model.farthest, 1.6 * edge));
   const data = [{
     x: root, y: height, type: "scatter", mode: "lines", fill: "tozeroy", name: "bulk", line: { color: colors.degrees[0], width: 1.5 },
-    opacity: faded(model.stale.spectrum), hovertemplate: "s/√n = %{x:.3f}<br>density %{y:.3f}<extra>bulk</extra>",
+    hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
   }];
-  if (model.simulation?.eigenvalues?.length) data.push(...simulatedSpectrum(model.simulation, colors));
+  if (model.simulation?.eigenvalues?.length) data.push(...simulatedSpectrum(model.simulation.eigenvalues, low, high, colors));
   const shown = new Set();
   for (const spike of found.spikes) {
     const [degree, aligned] = dominant(spike);
     const color = colors.degrees[degree] ?? colors.ink;
     const x = Math.sqrt(spike.eigenvalue);
     data.push({
-      x: [x, x], y: [0, Math.max(aligned, 0.02)], yaxis: "y2", type: "scatter", mode: "lines+markers", name: `spike: ${ordinal(degree)}`,
-      legendgroup: String(degree), showlegend: !shown.has(degree), line: { color, width: 3 }, marker: { color, size: [0, 11] },
+      x: [x, x], y: [0, Math.max(aligned, 0.03)], yaxis: "y2", type: "scatter", mode: "lines+markers", name: `${ordinal(degree)} spike`,
+      showlegend: !shown.has(degree), line: { color, width: 3 }, marker: { color, size: [0, 12], opacity: 1 },
       hovertemplate: `s/√n = %{x:.3f}<br>${alignments(spike)}<extra></extra>`, cliponaxis: false,
     });
     shown.add(degree);
   }
-  const right = model.spectrumRange;
   return {
     data,
     layout: frame(colors, {
-      xaxis: { title: { text: "singular value of F, over √n" }, range: [0, right] },
-      yaxis: { title: { text: "density of the bulk" }, range: [0, 1.12 * Math.max(...height)] },
-      yaxis2: { overlaying: "y", side: "right", range: [0, 1.12], tickvals: [0, 0.5, 1], showgrid: false, zeroline: false, fixedrange: true,
-        title: { text: "squared alignment of a spike", standoff: 6 }, color: colors.muted },
-      margin: { l: 52, r: 52, t: 30, b: 44 },
+      xaxis: { title: { text: "singular values of F, over √n" }, type: "log", range: [low, high], dtick: 1, minor: { ticks: "outside", ticklen: 3, tickcolor: colors.line } },
+      yaxis: { title: { text: "bulk density" }, range: [0, 1.25 * Math.max(...height)], showticklabels: false, showgrid: false },
+      yaxis2: { overlaying: "y", side: "right", range: [0, 1.12], tickvals: [0, 0.5, 1], ticktext: ["0", "50 %", "100 %"], showgrid: false, zeroline: false, fixedrange: true,
+        title: { text: "alignment of a spike", standoff: 4 }, color: colors.muted },
+      margin: { l: 34, r: 62, t: 10, b: 42 },
       shapes: [vertical(edge, colors.muted)],
-      annotations: [mark(edge, "edge", colors.muted)],
+      annotations: [mark(Math.log10(edge), "edge", colors.muted)],
     }),
     caption: spectrumCaption(found),
   };
 }
 
-function simulatedSpectrum(simulation, colors) {
-  const roots = simulation.eigenvalues.map((network) => network.map((x) => Math.sqrt(Math.max(x, 0))));
-  const all = roots.flat().filter((s) => s > 1e-6);
-  const share = all.length / roots.flat().length;
-  const top = Math.max(...all);
-  const width = top / 120;
-  const counts = new Array(121).fill(0);
-  for (const s of all) counts[Math.min(120, Math.floor(s / width))] += 1;
+/** Histogram over the logarithm, and the largest four of every network. */
+function simulatedSpectrum(networks, low, high, colors) {
+  const logs = networks.flat().map((x) => 0.5 * Math.log10(Math.max(x, 1e-300)));
+  const bins = 70;
+  const width = (high - low) / bins;
+  const counts = new Array(bins).fill(0);
+  for (const x of logs) if (x >= low && x < high) counts[Math.floor((x - low) / width)] += 1;
+  const centre = (i) => 10 ** (low + (i + 0.5) * width);
+  const top = networks.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
   return [{
-    x: counts.map((_, i) => (i + 0.5) * width), y: counts.map((c) => (share * c) / all.length / width), type: "bar", width,
-    marker: { color: colors.ink, opacity: 0.28 }, name: `${roots.length} networks`, hoverinfo: "skip",
+    x: counts.map((_, i) => centre(i)), y: counts.map((c) => c / logs.length / (width * Math.LN10)), type: "bar",
+    width: counts.map((_, i) => centre(i) * width * Math.LN10), marker: { color: colors.ink, opacity: 0.3 }, name: `${networks.length} networks`, hoverinfo: "skip",
   }, {
-    x: roots.flatMap((network) => network.slice(0, 4)), y: roots.flatMap((network) => network.slice(0, 4).map(() => 0.02)), yaxis: "y2",
-    type: "scatter", mode: "markers", marker: { symbol: "x-thin", size: 9, line: { width: 2, color: colors.ink } }, name: "their top four",
-    hovertemplate: "s/√n = %{x:.3f}<extra>simulated</extra>", cliponaxis: false,
+    x: top, y: top.map(() => 0.025), yaxis: "y2", type: "scatter", mode: "markers", name: "their top four", cliponaxis: false,
+    marker: { symbol: "line-ns", size: 12, line: { width: 2, color: colors.ink } }, hovertemplate: "s/√n = %{x:.3f}<extra>simulated</extra>",
   }];
 }
 
@@ -124,9 +133,9 @@ export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x)
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
   const data = [
-    ...asymptotic(instant.staircase, "staircase, n → ∞", "dash", colors),
-    ...asymptotic(instant.small_step, "small step, n → ∞", "dot", colors),
     ...errorLines(curve, (p) => p.x, model.stale.curve, colors),
+    ...asymptotic(instant.staircase, "staircase", "dash", colors),
+    ...asymptotic(instant.small_step, "small step", "dot", colors),
     ...markers(simulation?.alpha, (p) => p.x, colors),
   ];
   const [low, high] = instant.alphas;
@@ -143,10 +152,11 @@ export function errors(model, colors) {
 }
 
 function errorLines(curve, x, stale, colors) {
+  const opacity = stale ? 0.3 : 1;
   const points = curve?.sorted ?? [];
   return ["test", "train"].map((name) => ({
-    x: points.map(x), y: points.map((p) => p[name]), type: "scatter", mode: points.length < 3 ? "markers" : "lines", name: `${name} error`,
-    line: { color: colors[name], width: 3, shape: "spline", smoothing: 0.6 }, marker: { color: colors[name] }, opacity: faded(stale),
+    x: points.map(x), y: points.map((p) => p[name]), type: "scatter", mode: points.length < 3 ? "markers" : "lines", name,
+    line: { color: colors[name], width: 3, shape: "spline", smoothing: 0.6 }, marker: { color: colors[name] }, opacity,
     hovertemplate: `%{y:.4f}<extra>${name}, uniform theory</extra>`,
   }));
 }
@@ -162,7 +172,7 @@ function markers(points, x, colors) {
   if (!points?.length) return [];
   return ["test", "train"].map((name, i) => ({
     x: points.map(x), y: points.map((p) => p[name]), error_y: { type: "data", array: points.map((p) => 2 * p[`${name}_se`]), thickness: 1.6, width: 4, color: colors.ink },
-    type: "scatter", mode: "markers", name: "simulated ± 2 s.e.", legendgroup: "simulated", showlegend: i === 0,
+    type: "scatter", mode: "markers", name: "simulated", legendgroup: "simulated", showlegend: i === 0,
     marker: { color: colors[name], size: 8, symbol: i ? "square" : "circle", line: { color: colors.ink, width: 1.2 } },
     hovertemplate: `%{y:.4f} ± %{error_y.array:.4f}<extra>${name}, simulated</extra>`,
   }));
@@ -203,40 +213,65 @@ function errorsCaption({ curve, instant, here }) {
 // -- (c) what is learned -----------------------------------------------------------------------
 
 export function learned(model, colors, narrow) {
-  const found = model.here?.learned;
-  if (!found) return null;
-  const degrees = found.target.map((_, k) => k).filter((k) => k > 0);
+  if (!model.here?.learned) return null;
+  const { u, target: truth, coefficients: target, variance } = model.instant.teacher;
+  const found = { u, truth, target, variance, learned: model.here.learned, fitted: u.map((x) => hermiteSum(model.here.learned, x)) };
   const energy = (k) => found.target[k] ** 2;
-  const explained = (k) => Math.max(0, found.learned[k] * (2 * found.target[k] - found.learned[k]));
-  const label = (k) => (energy(k) > 1e-3 * found.variance ? percent(explained(k) / energy(k)) : "");
-  const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String) };
-  const opacity = faded(model.stale.curve);
+  const explained = (k, coefficient = found.learned[k]) => coefficient * (2 * found.target[k] - coefficient);
+  const last = Math.max(4, ...found.target.map((_, k) => (energy(k) > 1e-3 * found.variance ? k : 0)));
+  const degrees = found.target.map((_, k) => k).filter((k) => k > 0 && k <= last);
+  const label = (k) => (energy(k) > 1e-3 * found.variance ? percent(Math.max(0, explained(k)) / energy(k)) : "");
+  const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
   const data = [
-    { x: found.u, y: found.truth, type: "scatter", mode: "lines", name: "target σ⋆(u)", line: { color: colors.ink, width: 2, dash: "dash" }, hovertemplate: "%{y:.3f}<extra>target</extra>" },
-    { x: found.u, y: found.fitted, type: "scatter", mode: "lines", name: "fitted, mean given u", line: { color: colors.test, width: 3.2 }, opacity, hovertemplate: "%{y:.3f}<extra>fitted</extra>" },
-    { ...bar, y: degrees.map(energy), name: "in the target", marker: { color: "rgba(0,0,0,0)", line: { color: colors.ink, width: 1.4 } }, showlegend: false, hovertemplate: "degree %{x}: %{y:.4f}<extra>target</extra>" },
-    { ...bar, y: degrees.map(explained), name: "learned", marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) }, opacity,
-      text: degrees.map(label), textposition: "outside", cliponaxis: false, showlegend: false, hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>" },
+    { x: found.u, y: found.truth, type: "scatter", mode: "lines", name: "target σ*(u)", line: { color: colors.ink, width: 2, dash: "dash" }, hovertemplate: "%{y:.3f}<extra>target</extra>" },
+    { x: found.u, y: found.fitted, type: "scatter", mode: "lines", name: "fitted, mean given u", line: { color: colors.test, width: 3.2 }, hovertemplate: "%{y:.3f}<extra>fitted</extra>" },
+    { ...bar, y: degrees.map(energy), marker: { color: "rgba(0,0,0,0)", line: { color: colors.ink, width: 1.4 } }, hovertemplate: "degree %{x}: %{y:.4f}<extra>in the target</extra>" },
+    { ...bar, y: degrees.map((k) => Math.max(0, explained(k))), marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) },
+      hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>" },
+    ...simulatedLearned(model.simulation?.learned, degrees, explained, found, colors),
   ];
-  const top = 1.18 * Math.max(...degrees.map(energy), 1e-9);
+  const most = Math.max(...degrees.map(energy), 1e-9);
   const reach = 1.15 * Math.max(...found.truth.map(Math.abs));
-  const axis = { gridcolor: colors.line, zerolinecolor: colors.line, fixedrange: true, automargin: true };
-  const [left, right] = narrow ? [{ x: [0, 1], y: [0.55, 1] }, { x: [0, 1], y: [0, 0.36] }] : [{ x: [0, 0.58], y: [0, 1] }, { x: [0.7, 1], y: [0, 1] }];
+  const axis = { gridcolor: colors.line, zerolinecolor: colors.line, fixedrange: true };
+  const [left, right] = narrow ? [{ x: [0, 1], y: [0.55, 1] }, { x: [0, 1], y: [0, 0.36] }] : [{ x: [0, 0.56], y: [0, 1] }, { x: [0.68, 1], y: [0, 1] }];
   return {
     data,
     layout: frame(colors, {
-      barmode: "overlay", bargap: 0.3,
-      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β⋆·x" }, range: [-3, 3] },
-      yaxis: { domain: left.y, anchor: "x", rangemode: "normal", range: [Math.min(...found.truth, 0) < 0 ? -reach : -0.1 * reach, reach] },
+      barmode: "overlay", bargap: 0.25,
+      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β*·x" }, range: [-3, 3] },
+      yaxis: { domain: left.y, anchor: "x", rangemode: "normal", range: [Math.min(-0.1 * reach, 1.15 * Math.min(...found.truth)), reach] },
       xaxis2: { ...axis, domain: right.x, anchor: "y2", title: { text: "Hermite degree" }, type: "category", showgrid: false },
-      yaxis2: { ...axis, domain: right.y, anchor: "x2", title: { text: "energy" }, range: [0, top] },
+      yaxis2: { ...axis, domain: right.y, anchor: "x2", title: { text: "energy" }, range: [0, 1.18 * most] },
+      annotations: degrees.map((k, i) => ({ xref: "x2", yref: "y2", x: i, y: energy(k), yanchor: "bottom", text: label(k), showarrow: false, font: { size: 11 } })),
     }),
     caption: learnedCaption(found, energy, explained, degrees),
   };
 }
 
+/** sum_k c_k h_k(x), normalised Hermite polynomials. */
+function hermiteSum(c, x) {
+  let [before, now, sum] = [0, 1, c[0]];
+  for (let k = 1; k < c.length; k += 1) {
+    [before, now] = [now, (x * now - Math.sqrt(k - 1) * before) / Math.sqrt(k)];
+    sum += c[k] * now;
+  }
+  return sum;
+}
+
+function simulatedLearned(measured, degrees, explained, found, colors) {
+  if (!measured) return [];
+  const bars = (values) => ({ type: "data", array: values, thickness: 1.5, width: 3, color: colors.ink });
+  const marker = { color: colors.card, size: 7, line: { color: colors.ink, width: 1.6 } };
+  const slope = (k) => Math.abs(2 * (found.target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
+  return [
+    { x: measured.u, y: measured.fitted, error_y: bars(measured.fitted_se.map((s) => 2 * s)), type: "scatter", mode: "markers", marker, name: "simulated", hovertemplate: "%{y:.3f}<extra>fitted, simulated</extra>" },
+    { x: degrees.map(String), y: degrees.map((k) => explained(k, measured.coefficients[k])), error_y: bars(degrees.map((k) => 2 * slope(k) * measured.coefficients_se[k])),
+      xaxis: "x2", yaxis: "y2", type: "scatter", mode: "markers", marker, showlegend: false, hovertemplate: "degree %{x}: %{y:.4f}<extra>learned, simulated</extra>" },
+  ];
+}
+
 function learnedCaption(found, energy, explained, degrees) {
-  const parts = degrees.filter((k) => energy(k) > 0.01 * found.variance).map((k) => `${percent(explained(k) / energy(k))} of the ${ordinal(k)} part`);
+  const parts = degrees.filter((k) => energy(k) > 0.01 * found.variance).map((k) => `${percent(Math.max(0, explained(k)) / energy(k))} of the ${ordinal(k)} part`);
   return `Learned so far: ${parts.join(", ")}.`;
 }
 

@@ -1,7 +1,7 @@
 // What the theory says about the state: answers at once where known, refined as they come.
 
 import { Latest, stream } from "./http.js";
-import { query, sizeless, stepless } from "./state.js";
+import { query, sizeless, stepless, withValue } from "./state.js";
 
 const QUIET = 140; // ms without a change before curves are computed
 
@@ -52,13 +52,16 @@ export class Theory {
   constructor(changed, failed) {
     this.changed = changed;
     this.failed = failed;
-    this.latest = { instant: new Latest("/api/instant"), spectrum: new Latest("/api/spectrum", 2000) };
+    this.latest = { instant: new Latest("/api/instant"), spectrum: new Latest("/api/spectrum", 2000), far: new Latest("/api/spectrum") };
+    this.asked = {}; // the newest question of each kind
+    this.shownKey = {}; // the question that the present answer answers
     this.instant = null;
     this.spectrum = null;
+    this.far = null; // the spectrum at the end of the slider: how far spikes will go
     this.curves = new Map(); // by query; the newest last
     this.shown = { alpha: null, sizes: null }; // last curves that had something to show
     this.running = { alpha: null, sizes: null };
-    this.fresh = { instant: false, spectrum: false };
+    this.fresh = { instant: false, spectrum: false, far: false };
   }
 
   /** Bring everything to this state. Returns at once; known answers are in place by then. */
@@ -81,15 +84,19 @@ export class Theory {
   }
 
   refresh(name, key) {
+    this.asked[name] = key;
     const arrived = (answer, asked) => {
-      const now = name === "instant" ? stepless(this.state) : query(this.state);
       this[name] = answer;
-      this.fresh[name] = asked === now;
+      this.shownKey[name] = asked;
+      this.fresh[name] = asked === this.asked[name];
       this.changed([name]);
     };
     const known = this.latest[name].get(key, arrived, (error) => this.failed(error));
     this.fresh[name] = known !== null;
-    if (known) this[name] = known;
+    if (known) {
+      this[name] = known;
+      this.shownKey[name] = key;
+    }
   }
 
   /** Whether the curve that is shown belongs to the present state. */
@@ -104,6 +111,7 @@ export class Theory {
 
   async compute() {
     const { state } = this;
+    this.refresh("far", query(withValue(state, "alpha", "0.6")));
     for (const part of ["alpha", "sizes"]) if (this.state === state) await this.run(part);
   }
 

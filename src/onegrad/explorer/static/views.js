@@ -42,10 +42,11 @@ export class Views {
     });
     const tools = element("div", { className: "tools" }, menu);
     const caption = element("p", { className: "caption", id: `caption-${name}` });
+    const legend = element("div", { className: "legend", "aria-hidden": "true" });
     const plot = element("div", { className: "plot", id: `plot-${name}`, role: "img", "aria-describedby": caption.id, "aria-label": TITLES[name] });
     const node = element("section", { className: `view ${name}`, id: `view-${name}`, "aria-label": TITLES[name] },
-      element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools), caption, plot);
-    this.cards[name] = { node, caption, plot, tools };
+      element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools), caption, legend, plot);
+    this.cards[name] = { node, caption, legend, plot, tools };
     return node;
   }
 
@@ -88,10 +89,28 @@ export class Views {
   }
 
   draw(name, figure) {
-    const { plot, caption } = this.cards[name];
-    caption.textContent = figure.caption;
+    const { plot, caption, legend } = this.cards[name];
+    if (caption.textContent !== figure.caption) caption.textContent = figure.caption;
     this.painted[name] = figure;
+    this.showLegend(legend, figures.legend(figure.data));
     window.Plotly.react(plot, figure.data, figure.layout, CONFIG);
+  }
+
+  /** An HTML legend: Plotly's own takes a third of every repaint. */
+  showLegend(node, entries) {
+    const text = JSON.stringify(entries);
+    if (node.dataset.shown === text) return;
+    node.dataset.shown = text;
+    node.replaceChildren(...entries.map(({ name, color, kind }) => {
+      const swatch = element("i", { className: `swatch ${kind}` });
+      swatch.style.setProperty("--color", color);
+      return element("span", {}, swatch, name);
+    }));
+  }
+
+  /** Grey out the views whose figure belongs to an earlier state. */
+  age(stale) {
+    for (const name of VIEWS) this.cards[name].plot.classList.toggle("stale", Boolean(stale[name]));
   }
 
   /** The cursors, as elements over the plots: moving them repaints nothing else. */
@@ -106,7 +125,7 @@ export class Views {
     const { plot } = this.cards[name];
     const layout = plot._fullLayout;
     if (!layout) return;
-    plot.querySelectorAll(".cursor, .dot").forEach((node) => node.remove());
+    plot.querySelectorAll(".cursor, .mark").forEach((node) => node.remove());
     const { xaxis, yaxis } = layout;
     if (x === null || x < xaxis.range[0] || x > xaxis.range[1]) return;
     const left = xaxis._offset + xaxis._length * ((x - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]));
@@ -117,7 +136,7 @@ export class Views {
     for (const which of ["train", "test"]) {
       const share = values[which] / yaxis.range[1];
       if (share > 1 || share < 0) continue;
-      const dot = element("div", { className: `dot ${which}` });
+      const dot = element("div", { className: `mark ${which}` });
       Object.assign(dot.style, { left: `${left}px`, top: `${yaxis._offset + yaxis._length * (1 - share)}px` });
       plot.append(dot);
     }

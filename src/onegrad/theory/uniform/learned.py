@@ -25,8 +25,8 @@ from onegrad.theory.uniform.fixed_point import solve
 from onegrad.theory.uniform.losses import mean_fit
 from onegrad.theory.uniform.setting import require_covered, scalars
 
-SIZES = Sizes(20, 36)
-DEGREE = 12  # two Hermite polynomials up to this degree are integrated exactly
+SIZES = Sizes(14, 24)
+DEGREE = 12  # products of two polynomials of this degree are integrated exactly
 
 
 @dataclass(frozen=True)
