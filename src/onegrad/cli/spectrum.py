@@ -68,5 +68,5 @@ def _print(theory: Any, measured: Any) -> None:
 
 
 def _row(source: str, spike: dict[str, Any]) -> dict[str, Any]:
-    alignment = {f"He_{k}": spike["alignment"].get(str(k)) for k in DEGREES}
+    alignment = {f"He_{k}": round(spike["alignment"].get(str(k), 0.0), 4) for k in DEGREES}
     return {"of": source, "se": spike.get("eigenvalue_se")} | spike | alignment
