@@ -59,8 +59,15 @@ class Equations:
     Y2: Floats
 
 
-def equations(problem: Problem, sizes: Sizes, isotropic: bool = False) -> Equations:
-    """Discretise the theory for one problem; isotropic: keep the bulk's covariance round."""
+def equations(
+    problem: Problem, sizes: Sizes, isotropic: bool = False, largest_readout: float = np.inf
+) -> Equations:
+    """Discretise the theory for one problem.
+
+    isotropic : keep the covariance of the bulk weights round.
+    largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
+        otherwise follow neurons that N draws do not contain).
+    """
     a, d = scalars(problem), problem.d
     bulk = (
         isotropic_nodes(a.residual_energy)
@@ -74,8 +81,9 @@ def equations(problem: Problem, sizes: Sizes, isotropic: bool = False) -> Equati
         )
     )
     neurons, samples = neuron_nodes(problem, a, sizes.neuron), sample_nodes(d, sizes.index)
-    kappa = bulk_variance(problem, a, neurons, bulk.trace, isotropic)
-    kappa_teacher = bulk_variance(problem, a, neurons, bulk.teacher, isotropic)
+    g = np.clip(neurons.g, -largest_readout, largest_readout)
+    kappa = bulk_variance(problem, a, neurons, g, bulk.trace, isotropic)
+    kappa_teacher = bulk_variance(problem, a, neurons, g, bulk.teacher, isotropic)
     omega = bulk.trace.weight * (1 - 1 / d)
     rho = np.sqrt(kappa @ omega)[:, None]
     length = np.sqrt(samples.norm)
@@ -112,11 +120,11 @@ def equations(problem: Problem, sizes: Sizes, isotropic: bool = False) -> Equati
 
 
 def bulk_variance(
-    problem: Problem, a: Scalars, neurons: Neurons, nodes: Measure, isotropic: bool
+    problem: Problem, a: Scalars, neurons: Neurons, g: Floats, nodes: Measure, isotropic: bool
 ) -> Floats:
-    """kappa_r of every neuron, (U, R); isotropic: the energy of M spread evenly."""
-    g = a.gamma * neurons.g[:, None]
+    """kappa_r of every neuron, (U, R), at readouts g; isotropic: the energy of M spread evenly."""
+    step = a.gamma * g[:, None]
     own = 1 + neurons.own[:, None]
-    linear = 0.0 if isotropic else 2 * a.c2 * g * nodes.mu
+    linear = 0.0 if isotropic else 2 * a.c2 * step * nodes.mu
     nu = a.nu + 4 * a.c2**2 * isotropic
-    return neurons.norm[:, None] * ((own + linear) ** 2 + g**2 * nu * problem.phi_step * nodes.s)
+    return neurons.norm[:, None] * ((own + linear) ** 2 + step**2 * nu * problem.phi_step * nodes.s)

@@ -106,6 +106,7 @@ def solve(
     lam: complex,
     start: tuple[Array, Array] | None = None,
     tol: float = 1e-10,
+    limit: int = LIMIT,
 ) -> Solution:
     """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.
 
@@ -114,7 +115,7 @@ def solve(
     """
     pi, delta = start if start is not None else _plain(eq, lam)
     size = np.inf
-    for iteration in range(1, LIMIT + 1):
+    for iteration in range(1, limit + 1):
         x = evaluate(eq, pi, delta)
         r = response(eq, x)
         dlog_pi, dlog_delta = _newton_step(eq, lam, x, r)

@@ -1,0 +1,155 @@
+r"""Beyond the bulk of :math:`FF^\top/n` at finite strength: edge, outliers and their alignments.
+
+At :math:`\lambda = -x` with x beyond the bulk the fixed point has a real solution, followed from
+large x. With the matrices of `losses`, an eigenvalue e(x) of :math:`I + \mathcal P\Xi`, with
+eigenvectors l and r, vanishes at an outlier. The residue of
+:math:`f^\top(\mathcal P^{-1} + \Xi)^{-1}f` there is the squared cosine of the left singular vector
+with the function f of the learned index:
+
+.. math:: \cos^2 = \frac{(f^\top r)(l^\top\mathcal P f)}{x\,(l^\top r)\,e'(x)}.
+
+The real solution ends at the right edge, where the response matrix becomes singular like
+:math:`\sqrt{x - x_+}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag, eig
+from scipy.optimize import brentq
+from scipy.special import erfcinv
+
+from onegrad.errors import NotConverged
+from onegrad.hermite import Floats, normalised_hermite
+from onegrad.problem import Problem
+from onegrad.theory.uniform.equations import Equations, Sizes, equations
+from onegrad.theory.uniform.fixed_point import Array, Solution, solve
+
+SIZES = Sizes(10, 20)
+EDGE_TOLERANCE = 1e-5
+OUTSIDE_LIMIT = 12  # Newton steps: outside the bulk a near solution takes five
+CLOSEST = 1e-4  # relative distance from the edge at which the search for outliers ends
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """An eigenvalue and squared cosines with normalised He_1, He_2, ... of the index."""
+
+    x: float
+    alignment: Floats
+
+
+def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
+    """The equations of the bulk: directions count by their law only.
+
+    The last block, one direction, is left out, and readouts are cut where fewer than one of N is
+    expected.
+    """
+    largest = float(np.sqrt(2) * erfcinv(1 / max(problem.N, 20)))
+    eq = equations(problem, sizes, largest_readout=largest)
+    return replace(eq, profile=eq.profile[:-1], omega=eq.omega[:-1])
+
+
+class Exterior:
+    """The real branch beyond the bulk, solved from the nearest solution found so far."""
+
+    def __init__(self, eq: Equations) -> None:
+        self.eq = eq
+        size = eq.N / eq.n * float(eq.weight @ (eq.C2 + eq.A**2) @ eq.p)
+        bulk = float(np.max((eq.weight @ (eq.profile**2).sum(0)) @ eq.p)) * eq.N / eq.n
+        self.far = 100 * (size + bulk)
+        self.solved: dict[float, Solution] = {}
+
+    def at(self, x: float) -> Solution:
+        """The solution at eigenvalue x; raises NotConverged when x is not beyond the bulk."""
+        if x not in self.solved:
+            above = [y for y in self.solved if y > x]
+            near = self.solved[min(above)] if above else None
+            start = (self.eq.p, np.full(len(self.eq.weight), -x))
+            if near is not None:
+                start = near.state.pi, near.state.delta
+            solution = solve(self.eq, -x, start, tol=1e-9, limit=OUTSIDE_LIMIT)
+            # sum(pi) averages x/(x - y) over eigenvalues y: it is above one and grows towards the
+            # bulk, while the gap shrinks; other real solutions, inside the bulk, do neither
+            floor, ceiling = (near.state.pi.sum(), self.gap(near)) if near else (1.0, 1.0)
+            if solution.state.pi.sum() < floor or not 0 < self.gap(solution) <= ceiling:
+                raise NotConverged(f"spectrum at {x:g}: not beyond the bulk")
+            self.solved[x] = solution
+        return self.solved[x]
+
+    def gap(self, solution: Solution) -> float:
+        """Smallest eigenvalue of the response matrix: one far away, zero at the edge."""
+        x, r = solution.state, solution.response
+        W = np.linalg.solve(r.stiffness, r.T)
+        matrix = self.eq.d / self.eq.n * (r.T.T @ W + r.Z2) * (x.pi**2 / self.eq.p)
+        return float(1 - np.linalg.eigvals(matrix).real.max())
+
+    def edge(self) -> float:
+        """Approach the zero of gap(x)^2, which is linear near the edge, from outside."""
+        x, step = self.far, 0.5 * self.far
+        while step > EDGE_TOLERANCE * x:
+            try:
+                y = x - step
+                slope = (self.gap(self.at(x)) ** 2 - self.gap(self.at(y)) ** 2) / step
+            except NotConverged:
+                step /= 4
+                continue
+            x = y
+            to_zero = self.gap(self.at(x)) ** 2 / slope if slope > 0 else x
+            step = min(0.75 * to_zero, x / 2)
+        return x - step / 0.75
+
+
+def mean_matrices(eq: Equations, solution: Solution) -> tuple[Array, Array]:
+    """(P, Xi) of `losses`, reduced to functions of the index when nothing else is read."""
+    x = solution.state
+    if eq.in_plane == 0:
+        return np.diag(x.pi), (eq.A.T * (eq.d * x.a)) @ eq.A
+    H = np.hstack([eq.A, eq.sideways * eq.readout_row, eq.readout_row])
+    Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
+    teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
+    omega = eq.omega / eq.omega.sum()
+    P = block_diag(
+        np.diag(x.pi),
+        x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
+        -eq.in_plane * x.pi[:, None] * np.tensordot(omega, x.L, axes=1),
+    )
+    return P, (H.T * (eq.d * x.a)) @ H
+
+
+def find_outliers(branch: Exterior, edge: float, degrees: int) -> list[Outlier]:
+    """Every outlier beyond the edge, largest first."""
+
+    def eigenvalues(x: float) -> Floats:
+        P, Xi = mean_matrices(branch.eq, branch.at(x))
+        values: Floats = np.sort(np.linalg.eigvals(np.eye(len(P)) + P @ Xi).real)
+        return values
+
+    low = edge * (1 + CLOSEST)
+    count = int((eigenvalues(low) < 0).sum())
+    found = []
+    for k in range(count):
+        high = max(y for y in branch.solved)
+        x = brentq(lambda y, k=k: eigenvalues(y)[k], low, high, rtol=1e-9)
+        found.append(Outlier(x, _alignment(branch, x, k, degrees)))
+    return sorted(found, key=lambda o: -o.x)
+
+
+def _alignment(branch: Exterior, x: float, k: int, degrees: int) -> Floats:
+    eq = branch.eq
+    P, Xi = mean_matrices(eq, branch.at(x))
+    values, left, right = eig(np.eye(len(P)) + P @ Xi, left=True, right=True)
+    i = int(np.argsort(values.real)[k])
+    row, column = left[:, i].real, right[:, i].real
+    h = 1e-4 * x
+    ends = []
+    for y in (x - h, x + h):
+        Py, Xiy = mean_matrices(eq, branch.at(y))
+        ends.append(row @ (np.eye(len(P)) + Py @ Xiy) @ column)
+    slope = (ends[1] - ends[0]) / (2 * h)  # e'(x) times l.r
+    K = len(eq.p)
+    f = normalised_hermite(eq.index, degrees)[1:]  # (degrees, K)
+    cosines: Floats = (f @ column[:K]) * (f @ (row @ P)[:K]) / (x * slope)
+    return np.abs(np.clip(cosines, 0.0, 1.0))  # no negative zeros

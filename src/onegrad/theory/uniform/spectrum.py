@@ -1,0 +1,107 @@
+r"""The whole spectrum of :math:`FF^\top/n` after a step of any size.
+
+The bulk moves with the step here: its density is
+:math:`\rho(x) = -\frac1\pi\mathrm{Im}\,\frac{1}{x}\sum_k\pi_k` at
+:math:`\lambda = -(x + i0)`, since :math:`\sum_k\pi_k/\lambda` is the normalised trace of
+:math:`(FF^\top/n + \lambda)^{-1}`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from onegrad.errors import NotConverged
+from onegrad.hermite import Floats
+from onegrad.problem import Problem
+from onegrad.theory.spectrum import SHOWN, Spectrum, Spike
+from onegrad.theory.uniform.equations import Equations, Sizes
+from onegrad.theory.uniform.fixed_point import Array, Solution, solve
+from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations
+from onegrad.theory.uniform.setting import require_covered
+
+DENSITY_SIZES = Sizes(8, 10)  # the density is an average: few nodes
+POINTS = 160
+HEIGHT = 1e-6  # imaginary part, relative to x
+EMPTY = 1e-3  # density, times the edge, that counts as none
+
+
+def spectrum(problem: Problem) -> Spectrum:
+    """Bulk density, edges and outliers at the actual strength of the step.
+
+    Holds for one step on Gaussian inputs, any readout and residual of the uniform theory. Outliers
+    are those of the mean part; alignments are squared cosines with He_k of the learned index.
+    See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
+    """
+    require_covered(problem)
+    branch = Exterior(spectral_equations(problem))
+    edge = branch.edge()
+    spikes = [
+        Spike(o.x, math.sqrt(problem.n * o.x), dict(enumerate(o.alignment.tolist(), start=1)))
+        for o in find_outliers(branch, edge, SHOWN)
+    ]
+    eq = spectral_equations(problem, DENSITY_SIZES)
+    lower = _lower_edge(eq, edge)
+    start = lower or 1e-4 * edge
+    x = start + (edge - start) * (1 - np.cos(np.linspace(0, np.pi, POINTS))) / 2
+    return Spectrum(
+        problem=problem,
+        method="uniform",
+        edge=edge,
+        lower_edge=lower,
+        atom=max(0.0, 1 - problem.N / problem.n),
+        x=x,
+        rho=density(eq, x),
+        spikes=spikes,
+        density=lambda y: density(eq, np.asarray(y, dtype=float)),
+    )
+
+
+def density(eq: Equations, x: Floats) -> Floats:
+    """Density of the bulk at each x > 0, walked from the right; zero elsewhere."""
+    values = np.zeros(x.shape)
+    start: tuple[Array, Array] | None = None
+    for i in np.argsort(x.ravel())[::-1]:
+        at = float(x.flat[i])
+        if at <= 0:
+            break
+        solution = _above_axis(eq, at, start)
+        start = solution.state.pi, solution.state.delta
+        values.flat[i] = max(float(-solution.state.pi.sum().imag / at / np.pi), 0.0)
+    return values
+
+
+def _lower_edge(eq: Equations, edge: float) -> float | None:
+    """Where the bulk begins, or None where it touches zero."""
+    grid = edge * np.geomspace(1e-4, 0.9, 40)
+    full = np.flatnonzero(density(eq, grid) * edge > EMPTY)
+    if not len(full) or full[0] == 0:
+        return None
+    empty, inside = grid[full[0] - 1], grid[full[0]]
+    while inside - empty > 1e-3 * inside:
+        middle = (inside + empty) / 2
+        if density(eq, np.array([middle]))[0] * edge > EMPTY:
+            inside = middle
+        else:
+            empty = middle
+    return float(inside)
+
+
+def _above_axis(eq: Equations, x: float, start: tuple[Array, Array] | None) -> Solution:
+    """The solution at -(x + i0): from the neighbour, else by lowering the imaginary part."""
+    if start is not None:
+        try:
+            near = solve(eq, complex(-x, -HEIGHT * x), start, tol=1e-7, limit=15)
+            if near.state.pi.sum().imag <= HEIGHT:  # the density is not negative
+                return near
+        except NotConverged:
+            pass
+    height = 4.0
+    state = (eq.p + 0j, np.full(len(eq.weight), complex(-x, -height * x)))
+    while True:
+        solution = solve(eq, complex(-x, -height * x), state, tol=1e-7)
+        state = solution.state.pi, solution.state.delta
+        if height <= HEIGHT:
+            return solution
+        height = max(height / 3, HEIGHT)
