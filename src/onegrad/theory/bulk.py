@@ -20,7 +20,7 @@ from onegrad.theory.resolvent import Traces, complete
 
 Complex = np.ndarray[Any, np.dtype[np.complex128]]
 
-INSIDE = 1e-6  # |Im kappa|/|kappa| above this means inside the bulk: a double root splits by 1e-8
+INSIDE = 1e-6  # a relative imaginary part above this is no rounding of a double root
 SMALLEST = 1e-10  # a bulk that reaches below this share of its edge touches zero
 
 
@@ -45,8 +45,8 @@ class Bulk:
 
     # -- beyond the right edge: kappa > 1 parametrises x in (edge, infinity) -------------------
 
-    def beyond(self, kappa: ArrayLike) -> Traces:
-        r"""Traces at :math:`\lambda = -x(\kappa)`, 1 < kappa < kappa_edge.
+    def beyond(self, excess: ArrayLike) -> Traces:
+        r"""Traces at :math:`\lambda = -x(\kappa)`, 0 < kappa - 1 = excess < excess_at_edge.
 
         .. math:: \tfrac{c_1^2}{\psi}c_{>1}^2\kappa^2 M_1^2
             + \kappa\big[c_{>1}^2 + c_1^2 + \tfrac{c_1^2}{\psi}(\kappa-1)\big] M_1 + \kappa-1 = 0,
@@ -54,41 +54,43 @@ class Bulk:
 
         with the root of smaller modulus.
         """
-        kappa = np.asarray(kappa, dtype=float)
-        M1, lam = self._at(kappa)
-        a, b, psi, r = (np.full(kappa.shape, v) for v in (self.a, self.b, self.psi, self.r))
-        return complete(a, b, psi, lam, r, kappa, M1)
+        excess = np.asarray(excess, dtype=float)
+        M1, lam = self._at(excess)
+        a, b, psi, r = (np.full(excess.shape, v) for v in (self.a, self.b, self.psi, self.r))
+        return complete(a, b, psi, lam, r, 1 + excess, M1)
 
-    def _at(self, kappa: Floats) -> tuple[Floats, Floats]:
-        """M_1 and lam = -x at kappa > 1."""
-        slope = self.a / self.psi
-        quadratic = slope * self.b * kappa**2
-        linear = kappa * (self.a + self.b + slope * (kappa - 1))
-        M1 = -2 * (kappa - 1) / (linear + np.sqrt(linear**2 - 4 * quadratic * (kappa - 1)))
-        return M1, (kappa - 1 + self.r) / (self.r * M1)
+    def _at(self, excess: Floats) -> tuple[Floats, Floats]:
+        """M_1 and lam = -x at kappa = 1 + excess."""
+        slope, kappa = self.a / self.psi, 1 + excess
+        linear = self.a + self.b + slope * excess
+        root = np.sqrt(linear**2 - 4 * slope * self.b * excess)
+        M1 = -2 * excess / (kappa * (linear + root))
+        return M1, (excess + self.r) / (self.r * M1)
 
     @cached_property
-    def kappa_edge(self) -> float:
-        """kappa at the right edge: where x(kappa) stops falling, so that d kappa/dx diverges."""
+    def excess_at_edge(self) -> float:
+        """kappa - 1 at the right edge: where x(kappa) stops falling and d kappa/dx diverges."""
 
         def turning(log_excess: Floats) -> Floats:
-            kappa = 1 + np.exp(log_excess)
-            M1, lam = self._at(kappa)
+            excess = np.exp(log_excess)
+            kappa = 1 + excess
+            M1, lam = self._at(excess)
             E = self.b + self.a / (1 + self.a * kappa * M1 / self.psi) ** 2
             return np.asarray(1 + E * (M1 + kappa / (self.r * lam)))  # positive beyond the edge
 
         grid = np.linspace(-25.0, 25.0, 401)
-        signs = turning(grid) > 0
+        with np.errstate(divide="ignore"):  # far inside, q rounds to zero
+            signs = turning(grid) > 0
         if not signs[0] or signs.all():
             raise NotConverged("spectrum: the right edge of the bulk was not bracketed")
         first = int(np.argmin(signs))
         root = scipy.optimize.brentq(turning, grid[first - 1], grid[first], xtol=1e-15)
-        return 1 + float(np.exp(root))
+        return float(np.exp(root))
 
     @cached_property
     def edge(self) -> float:
         """Right end of the bulk."""
-        return -float(self._at(np.asarray(self.kappa_edge))[1])
+        return -float(self._at(np.asarray(self.excess_at_edge))[1])
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -125,7 +127,8 @@ class Bulk:
             newton /= 1 + E * (M1 + kappa * t[..., None])
             # Newton's method stays at a complex root, and leaves two real ones that rounding merged
             genuine = np.abs(newton) < 0.1 * np.abs(kappa.imag)
-            physical = (np.abs(kappa.imag) > INSIDE * np.abs(kappa)) & genuine
+            size = np.abs(kappa - max(s, 0.0))  # kappa >= 1 - n/N, so this is what varies
+            physical = (np.abs(kappa.imag) > INSIDE * size) & genuine
             physical &= (M1.imag > 0) & ((M1 / q).imag > 0)
         size = np.where(physical, M1.imag, -1.0)
         best = np.argmax(size, axis=-1)[..., None]
@@ -145,7 +148,8 @@ class Bulk:
     @cached_property
     def support(self) -> tuple[tuple[float, float], ...]:
         """The intervals of the bulk, left to right; a left end of 0.0 means it touches zero."""
-        grid = self.edge * np.exp(np.linspace(np.log(SMALLEST), 0.0, 1200))
+        near_edge = 1 - np.geomspace(0.02, 1e-9, 100)  # a bulk may be as narrow as sqrt(N/n)
+        grid = self.edge * np.concatenate([np.geomspace(SMALLEST, 0.98, 1200)[:-1], near_edge, [1]])
         rho = self._density(grid)
         rho[-1] = 0.0
         inside = np.concatenate([[False], rho > 0, [False]])
@@ -153,9 +157,11 @@ class Bulk:
         intervals = []
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
             low = self._boundary(grid[start - 1], grid[start], False) if start else 0.0
-            last = stop >= len(grid) - 1
+            last = stop == stops[-1]
             high = self.edge if last else self._boundary(grid[stop - 1], grid[stop], True)
             intervals.append((low, high))
+        if not intervals:
+            raise OutOfScope(f"n, N: the bulk at n/N = {self.r:.2g} is too narrow to be resolved")
         return tuple(intervals)
 
     def _boundary(self, low: float, high: float, low_inside: bool) -> float:

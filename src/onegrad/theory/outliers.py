@@ -24,6 +24,7 @@ from onegrad.theory.scalars import Scalars
 
 DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
 READOUT_NODES = 80
+ROUNDING = 1e-12  # spikes this much weaker than the strongest are lost in rounding
 
 
 class Profiles(NamedTuple):
@@ -150,13 +151,14 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
     Holds at physics-level rigour: leave-one-out, checked by simulation.
     See tests/theory/test_reference_values.py (task 8).
     """
-    top = math.log(bulk.kappa_edge - 1) - 1e-12  # derivatives diverge at the edge itself
+    top = math.log(bulk.excess_at_edge) - 1e-12  # derivatives diverge at the edge itself
 
     def eigenvalues(log_excess: float) -> Floats:
-        _, S = change.symmetric(bulk.beyond(1 + math.exp(log_excess)))
+        _, S = change.symmetric(bulk.beyond(math.exp(log_excess)))
         return np.asarray(np.linalg.eigvalsh(S)[::-1])
 
-    count = int(np.sum(eigenvalues(top) > 1))
+    strengths = eigenvalues(top)
+    count = int(np.sum(strengths > max(1.0, ROUNDING * strengths[0])))
     low = top - 1.0
     while count and eigenvalues(low)[0] > 1:
         low -= 2.0
@@ -165,7 +167,7 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
         root = scipy.optimize.brentq(
             lambda s, i=i: eigenvalues(s)[i] - 1, low, top, xtol=1e-14, rtol=1e-14
         )
-        t = bulk.beyond(1 + math.exp(root))
+        t = bulk.beyond(math.exp(root))
         C, S = change.symmetric(t)
         y = np.linalg.eigh(S)[1][:, -1 - i]
         Gc = -C @ y

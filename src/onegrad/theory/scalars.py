@@ -29,8 +29,6 @@ class Scalars:
     phi: Floats
     psi: Floats
     phi_step: Floats
-    d: Floats
-    N: Floats
     lam: Floats
     eta: Floats
     noise_squared: Floats
@@ -52,7 +50,7 @@ class Scalars:
             sigma, teacher = p.sigma, p.sigma_star
             rows.append(
                 (
-                    p.phi, p.psi, p.phi_step, p.d, p.N, p.ridge, p.step, p.noise**2,
+                    p.phi, p.psi, p.phi_step, p.ridge, p.step, p.noise**2,
                     sigma.nonlinear_energy, sigma.second_moment, sigma.slope_second_moment,
                     teacher.variance, p.residual == "full", p.weights == "gaussian", p.intercept,
                 )
@@ -60,11 +58,11 @@ class Scalars:
             c.append(sigma.c)
             c_star.append(teacher.c)
         (
-            phi, psi, phi_step, d, N, lam, eta, noise_squared, c_gt1_squared, second_moment,
+            phi, psi, phi_step, lam, eta, noise_squared, c_gt1_squared, second_moment,
             slope_second_moment, c_star_squared, full, gaussian_weights, intercept,
         ) = np.asarray(rows, dtype=float).T  # fmt: skip
         return cls(
-            phi, psi, phi_step, d, N, lam, eta, noise_squared, c_gt1_squared, second_moment,
+            phi, psi, phi_step, lam, eta, noise_squared, c_gt1_squared, second_moment,
             slope_second_moment, np.asarray(c), np.asarray(c_star), c_star_squared, full,
             gaussian_weights, intercept,
         )  # fmt: skip

@@ -90,7 +90,7 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
         the bulk with the step).
 
     Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
-    See Moniri et al. 2024, Theorems 3.3 and 3.4; onegrad.theory.bulk and outliers;
+    See Moniri et al. 2024, Theorem 3.3; onegrad.theory.bulk and outliers;
     tests/theory/test_reference_values.py (task 8), test_bulk_is_a_probability_law.py.
     """
     if method not in METHODS:

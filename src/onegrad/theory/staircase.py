@@ -81,8 +81,8 @@ def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
 
     Holds for alpha strictly between thresholds, Gaussian readout, isotropic Gaussian inputs,
     n, d, N proportional.
-    See Moniri et al. 2024, Theorem 4.3 (train; test for l = 1, 2); the corrections and the test
-    drop for every l are derived in docs/theory.md; tests/theory/test_reference_values.py
+    See Moniri et al. 2024, Section 4 (train for every l, test for l = 1, 2); the corrections and
+    the test drop for every l are derived in docs/theory.md; tests/theory/test_reference_values.py
     (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
     """
     w, dw = s.constant_weight
