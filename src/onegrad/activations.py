@@ -24,6 +24,7 @@ Callback = Callable[[Array], Array]
 Spec = Any  # a string, a Function, a MultiIndex, a callable, or a pair (callable, derivative)
 
 DEGREE = 64  # Hermite coefficients that are kept ready
+LARGEST = 1e60  # second moment; squares of it must stay far from overflow
 
 
 @dataclass(frozen=True)
@@ -367,6 +368,11 @@ def _adjusted(f: Function, mode: str, argument: str) -> Function:
     """f centred, or centred and scaled to unit variance, or as it is."""
     if not math.isfinite(f.second_moment):
         raise InvalidInput(f"{argument} {f.name!r:.60} has no finite second moment under N(0, 1)")
+    if f.second_moment > LARGEST:
+        raise InvalidInput(
+            f"{argument} {f.name!r:.60} has second moment {f.second_moment:.1e} under N(0, 1); "
+            f"at most {LARGEST:.0e} is allowed"
+        )
     if mode == "raw":
         return f
     centred = replace(f, offset=float(f.c[0]))
