@@ -17,7 +17,7 @@ PROBLEM = api.read_problem({})
 
 
 def test_the_defaults_are_a_problem() -> None:
-    assert PROBLEM.n == 2000 and PROBLEM.d == 1000 and PROBLEM.N == 1333
+    assert (PROBLEM.n, PROBLEM.d, PROBLEM.N) == (4000, 500, 1000)
     assert PROBLEM.alpha == 0.3
 
 

@@ -56,7 +56,8 @@ def read_problem(query: Mapping[str, str]) -> Problem:
         values["d"] = _ratio_size(CONTROLS["d"], values.pop("phi") * n, "phi")
     if "psi" in values:
         values["N"] = _ratio_size(CONTROLS["N"], values["d"] / values.pop("psi"), "psi")
-    return Problem(**values)
+    with np.errstate(all="ignore"):  # a coefficient may overflow; Problem says so
+        return Problem(**values)
 
 
 def _value(control: Control, text: str) -> Any:
@@ -107,7 +108,7 @@ def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
 
 def instant(problem: Problem) -> dict[str, Any]:
     """What needs no fixed point: sizes, thresholds, the asymptotic curves, reference lines."""
-    with noted() as notes:
+    with computing() as notes:
         answer = {
             "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
             "alphas": [ALPHAS[0], ALPHAS[-1]],
@@ -166,7 +167,7 @@ def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str,
     """An asymptotic theory along alpha; what it does not cover is said, not drawn."""
     try:
         curve = og.predict(problem, theory=theory, alpha=alphas)
-    except InvalidInput as error:
+    except (InvalidInput, NotConverged) as error:
         return {"alpha": [], "train": [], "test": [], "unavailable": str(error)}
     return {"alpha": alphas, "train": curve.train, "test": curve.test}
 
@@ -177,7 +178,7 @@ def _errors(prediction: Any) -> dict[str, float]:
 
 def spectrum(problem: Problem) -> dict[str, Any]:
     """Bulk, edge and spikes of F F^T/n at this step."""
-    with noted() as notes:
+    with computing() as notes:
         found = og.spectrum(problem)
         spikes = [
             {
@@ -220,14 +221,14 @@ def at(problem: Problem, axis: str, value: float) -> Problem:
 
 def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
     """The uniform theory at one place of an axis; along alpha also what is learned there."""
-    with noted() as notes:
-        here = at(problem, axis, value)
-        try:
+    here = at(problem, axis, value)
+    try:
+        with computing() as notes:
             answer: dict[str, Any] = _errors(og.predict(here, theory="uniform"))
             if axis == "alpha":
                 answer["learned"] = learned(here).learned
-        except (InvalidInput, NotConverged) as error:
-            return {"x": value, "unavailable": str(error)}
+    except (InvalidInput, NotConverged) as error:
+        return {"x": value, "unavailable": str(error)}
     return _plain_dict({"x": value, **answer, "notes": notes})
 
 
@@ -235,12 +236,20 @@ def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
 
 
 @contextmanager
-def noted() -> Iterator[list[str]]:
-    """A list that fills with the assumption warnings raised inside, each once."""
+def computing() -> Iterator[list[str]]:
+    """A list that fills with the assumption warnings raised inside, each once.
+
+    Where the limits of the controls leave the range of floating point, NotConverged is raised.
+    """
     notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
-        yield notes
+        try:
+            yield notes
+        except InvalidInput:
+            raise
+        except (ArithmeticError, ValueError) as error:
+            raise NotConverged(f"no finite answer for this setting ({error})") from None
     for warning in caught:
         if issubclass(warning.category, og.AssumptionWarning):
             text = str(warning.message)

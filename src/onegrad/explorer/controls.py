@@ -106,8 +106,8 @@ _TABLE = (
 CONTROLS: dict[str, Control] = {control.name: control for control in _TABLE}
 
 DEFAULTS = {
-    "activation": "softplus", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "2000",
-    "phi": "0.5", "psi": "0.75", "ridge": "0.01", "alpha": "0.3", "weights": "gaussian",
+    "activation": "softplus", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "4000",
+    "phi": "0.125", "psi": "0.5", "ridge": "0.01", "alpha": "0.3", "weights": "gaussian",
     "readout": "gaussian", "residual": "labels",
 }  # fmt: skip
 
@@ -123,7 +123,8 @@ class Preset:
 
 PRESETS = (
     Preset("Setting 1", "A linear teacher and noise: one spike, one stair.",
-           DEFAULTS | {"activation": "tanh", "teacher": "H1", "noise": "1"}),
+           DEFAULTS | {"activation": "tanh", "teacher": "H1", "noise": "1", "n": "2000",
+                       "phi": "0.5", "psi": "0.75"}),
     Preset("Setting 2", "A quadratic part: learned once α passes 1/4.", DEFAULTS),
     Preset("Ba Figure 3(a)", "A step of order one, tanh learns softplus: better at every n/d.",
            {"activation": "tanh", "teacher": "softplus", "noise": "0.25", "n": "2560", "d": "512",

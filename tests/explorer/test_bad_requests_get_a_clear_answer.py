@@ -1,0 +1,124 @@
+"""Thousands of bad requests: never a 500, never a hang, and good ones still work after them."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from onegrad.explorer import api
+from onegrad.explorer.controls import CONTROLS
+
+PATHS = ("/api/instant", "/api/spectrum", "/api/curve", "/api/code")
+NASTY = (
+    "", " ", "nan", "inf", "-inf", "-1", "0", "1e999", "1e-999", "0x10", "１２", "1_000", "+", "٣",
+    "None", "true", "[]", "{}", "1;2", "1,2", "../../etc/passwd", "<script>alert(1)</script>",
+    "%00", "\x00", "H", "H99", "H1@2", "H1@99", "H1*H1", "H1/0", "sqrt(-1)*H1",
+    "((((((((H1))))))))", "(" * 200, "H1+" * 130, "H1" * 150, "9" * 300,
+    "H1 + " + "9" * 300 + "*H2", "relu:", "relu:unit", "tanh:raw", "lambda x: x",
+    "__import__('os').system('id')", "1e8*H1",
+    "H0", "0*H1", "σ", "💥" * 50, "a" * 5000,
+)  # fmt: skip
+GOOD = ("2", "3", "17", "0.5", "1", "1e-8", "1e4", "1e6", "1000000000", "0.001", "1000", "-0.9",
+        "tanh", "relu", "H1", "H2", "H1 + H3", "gaussian", "sphere", "constant", "full", "n",
+        "N")  # fmt: skip
+
+
+def random_query(rng: random.Random) -> list[tuple[str, str]]:
+    names = [*CONTROLS, "axis", "view", "nonsense", "", "n ", "__proto__"]
+    pool = NASTY if rng.random() < 0.8 else GOOD
+    return [(rng.choice(names), rng.choice(pool)) for _ in range(rng.randint(1, 5))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_requests_never_break_the_server(client, monkeypatch, seed) -> None:
+    monkeypatch.setattr(api, "axis_values", lambda problem, axis: [1.0])  # one point a curve
+    rng = random.Random(seed)
+    slowest, statuses = 0.0, set()
+    for _ in range(600):
+        began = time.monotonic()
+        response = client.get(rng.choice(PATHS), params=random_query(rng))
+        slowest = max(slowest, time.monotonic() - began)
+        statuses.add(response.status_code)
+        assert response.status_code in (200, 414, 422, 503), response.text
+        if response.status_code != 200:
+            answer = response.json()
+            assert answer["message"] and "\n" not in answer["message"]
+            assert len(answer["message"]) < 1000
+            assert answer["field"] is None or answer["field"] in CONTROLS
+    assert slowest < 10.0
+    assert {200, 422} <= statuses
+    assert client.get("/api/instant").status_code == 200
+
+
+@pytest.mark.parametrize("name", [n for n, c in CONTROLS.items() if c.kind in ("number", "whole")])
+def test_both_ends_of_every_limit_are_answered(client, name) -> None:
+    control = CONTROLS[name]
+    for value in (control.low, control.high):
+        for path in ("/api/instant", "/api/spectrum"):
+            response = client.get(path, params={name: f"{value:g}"})
+            assert response.status_code in (200, 422, 503), response.text
+
+
+BODIES = (
+    b"", b"{", b"[]", b"null", b"1", b'"x"', b"{}", b'{"query": 3}', b'{"query": {"n": 3}}',
+    b'{"query": {}, "seeds": "0"}', b'{"query": {}, "seeds": -3}', b'{"query": {}, "seeds": 1e9}',
+    b'{"query": {}, "seeds": [1]}', b'{"query": {}, "seeds": "3", "parts": []}',
+    b'{"query": {}, "seeds": "3", "parts": ["all"]}', b'{"query": {}, "seeds": "3", "axis": "d"}',
+    b'{"query": {"n": "1e9", "d": "1e9", "N": "1e9"}, "seeds": "3"}',
+    b'{"query": {"n": "1000000", "d": "900", "N": "20000"}, "seeds": "1000"}',
+    b'{"query": {"teacher": "H1("}, "seeds": "3"}', b"\xff\xfe", b"[" * 5000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
+def test_a_bad_simulation_is_refused(client, body) -> None:
+    response = client.post("/api/simulations", content=body)
+    assert response.status_code == 422
+    assert response.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/simulations/none"),
+        ("POST", "/api/simulations/none/cancel"),
+        ("GET", "/api/nothing"),
+        ("GET", "/static/../server.py"),
+        ("GET", "/static/..%2fserver.py"),
+        ("GET", "/static/%2e%2e/api.py"),
+    ],
+)
+def test_what_is_not_there_is_not_found(client, method, path) -> None:
+    response = client.request(method, path)
+    assert response.status_code == 404
+    assert "import" not in response.text
+
+
+def test_a_page_elsewhere_cannot_use_the_server(client) -> None:
+    rebound = client.get("/api/instant", headers={"host": "evil.example:8321"})
+    assert rebound.status_code == 421
+    for origin in ("http://evil.example", "http://127.0.0.1:9999", "null"):
+        answer = client.post("/api/simulations", content=b"{}", headers={"origin": origin})
+        assert answer.status_code == 403
+    own = client.get("/api/instant", headers={"origin": "http://127.0.0.1:8321"})
+    assert own.status_code == 200
+
+
+def test_large_bodies_are_refused_before_they_are_read(client) -> None:
+    answer = client.post("/api/simulations", content=b"x" * 30_000)
+    assert answer.status_code == 413
+
+
+def test_every_answer_forbids_other_hosts(client) -> None:
+    for path in ("/", "/api/controls", "/static/app.js", "/plotly.min.js", "/api/nothing"):
+        policy = client.get(path).headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "http" not in policy and "*" not in policy
+
+
+def test_a_repeated_name_is_refused(client) -> None:
+    response = client.get("/api/instant?n=100&n=200")
+    assert response.status_code == 422
+    assert response.json()["field"] == "n"

@@ -1,0 +1,134 @@
+"""One simulation a page, in its own process: progress, results, cancel, and what it costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.explorer import measure
+from onegrad.explorer.api import read_problem
+from onegrad.explorer.simulations import Busy, Simulations
+
+SMALL = {"n": "60", "d": "20", "N": "30", "alpha": "0.3", "activation": "tanh", "teacher": "H1"}
+
+
+def endless(plan: Any) -> Iterator[dict[str, Any]]:
+    for i in range(10_000):
+        time.sleep(0.02)
+        yield {"progress": (i + 1) / 10_000, "found": {"axis": "alpha", "points": []}}
+
+
+def broken(plan: Any) -> Iterator[dict[str, Any]]:
+    yield {"progress": 0.5, "found": {"axis": "alpha", "points": []}}
+    raise MemoryError("out of memory")
+
+
+def wait(jobs: Simulations, name: str, until: Any, seconds: float = 60.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        job = jobs.get(name)
+        assert job is not None
+        if until(job):
+            return job
+        time.sleep(0.02)
+    raise AssertionError(f"{job.status}: {job.message}")
+
+
+@pytest.fixture
+def plan() -> measure.Plan:
+    return measure.read_plan({"query": SMALL, "seeds": "3", "parts": list(measure.PARTS)})
+
+
+def test_a_run_reports_what_simulate_gives(plan) -> None:
+    said = list(measure.run(plan))
+    assert [s["progress"] for s in said] == pytest.approx([(i + 1) / 9 for i in range(9)])
+    alpha = next(s["found"] for s in reversed(said) if s["found"].get("axis") == "alpha")
+    alphas = [p["x"] for p in alpha["points"]]
+    direct = og.simulate(plan.problem, seeds=3, alpha=alphas)
+    assert [p["test"] for p in alpha["points"]] == pytest.approx(list(direct.test.mean), rel=1e-9)
+    assert [p["test_se"] for p in alpha["points"]] == pytest.approx(list(direct.test.se), rel=1e-6)
+    sizes = next(s["found"] for s in reversed(said) if s["found"].get("axis") == "n")
+    assert [p["x"] for p in sizes["points"]] == list(measure.RATIOS)
+    step = next(s["found"] for s in reversed(said) if "eigenvalues" in s["found"])
+    assert len(step["eigenvalues"]) == 3
+    assert np.all(np.diff(step["eigenvalues"][0]) <= 0)
+
+
+def test_the_present_step_is_among_those_simulated() -> None:
+    assert 0.123 in measure.alphas_of(read_problem(SMALL | {"alpha": "0.123"}))
+
+
+def test_a_process_runs_to_its_end(plan) -> None:
+    jobs = Simulations()
+    name = jobs.start("page", plan, 1.0)
+    job = wait(jobs, name, lambda job: job.status != "running")
+    assert job.status == "finished" and job.progress == 1.0
+    newest = job.answer(0)["found"]
+    assert {f.get("axis") for f in newest} == {"alpha", "n", None}
+    assert job.answer(len(job.found))["found"] == []
+
+
+def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:
+    jobs = Simulations(endless)
+    name = jobs.start("page", plan, 1.0)
+    job = wait(jobs, name, lambda job: job.found)
+    job.end("cancelled", "Cancelled.")
+    job.process.join(10)
+    assert not job.process.is_alive()
+    assert jobs.get(name).answer(0)["status"] == "cancelled"
+    assert jobs.get(name).answer(0)["found"]
+
+
+def test_one_simulation_a_page(plan) -> None:
+    jobs = Simulations(endless)
+    try:
+        jobs.start("one", plan, 1.0)
+        with pytest.raises(Busy, match="cancel it first"):
+            jobs.start("one", plan, 1.0)
+        jobs.start("two", plan, 1.0)
+    finally:
+        jobs.stop()
+
+
+def test_a_failure_is_one_line(plan) -> None:
+    jobs = Simulations(broken)
+    job = wait(jobs, jobs.start("page", plan, 1.0), lambda job: job.status != "running")
+    assert (job.status, job.message) == ("failed", "out of memory")
+
+
+def test_a_page_that_went_away_stops_its_simulation(plan, monkeypatch) -> None:
+    monkeypatch.setattr("onegrad.explorer.simulations.FORGOTTEN", 0.05)
+    jobs = Simulations(endless)
+    name = jobs.start("page", plan, 1.0)
+    time.sleep(0.2)
+    jobs.tidy()
+    assert jobs.jobs[name].status == "cancelled"
+    jobs.jobs[name].process.join(10)
+    assert not jobs.jobs[name].process.is_alive()
+
+
+def test_a_long_run_is_confirmed_first(client) -> None:
+    query = {"n": "8000", "d": "2000", "N": "4000"}
+    body = {"page": "p", "query": query, "seeds": "20", "parts": ["alpha"]}
+    answer = client.post("/api/simulations", json=body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["confirm"] is True and answer.json()["seconds"] > 60
+
+
+def test_the_estimate_grows_with_the_work() -> None:
+    small = measure.read_plan({"query": SMALL, "seeds": "3"})
+    larger = measure.read_plan({"query": SMALL | {"n": "6000"}, "seeds": "3"})
+    more = measure.read_plan({"query": SMALL, "seeds": "300"})
+    times = [measure.estimate(p, 1e9) for p in (small, larger, more)]
+    assert times[0] < times[1] and times[0] < times[2]
+
+
+def test_what_cannot_fit_is_refused() -> None:
+    huge = measure.read_plan({"query": {"n": "100000", "d": "30000", "N": "50000"}, "seeds": "1"})
+    with pytest.raises(og.InvalidInput, match="GB"):
+        measure.estimate(huge, 1e12)
