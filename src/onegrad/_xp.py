@@ -24,7 +24,8 @@ Array = Any  # a numpy.ndarray or a torch.Tensor
 CACHED = 2**15  # entries of an elementwise slice that stays in a core's own cache
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
-PANEL = 256  # columns that a blocked factorisation or symmetric product takes at a time
+PANEL = 64  # columns that the factorisation of a stack takes at a time
+GRAM = 256  # columns below which a symmetric product is computed in full
 
 
 def is_torch(x: object) -> bool:
@@ -187,7 +188,7 @@ class Backend:
                 work.flat[:: len(c) + 1] += shift
                 U, info = potrf(work.T, lower=False, clean=False, overwrite_a=True)
                 if info:
-                    raise _not_definite(shift)
+                    raise _not_definite()
                 x[i, :, j] = potrs(U, b[i], lower=False)[0]
         return x
 
@@ -201,10 +202,9 @@ class Backend:
         raise InvalidInput("random='device' needs device='torch' or 'cuda'")
 
 
-def _not_definite(shift: float) -> ArithmeticError:
+def _not_definite() -> ArithmeticError:
     return ArithmeticError(
-        f"Cholesky failed: n * ridge = {shift:.3g} is lost in rounding; use a larger ridge or "
-        "dtype float64"
+        "Cholesky failed: the ridge is lost in rounding; use a larger ridge or dtype float64"
     )
 
 
@@ -258,7 +258,9 @@ class TorchBackend(Backend):
 
     def free_bytes(self) -> int:
         if self.is_cuda:
-            return int(self.torch.cuda.mem_get_info(self.place)[0])
+            cuda = self.torch.cuda
+            kept = cuda.memory_reserved(self.place) - cuda.memory_allocated(self.place)
+            return int(cuda.mem_get_info(self.place)[0]) + int(kept)
         return super().free_bytes()
 
     def apply(self, f: Callable[..., Array], *arrays: Array) -> Array:
@@ -270,47 +272,52 @@ class TorchBackend(Backend):
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (B, k, m): C += A^T A
         m = C.shape[-1]
-        step = _panel(m)
-        for j in range(0, m, step):  # a row of blocks ends at the diagonal
-            C[:, j : j + step, : j + step].baddbmm_(
-                transpose(A[..., j : j + step]), A[..., : j + step]
-            )
+        if m <= GRAM:
+            C.baddbmm_(transpose(A), A)
+            return
+        h = _half(m)  # the block above the diagonal is left out
+        self.add_gram(C[:, :h, :h], A[..., :h])
+        C[:, h:, :h].baddbmm_(transpose(A[..., h:]), A[..., :h])
+        self.add_gram(C[:, h:, h:], A[..., h:])
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
-        torch = self.torch
-        found = []
-        for shift in shifts:
-            L = self._cholesky(C, shift)
-            z = torch.linalg.solve_triangular(L, b[..., None], upper=False)
-            x = torch.linalg.solve_triangular(transpose(L), z, upper=True)
-            found.append(x[..., 0])
-        return torch.stack(found, -1)
+        B, m = b.shape
+        at_once = max(1, STRETCH // (B * m * m))  # factors of several shifts as one stack
+        parts = []
+        for i in range(0, len(shifts), at_once):
+            part = self.asarray(shifts[i : i + at_once])
+            A = C[:, None].repeat(1, len(part), 1, 1)
+            A.diagonal(dim1=-2, dim2=-1).add_(part[:, None])
+            L = self._cholesky(A.view(-1, m, m))
+            rhs = b[:, None].expand(B, len(part), m).reshape(-1, m, 1)
+            z = self.torch.linalg.solve_triangular(L, rhs, upper=False)
+            x = self.torch.linalg.solve_triangular(transpose(L), z, upper=True)
+            parts.append(x.view(B, len(part), m))
+        return transpose(self.torch.cat(parts, 1))
 
-    def _cholesky(self, C: Array, shift: float) -> Array:
-        """L with L L^T = C + shift I; its upper triangle is not cleared."""
-        torch = self.torch
-        L = C.clone()
-        L.diagonal(dim1=-2, dim2=-1).add_(shift)
-        m = L.shape[-1]
-        if len(L) == 1 or m <= PANEL:
+    def _cholesky(self, L: Array) -> Array:
+        """L L^T = A from A's lower triangle, in its place; the upper triangle is not cleared."""
+        torch, m, panel = self.torch, L.shape[-1], PANEL
+        if len(L) == 1 or m <= panel:
             L, info = torch.linalg.cholesky_ex(L)
-            if bool(info.any()):
-                raise _not_definite(shift)
-            return L
-        bad = 0
-        for j in range(0, m, PANEL):  # left-looking: one product per block column
-            column = L[:, j:, j : j + PANEL]
+            return self._checked(L, info)
+        eye = torch.eye(panel, dtype=self.kind, device=self.place)
+        info = 0
+        for j in range(0, m, panel):  # left-looking: one product per block column
+            column = L[:, j:, j : j + panel]
             if j:
-                column.baddbmm_(L[:, j:, :j], transpose(L[:, j : j + PANEL, :j]), alpha=-1)
-            D, info = torch.linalg.cholesky_ex(column[:, :PANEL])
-            bad = bad + info.abs().sum()
-            column[:, :PANEL] = D
-            if j + PANEL < m:
-                eye = torch.eye(D.shape[-1], dtype=self.kind, device=self.place)
+                column.baddbmm_(L[:, j:, :j], transpose(L[:, j : j + panel, :j]), alpha=-1)
+            D, failed = torch.linalg.cholesky_ex(column[:, :panel])
+            info = info + failed
+            column[:, :panel] = D
+            if j + panel < m:
                 inverse = torch.linalg.solve_triangular(D, eye, upper=False)
-                column[:, PANEL:] = column[:, PANEL:] @ transpose(inverse)
-        if bool(bad > 0):
-            raise _not_definite(shift)
+                column[:, panel:] = column[:, panel:] @ transpose(inverse)
+        return self._checked(L, info)
+
+    def _checked(self, L: Array, info: Array) -> Array:
+        if bool((info != 0).any()):
+            raise _not_definite()
         return L
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
@@ -328,8 +335,7 @@ class TorchBackend(Backend):
         generator = torch.Generator(self.place)
         for i, seed in enumerate(seeds):
             for r in range(0, rows, DEVICE_BLOCK):
-                name = np.random.SeedSequence(seed, spawn_key=(*key, start + r))
-                generator.manual_seed(int(name.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+                generator.manual_seed(_mix(seed, *key, start + r))
                 part = out[i, r : r + DEVICE_BLOCK]
                 if law.name == "gaussian":
                     part.normal_(generator=generator)
@@ -342,9 +348,23 @@ class TorchBackend(Backend):
         return out
 
 
-def _panel(m: int) -> int:
-    """Columns of a block of a symmetric product: few enough blocks to be large, 6 % waste or so."""
-    return max(PANEL, m // 16)
+def _half(m: int) -> int:
+    """About half of m, at a multiple of 64."""
+    return max(64, m // 128 * 64)
+
+
+def _mix(*words: int) -> int:
+    """A 63-bit name for a stream, by the splitmix64 finaliser: far cheaper than SeedSequence."""
+    h = 0
+    for word in words:
+        h = (h + word + 0x9E3779B97F4A7C15) & _MASK
+        h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
+        h ^= h >> 31
+    return h >> 1
+
+
+_MASK = 2**64 - 1
 
 
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"

@@ -1,0 +1,50 @@
+"""Slow references, written as the definitions read. Nothing here is used outside the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def gradient(X, y, W, a, f, df, full):
+    """Minus the gradient of |y - sigma(X W^T) a|^2 / 2n in W, one neuron and one row at a time."""
+    n = len(X)
+    G = np.zeros_like(W)
+    for i in range(n):
+        residual = y[i]
+        if full:
+            residual -= sum(a[j] * f(W[j] @ X[i]) for j in range(len(W)))
+        for j in range(len(W)):
+            G[j] += residual * a[j] * df(W[j] @ X[i]) * X[i] / n
+    return G
+
+
+def ridge(F, y, lam, intercept=False):
+    """Coefficients and constant that minimise |y - F a - c|^2/n + lam |a|^2, by least squares."""
+    n, N = F.shape
+    c = np.ones((n, 1)) if intercept else np.zeros((n, 0))
+    rows = np.block([[F, c], [np.sqrt(n * lam) * np.eye(N), np.zeros((N, c.shape[1]))]])
+    found = np.linalg.lstsq(rows, np.concatenate([y, np.zeros(N)]), rcond=None)[0]
+    return found[:N], float(found[N]) if intercept else 0.0
+
+
+def objective(F, y, lam, a, c):
+    """The ridge objective and its squared loss."""
+    loss = np.mean((y - F @ a - c) ** 2)
+    return loss + lam * a @ a, loss
+
+
+def leave_one_out(F, y, lam, intercept=False):
+    """Mean squared error of each row under the fit without it; the penalty n lam stays."""
+    n = len(y)
+    errors = []
+    for i in range(n):
+        kept = np.arange(n) != i
+        a, c = ridge(F[kept], y[kept], lam * n / (n - 1), intercept)
+        errors.append((y[i] - F[i] @ a - c) ** 2)
+    return np.mean(errors)
+
+
+def kernel_features(K):
+    """A matrix F with F F^T = K."""
+    s, V = np.linalg.eigh(K)
+    return V * np.sqrt(np.clip(s, 0, None))
