@@ -41,9 +41,11 @@ def test_constant_step(eta, residual):
     assert_close(problem, "small-step")
 
 
+@pytest.mark.parametrize("weights", ["gaussian", "sphere"])
+@pytest.mark.parametrize("teacher", ["relu", "relu:raw"])
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_untrained(activation):
-    problem = og.Problem(**LARGE, activation=activation, teacher="relu")
+def test_untrained(activation, teacher, weights):
+    problem = og.Problem(**LARGE, activation=activation, teacher=teacher, weights=weights)
     uniform, limit = og.predict(problem), og.predict(problem, theory="random-features")
     assert uniform.train == pytest.approx(limit.train, rel=1e-5)
     assert uniform.test == pytest.approx(limit.test, rel=1e-5)

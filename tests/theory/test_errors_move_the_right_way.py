@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
+from onegrad.theory.scalars import Scalars
 
 problems = st.builds(
     og.Problem,
@@ -42,6 +43,20 @@ def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
         assert np.all(ridge.squared_loss <= ridge.train * (1 + 1e-12))
     noise = og.predict(problem, theory="random-features", noise=[0.0, 0.5, 1.0, 2.0])
     assert np.all(np.diff(noise.train) > 0)
+
+
+@EVERY
+@given(problem=problems)
+def test_the_test_error_is_the_slope_of_the_training_objective(problem):
+    """Generalised cross-validation: L_te = -d(L_tr/lam)/dlam / M_1^2, here by differences."""
+    lam, step = problem.ridge, 1e-4
+    M1 = Scalars.of([problem]).traces.M1[0]
+    for theory in ("random-features", "small-step", "staircase"):
+        ridges = [lam * (1 - step), lam, lam * (1 + step)]
+        curve = og.predict(problem.replace(alpha=0.29), theory=theory, ridge=ridges)
+        low, _, high = curve.train / curve.ridge
+        slope = -(high - low) / (2 * step * lam) / M1**2
+        assert curve.test[1] == pytest.approx(slope, rel=1e-5, abs=1e-9 / (lam * M1) ** 2)
 
 
 @EVERY
