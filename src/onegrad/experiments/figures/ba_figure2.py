@@ -15,7 +15,7 @@ def draw(results: Results) -> Drawing:
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Rectangle
 
-    figure, axes = style.panels(2, width=4.2, height=4.2)
+    figure, axes = style.panels(2, width=4.2, height=4.6)
     notes = []
     for ax, (name, title) in zip(axes[0], TITLES.items(), strict=True):
         found = results[name][0].values
@@ -33,7 +33,7 @@ def draw(results: Results) -> Drawing:
         ax.set_ylim(-reach, reach)
         ax.axhline(0, color="black", linestyle="--", linewidth=0.8)
         ax.axvline(0, color="black", linestyle="--", linewidth=0.8)
-        ax.set_aspect("equal")
+        ax.set_box_aspect(1)
         moved = float(np.mean(np.linalg.norm(paths[-1] - paths[0], axis=1)))
         steps, loss = int(found["steps"][0]), float(found["loss"][0])
         notes.append(

@@ -32,5 +32,5 @@ def draw(results: Results) -> Drawing:
     style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
     ax.set_xlabel("sample size n/d")
     ax.set_ylabel("prediction risk")
-    ax.legend(ncols=2)
+    style.legend(ax, 5)
     return Drawing(figure, compare(simulated, uniform, ("risk",)))

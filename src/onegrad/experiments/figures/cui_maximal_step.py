@@ -22,5 +22,5 @@ def draw(results: Results) -> Drawing:
     style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     ax.set_xlabel("sample size n/d")
     ax.set_ylabel("test error")
-    ax.legend()
+    style.legend(ax, 5)
     return Drawing(figure, compare(simulated, uniform, ("train", "test")))

@@ -24,7 +24,7 @@ def draw(results: Results) -> Drawing:
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
     ax.set_xlabel("width N/n")
     ax.set_ylabel("test error")
-    ax.legend()
+    style.legend(ax, 4)
     away = Points(
         [p for p in simulated if not 0.8 < p.problem.N / n < 1.25 or p.problem.ridge > 1e-4]
     )

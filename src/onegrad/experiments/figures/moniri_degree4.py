@@ -15,9 +15,8 @@ def draw(results: Results) -> Drawing:
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
-        power = len(str(n)) - 1
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(right, curve, i, "uniform", f"n = 10{'⁰¹²³⁴⁵⁶⁷⁸⁹'[power]}")
+        style.line(right, curve, i, "uniform", f"n = 10{style.superscript(n)}")
     for ax in (left, right):
         stairs = broken(results["corrected"].curve("alpha", "test"))
         style.line(ax, stairs, 6, "corrected staircase", "staircase, n → ∞")
@@ -25,5 +24,5 @@ def draw(results: Results) -> Drawing:
         style.thresholds(ax)
         ax.set_xlabel("step exponent α,  η = n^α")
         ax.set_ylabel("test error")
-        ax.legend()
+        style.legend(ax, 2)
     return Drawing(figure, compare(results["simulation"], results["uniform"], ("train", "test")))

@@ -31,13 +31,11 @@ def draw(results: Results) -> Drawing:
     left.set_xlabel("step exponent α,  η = n^α")
     left.set_ylabel("test error")
     right.axhline(0, color="black", linewidth=0.8)
-    style.log_axis(right, "x", (100, 200, 400, 800, 1600))
+    style.log_axis(right, "x", (100, 200, 400, 800, 1600, 3200))
     right.set_xlabel("n")
     right.set_ylabel("test error relative to F, minus 1")
-    low, high = left.get_ylim()
-    left.set_ylim(low - 0.45 * (high - low), high)
-    left.legend(loc="lower left")
-    right.legend()
+    style.legend(left, 2)
+    style.legend(right, 2)
     return Drawing(figure, compare(results["trained"], results["uniform"], ("train", "test")))
 
 

@@ -28,12 +28,17 @@ def draw(results: Results) -> Drawing:
             style.level(ax, linear, "best linear = kernel bound")
             reached.append(linear)
         low, high = min(reached), max(reached)
-        ax.set_ylim(low - 0.08 * (high - low), high + 0.4 * (high - low))
+        ax.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
         ax.set_xlim(-0.01, 0.51)
+        printed = results["printed"].curve("alpha", quantity).y
+        if printed.min() < low or printed.max() > high:
+            words = f"as printed: {printed.min():.3g} to {printed.max():.3g}, outside the frame"
+            place = {"xycoords": "axes fraction", "fontsize": 7.5, "color": style.SERIES[2]}
+            ax.annotate(words, (0.03, 0.2), **place)
         style.thresholds(ax)
         ax.set_xlabel("step exponent α,  η = n^α")
         ax.set_ylabel(NAMES[quantity])
-        ax.legend(loc="upper right", ncols=2)
+        style.legend(ax, 2)
     checks = compare(simulated, uniform, ("train", "test"))
     return Drawing(figure, checks, notes(results))
 

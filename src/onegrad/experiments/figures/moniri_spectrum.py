@@ -94,5 +94,7 @@ def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
 
 def _growing(points: Points) -> str:
     counts = {p.problem.n: int(np.sum(~np.isnan(p.values["spikes"]))) for p in points}
-    words = ", ".join(f"{count} at n = {n:.0e}" for n, count in sorted(counts.items()))
+    words = ", ".join(
+        f"{count} at n = 10{style.superscript(n)}" for n, count in sorted(counts.items())
+    )
     return f"Outliers of F that theory finds at α = 0.36 (three as n → ∞): {words}."

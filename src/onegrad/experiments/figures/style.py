@@ -41,6 +41,7 @@ RC: Any = {
     "lines.markersize": 4.5,
     "legend.frameon": False,
     "svg.fonttype": "none",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
     "svg.hashsalt": "onegrad",
     "figure.dpi": 100,
 }
@@ -78,6 +79,16 @@ def line(
 def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:
     """A horizontal reference line."""
     ax.axhline(value, color=colour, linestyle=(0, (3, 3)), linewidth=1.0, label=label, zorder=1)
+
+
+def legend(ax: Any, columns: int = 3) -> None:
+    """A legend above the axes, where it covers no data."""
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
+
+
+def superscript(power_of_ten: int) -> str:
+    """The exponent of 10, 100, …, raised."""
+    return str(len(str(power_of_ten)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -124,9 +125,11 @@ def _section(section: Section) -> str:
     if "paper" in section.about:
         parts.append(f'<p class="paper">{escape(str(section.about["paper"]))}</p>')
     if section.svg is not None:
-        data = base64.b64encode(section.svg.read_bytes()).decode()
-        source = f"data:image/svg+xml;base64,{data}"
-        parts.append(f'<figure><img alt="{escape(section.title)}" src="{source}">')
+        svg = _compact(section.svg.read_text("utf-8"))
+        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+        limit = f' style="max-width:{1.4 * float(width[1]):.0f}px"' if width else ""
+        parts.append(f'<figure><img alt="{escape(section.title)}"{limit} src="{source}">')
         parts.append(f"<figcaption>{escape(str(section.about.get('caption', '')))}</figcaption>")
         parts.append("</figure>")
     parts += [f"<p>{escape(note)}</p>" for note in section.notes]
@@ -137,6 +140,13 @@ def _section(section: Section) -> str:
     parts.append(f"<details><summary>Parameters</summary><p>{escape(why)}</p><ul>{items}</ul>")
     parts.append("</details></section>")
     return "\n".join(parts)
+
+
+def _compact(svg: str) -> str:
+    """The picture without comments, metadata, indentation; paths to 1/100 point."""
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\s*\n\s*", "\n", svg)
+    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
 
 
 def _checks(checks: Sequence[Check]) -> str:
