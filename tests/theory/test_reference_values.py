@@ -14,7 +14,7 @@ Exceptions to the tolerance of 1e-6, with reasons:
   the simulated ones.
 * outliers with the full residual: the table omits the overlap tau_0 = -c_1/(b sqrt N) of untrained
   neurons with the learned direction. It matters for the second ReLU outlier (24.80 there, 22.20
-  here; 22.9 +- 0.8 in the slow simulation test) and, by 2 %, for tanh.
+  here; test_outliers_meet_sampled_features.py samples it) and, by 2 %, for tanh.
 * outliers of H123 are left out: heavy-tailed and unusable, as the table itself said.
 * tau* of erf and erf2: zero up to rounding.
 """
