@@ -61,7 +61,7 @@ export function spectrum(model, colors) {
     x: root, y: height, type: "scatter", mode: "lines", fill: "tozeroy", name: "bulk", line: { color: colors.degrees[0], width: 1.5 },
     hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
   }];
-  if (model.simulation?.eigenvalues?.length) data.push(...simulatedSpectrum(model.simulation.eigenvalues, low, high, colors));
+  if (model.simulation?.eigenvalues?.length) data.push(...simulatedSpectrum(model.simulation.eigenvalues, model.sizesNow.n, [low, high], colors));
   const shown = new Set();
   for (const spike of found.spikes) {
     const [degree, aligned] = dominant(spike);
@@ -89,8 +89,8 @@ export function spectrum(model, colors) {
   };
 }
 
-/** Histogram over the logarithm, and the largest four of every network. */
-function simulatedSpectrum(networks, low, high, colors) {
+/** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
+function simulatedSpectrum(networks, n, [low, high], colors) {
   const logs = networks.flat().map((x) => 0.5 * Math.log10(Math.max(x, 1e-300)));
   const bins = 70;
   const width = (high - low) / bins;
@@ -99,7 +99,7 @@ function simulatedSpectrum(networks, low, high, colors) {
   const centre = (i) => 10 ** (low + (i + 0.5) * width);
   const top = networks.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
   return [{
-    x: counts.map((_, i) => centre(i)), y: counts.map((c) => c / logs.length / (width * Math.LN10)), type: "bar",
+    x: counts.map((_, i) => centre(i)), y: counts.map((c) => c / (n * networks.length) / (width * Math.LN10)), type: "bar",
     width: counts.map((_, i) => centre(i) * width * Math.LN10), marker: { color: colors.ink, opacity: 0.3 }, name: `${networks.length} networks`, hoverinfo: "skip",
   }, {
     x: top, y: top.map(() => 0.025), yaxis: "y2", type: "scatter", mode: "markers", name: "their top four", cliponaxis: false,
