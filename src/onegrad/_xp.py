@@ -25,7 +25,6 @@ CACHED = 2**15  # entries of an elementwise slice that stays in a core's own cac
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
 PANEL = 64  # columns that the factorisation of a stack takes at a time
-GRAM = 256  # columns below which a symmetric product is computed in full
 
 
 def is_torch(x: object) -> bool:
@@ -47,6 +46,18 @@ def erf(x: Array) -> Array:
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """x as a NumPy array in host memory."""
     return np.asarray(x.detach().cpu() if is_torch(x) else x)
+
+
+def add_scaled(x: Array, y: Array, scale: float) -> Array:
+    """x + scale * y, in one pass over a torch tensor."""
+    return sys.modules["torch"].add(x, y, alpha=scale) if is_torch(x) else x + scale * y
+
+
+def one_minus_square(x: Array) -> Array:
+    """1 - x^2, in one pass over a torch tensor."""
+    if is_torch(x):
+        return sys.modules["torch"].addcmul(x.new_ones(()), x, x, value=-1)
+    return 1 - x * x
 
 
 def transpose(x: Array) -> Array:
@@ -177,7 +188,10 @@ class Backend:
             syrk(1.0, a.T, beta=1.0, c=c.T, trans=over_rows, lower=False, overwrite_c=True)
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
-        """(C + shift I)^-1 b for each shift, by Cholesky: shape (B, m, shifts)."""
+        """(C + shift I)^-1 b for each shift, by Cholesky: shape (B, m, shifts).
+
+        NaN where rounding has made a matrix indefinite.
+        """
         potrf, potrs = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), (C,))
         x = np.empty((*b.shape, len(shifts)), dtype=self.dtype)
         work = np.empty_like(C[0])
@@ -187,9 +201,7 @@ class Backend:
                     work[r : r + PANEL, : r + PANEL] = c[r : r + PANEL, : r + PANEL]
                 work.flat[:: len(c) + 1] += shift
                 U, info = potrf(work.T, lower=False, clean=False, overwrite_a=True)
-                if info:
-                    raise _not_definite()
-                x[i, :, j] = potrs(U, b[i], lower=False)[0]
+                x[i, :, j] = np.nan if info else potrs(U, b[i], lower=False)[0]
         return x
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
@@ -200,12 +212,6 @@ class Backend:
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
     ) -> Array:
         raise InvalidInput("random='device' needs device='torch' or 'cuda'")
-
-
-def _not_definite() -> ArithmeticError:
-    return ArithmeticError(
-        "Cholesky failed: the ridge is lost in rounding; use a larger ridge or dtype float64"
-    )
 
 
 class TorchBackend(Backend):
@@ -237,7 +243,8 @@ class TorchBackend(Backend):
         self.is_cuda = self.place.type == "cuda"
 
     def asarray(self, x: Any) -> Array:
-        return self.torch.as_tensor(np.asarray(x), dtype=self.kind, device=self.place)
+        host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
+        return host.to(self.place, non_blocking=True)  # the device's queue is not waited for
 
     def zeros(self, *shape: int) -> Array:
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
@@ -254,7 +261,7 @@ class TorchBackend(Backend):
         return max(block, STRETCH // (entries * block) * block) if self.is_cuda else block
 
     def preferred_batch(self, entries: int) -> int:
-        return max(1, min(64, 2**24 // entries)) if self.is_cuda else 1
+        return max(1, min(64, 2**25 // entries)) if self.is_cuda else 1
 
     def free_bytes(self) -> int:
         if self.is_cuda:
@@ -272,13 +279,18 @@ class TorchBackend(Backend):
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (B, k, m): C += A^T A
         m = C.shape[-1]
-        if m <= GRAM:
+        self._add_lower(C, A, max(128, min(512, m // 8)))
+
+    def _add_lower(self, C: Array, A: Array, leaf: int) -> None:
+        """C += A^T A without the blocks above the diagonal; those of size `leaf` are whole."""
+        m = C.shape[-1]
+        if m <= leaf:
             C.baddbmm_(transpose(A), A)
             return
-        h = _half(m)  # the block above the diagonal is left out
-        self.add_gram(C[:, :h, :h], A[..., :h])
+        h = _half(m)
+        self._add_lower(C[:, :h, :h], A[..., :h], leaf)
         C[:, h:, :h].baddbmm_(transpose(A[..., h:]), A[..., :h])
-        self.add_gram(C[:, h:, h:], A[..., h:])
+        self._add_lower(C[:, h:, h:], A[..., h:], leaf)
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
         B, m = b.shape
@@ -288,37 +300,36 @@ class TorchBackend(Backend):
             part = self.asarray(shifts[i : i + at_once])
             A = C[:, None].repeat(1, len(part), 1, 1)
             A.diagonal(dim1=-2, dim2=-1).add_(part[:, None])
-            L = self._cholesky(A.view(-1, m, m))
+            L, failed = self._cholesky(A.view(-1, m, m))
             rhs = b[:, None].expand(B, len(part), m).reshape(-1, m, 1)
             z = self.torch.linalg.solve_triangular(L, rhs, upper=False)
             x = self.torch.linalg.solve_triangular(transpose(L), z, upper=True)
+            x = x.masked_fill(failed[:, None, None], float("nan"))
             parts.append(x.view(B, len(part), m))
         return transpose(self.torch.cat(parts, 1))
 
-    def _cholesky(self, L: Array) -> Array:
-        """L L^T = A from A's lower triangle, in its place; the upper triangle is not cleared."""
+    def _cholesky(self, L: Array) -> tuple[Array, Array]:
+        """L with L L^T = A, made in A's lower triangle, and which of the stack failed.
+
+        The upper triangle is not cleared.
+        """
         torch, m, panel = self.torch, L.shape[-1], PANEL
         if len(L) == 1 or m <= panel:
             L, info = torch.linalg.cholesky_ex(L)
-            return self._checked(L, info)
+            return L, info != 0
         eye = torch.eye(panel, dtype=self.kind, device=self.place)
-        info = 0
+        failed = torch.zeros(len(L), dtype=torch.bool, device=self.place)
         for j in range(0, m, panel):  # left-looking: one product per block column
             column = L[:, j:, j : j + panel]
             if j:
                 column.baddbmm_(L[:, j:, :j], transpose(L[:, j : j + panel, :j]), alpha=-1)
-            D, failed = torch.linalg.cholesky_ex(column[:, :panel])
-            info = info + failed
+            D, info = torch.linalg.cholesky_ex(column[:, :panel])
+            failed |= info != 0
             column[:, :panel] = D
             if j + panel < m:
                 inverse = torch.linalg.solve_triangular(D, eye, upper=False)
                 column[:, panel:] = column[:, panel:] @ transpose(inverse)
-        return self._checked(L, info)
-
-    def _checked(self, L: Array, info: Array) -> Array:
-        if bool((info != 0).any()):
-            raise _not_definite()
-        return L
+        return L, failed
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
         values, vectors = self.torch.linalg.eigh(C, UPLO="L")

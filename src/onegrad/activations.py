@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from onegrad import formula, hermite
-from onegrad._xp import Array, erf, namespace
+from onegrad._xp import Array, erf, namespace, one_minus_square
 from onegrad.errors import InvalidInput
 
 Callback = Callable[[Array], Array]
@@ -160,7 +160,7 @@ def _tanh(x: Array) -> Array:
 
 
 def _tanh_slope(x: Array) -> Array:
-    return 1 - namespace(x).tanh(x) ** 2
+    return one_minus_square(namespace(x).tanh(x))
 
 
 def _erf_slope(x: Array) -> Array:
@@ -201,7 +201,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _sigmoid_slope(x: Array) -> Array:
-    return 0.25 - 0.25 * namespace(x).tanh(0.5 * x) ** 2
+    return 0.25 * one_minus_square(namespace(x).tanh(0.5 * x))
 
 
 def _gelu(x: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad._xp import Array, Backend, backend, namespace, to_numpy
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, NotConverged
 from onegrad.problem import Problem
 from onegrad.simulate import network as net
 from onegrad.simulate.equivalents import GaussianEquivalent, spiked
@@ -98,6 +98,10 @@ def cells(
         name: np.stack([to_numpy(getattr(f, name)) for f in found], 1)
         for name in ("train", "squared_loss", *(["leave_one_out"] if leave_one_out else []))
     } | {"risk": risk, "test": risk + problem.noise**2}
+    if not np.isfinite(columns["train"]).all():
+        raise NotConverged(
+            "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"
+        )
     shape = (len(seeds), len(etas), len(ridges))
     columns = {name: np.broadcast_to(value, shape) for name, value in columns.items()}
     overlap = _overlap(network.teacher, first.beta) if first else np.full(len(seeds), np.nan)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from onegrad._xp import Array, Backend, transpose
+from onegrad._xp import Array, Backend, add_scaled, transpose
 from onegrad.simulate.sampling import Role, Rows, Sampler
 
 Tick = Callable[[], None]  # called once per stretch of rows: progress and interruption
@@ -107,7 +107,7 @@ class Affine:
             return
         Q = rows.X @ transpose(self.G[:, neurons])
         for eta in self.etas:
-            yield self.backend.apply(lambda p, q, eta=eta: self.f(p + eta * q), P, Q)
+            yield self.backend.apply(lambda p, q, eta=eta: self.f(add_scaled(p, q, eta)), P, Q)
 
 
 @dataclass(frozen=True)

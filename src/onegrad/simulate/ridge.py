@@ -167,18 +167,23 @@ def dual_fit(
 ) -> DualFit:
     """The ridge path of one kernel matrix, of which the lower triangle is read."""
     n, lams, shift = y.shape[-1], be.asarray(ridges), 0.0 * y[:, :1]
-    means = 0.0 * y
+    means, size = 0.0 * y, 0.0
     if intercept:
         K, means = _centred(K)
         shift = y.mean(-1)[:, None]
+        # z is orthogonal to 1, which K now maps to zero; mapping it to size * 1 instead changes no
+        # solution and keeps 1 - h below free of cancellation
+        size = K.diagonal(0, -2, -1).sum(-1)[:, None, None]
+        K = K + size / n
     z = y - shift
     solved = path(be, K, z, n, ridges, leave_one_out)
     alpha = solved.x
     loo = None
-    if leave_one_out:  # y_i - f_(-i) = n lam alpha_i / (1 - h_i) and 1 - h = n lam diag(R)
+    if leave_one_out:  # y_i - f_(-i) = n lam alpha_i / (1 - h_i), 1 - h_i = n lam R_ii
         assert solved.s is not None and solved.V is not None
         R_ii = (solved.V * solved.V) @ (1 / (solved.s[..., None] + n * lams))
-        loo = ((n * lams * alpha / (n * lams * R_ii - intercept / n)) ** 2).mean(-2)
+        along = intercept / (n * (size + n * lams))  # the part of R_ii in the direction of 1
+        loo = ((alpha / (R_ii - along)) ** 2).mean(-2)
     return DualFit(
         alpha,
         shift - (means[:, None, :] @ alpha)[:, 0],

@@ -1,0 +1,97 @@
+"""How close the simulation engine runs to the matrix products it consists of.
+
+    python benchmarks/simulate.py [--quick]
+
+Efficiency is useful flops / (seconds x the matrix-product rate measured in the same process).
+Useful flops: 2 n d N per product with X or X_tilde, n N min(n, N) per Gram matrix, m^3/3 per
+Cholesky factor. Seconds include random numbers, activations, test rows and everything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import onegrad as og
+from onegrad._xp import cores
+from onegrad.simulate.simulation import simulate
+
+
+def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:
+    """Of one replicate: the gradient's two products, the features', Gram matrices, factors."""
+    product = 2.0 * p.n * p.d * p.N
+    products = 2 + (1 if etas == 1 else 2)
+    smaller = min(p.n, p.N)
+    return products * product + etas * (p.n * p.N * smaller + ridges * smaller**3 / 3)
+
+
+def best(f: Callable[[], object], repeats: int) -> float:
+    """Shortest time of several calls."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        f()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def product_rate(m: int = 2048, repeats: int = 5) -> float:
+    """Flops per second of a square float64 matrix product on all cores."""
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, m, m))
+    return 2.0 * m**3 / best(lambda: A @ B, repeats)
+
+
+CASES = {
+    "many steps": ({"n": 5120, "d": 512, "N": 1024}, 8, 10, 0.6),
+    "large": ({"n": 4096, "d": 2048, "N": 4096}, 1, 1, 0.75),
+    "dual": ({"n": 1024, "d": 512, "N": 4096}, 4, 4, None),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one pass over the first case")
+    args = parser.parse_args()
+    k = cores()
+    print(f"{k} core(s)")
+    head = f"{'case':12} {'n':>6} {'d':>5} {'N':>5} {'etas':>4} {'ridges':>6} {'seeds':>5}"
+    print(f"{head} {'seconds':>8} {'GFLOP/s':>8} {'product':>8} {'ratio':>6}  target")
+    for name, (sizes, etas, ridges, target) in CASES.items():
+        problem = og.Problem(**sizes, teacher="H1 + H2/2", noise=0.5)
+        seeds = 2 * k
+        axes = {
+            "eta": list(np.linspace(1, 8, etas)),
+            "ridge": list(np.geomspace(1e-3, 1, ridges)),
+        }
+        rate = product_rate()
+        simulate(problem.replace(n=256, d=64, N=128), k, **axes)  # threads and libraries are awake
+        run = partial(simulate, problem, seeds, **axes)
+        seconds = best(run, 1 if args.quick else 2)
+        rate = max(rate, product_rate())
+        flops = seeds * useful_flops(problem, etas, ridges) / seconds
+        row = f"{name:12} {problem.n:6d} {problem.d:5d} {problem.N:5d} {etas:4d} {ridges:6d}"
+        print(
+            f"{row} {seeds:5d} {seconds:8.2f} {flops / 1e9:8.1f} {rate / 1e9:8.1f} "
+            f"{flops / rate:6.2f}  {'' if target is None else f'>= {target}'}",
+            flush=True,
+        )
+        if args.quick:
+            return
+    began = time.perf_counter()
+    streamed = og.Problem(n=262_144, d=512, N=1024, eta=4.0)
+    simulate(streamed, [0], n_test=4096)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(
+        f"n = 262,144, d = 512, N = 1,024: {time.perf_counter() - began:.1f} s; "
+        f"peak memory of this process {peak:.2f} GiB"
+    )
+
+
+if __name__ == "__main__":
+    main()
