@@ -97,8 +97,8 @@ class Bulk:
     def kappa(self, x: ArrayLike) -> Complex:
         r"""kappa at :math:`\lambda = -(x + i0)`; real outside the bulk (its value there is NaN).
 
-        With :math:`w = 1/\kappa` the trace equations are a monic quartic. In the bulk the physical
-        root is the complex one for which the imaginary parts of M_1 and M_2 are both positive.
+        With :math:`w = 1/\kappa` the trace equations are a monic quartic. In the bulk two of its
+        roots are complex, and the physical one makes the imaginary part of M_1 positive.
         """
         x = np.asarray(x, dtype=float)
         t = -1 / (self.r * x)
@@ -129,7 +129,7 @@ class Bulk:
             genuine = np.abs(newton) < 0.1 * np.abs(kappa.imag)
             size = np.abs(kappa - max(s, 0.0))  # kappa >= 1 - n/N, so this is what varies
             physical = (np.abs(kappa.imag) > INSIDE * size) & genuine
-            physical &= (M1.imag > 0) & ((M1 / q).imag > 0)
+            physical &= M1.imag > 0
         size = np.where(physical, M1.imag, -1.0)
         best = np.argmax(size, axis=-1)[..., None]
         chosen = np.take_along_axis(kappa, best, -1)[..., 0]
