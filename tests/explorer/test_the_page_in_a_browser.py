@@ -129,7 +129,7 @@ def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
     expected = og.spectrum(problem).spikes
     assert [s["x"][0] ** 2 for s in spikes] == pytest.approx([s.eigenvalue for s in expected])
     assert len(series(page, "learned", "fitted, mean given u")["y"]) == 61
-    assert len(series(page, "sizes", "train")["x"]) == 25
+    assert len(series(page, "sizes", "train")["x"]) == 33
     for view in ("spectrum", "errors", "learned", "sizes"):
         assert page.inner_text(f"#caption-{view}")
         assert page.locator(f"#plot-{view} svg.main-svg").first.is_visible()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 import threading
@@ -57,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
     if not local:
         print("onegrad explore: note: other machines can reach this page", file=sys.stderr)
     app = create_app(hosts=LOOPBACK_NAMES if local else None)
+    level = "error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical"
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, server_header=False)
+        uvicorn.Config(app, log_level=level, timeout_graceful_shutdown=1, server_header=False)
     )
     if not args.no_open:
         threading.Timer(0.5, webbrowser.open, (url,)).start()
@@ -79,6 +81,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(128)  # a browser that comes before the server is ready waits
     except OSError as error:
         listener.close()
         raise InvalidInput(

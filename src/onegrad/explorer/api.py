@@ -19,7 +19,7 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.learned import DEGREE, learned
 
 ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
-RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 25))  # n/d and N/d
+RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "sizes")
 THRESHOLDS = tuple((k - 1) / (2 * k) for k in range(1, 9))  # of spike k: 0, 1/4, 1/3, 3/8, ...

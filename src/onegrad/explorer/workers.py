@@ -69,10 +69,9 @@ class Workers:
         """End the processes without waiting for what they compute."""
         pool, self._pool = self._pool, None
         if pool is not None:
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
+            for process in list((pool._processes or {}).values()):
                 process.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _import_theory() -> None:

@@ -95,17 +95,22 @@ function readings({ alpha, here, instant, sizesNow: now }) {
 
 /** The theory has something new. */
 function arrived(parts) {
-  complain(null, parts);
-  const affected = { instant: VIEWS, spectrum: ["spectrum"], far: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
-  repaint(new Set(parts.flatMap((part) => affected[part])));
-  if (parts.includes("instant")) afterInstant();
+  complain(null);
+  const affected = { instant: ["errors"], spectrum: ["spectrum"], far: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
+  const names = parts.flatMap((part) => affected[part]);
+  if (parts.includes("instant")) {
+    afterInstant();
+    if (theory.current("alpha")) names.push("learned");
+    if (theory.current("sizes") || !views.painted.sizes) names.push("sizes");
+  }
+  repaint(names);
 }
 
 function afterInstant() {
   const { instant } = theory;
   const [low, high] = instant.alphas;
-  const ticks = instant.thresholds.map((x) => {
-    const tick = element("span", { title: `threshold of spike ${Math.round(1 / (1 - 2 * x))}` }, thresholdName(x));
+  const ticks = instant.thresholds.map((x, i) => {
+    const tick = element("span", { title: `threshold of spike ${i + 1}` }, thresholdName(x));
     tick.style.left = `${(100 * (x - low)) / (high - low)}%`;
     return tick;
   });

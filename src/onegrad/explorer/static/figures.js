@@ -242,7 +242,7 @@ export function learned(model, colors, narrow) {
       yaxis: { domain: left.y, anchor: "x", rangemode: "normal", range: [Math.min(-0.1 * reach, 1.15 * Math.min(...found.truth)), reach] },
       xaxis2: { ...axis, domain: right.x, anchor: "y2", title: { text: "Hermite degree" }, type: "category", showgrid: false },
       yaxis2: { ...axis, domain: right.y, anchor: "x2", title: { text: "energy" }, range: [0, 1.18 * most] },
-      annotations: degrees.map((k, i) => ({ xref: "x2", yref: "y2", x: i, y: energy(k), yanchor: "bottom", text: label(k), showarrow: false, font: { size: 11 } })),
+      annotations: degrees.map((k, i) => ({ xref: "x2", yref: "y2", x: i, y: energy(k), yanchor: "bottom", text: label(k), showarrow: false, font: { size: 10 } })),
     }),
     caption: learnedCaption(found, energy, explained, degrees),
   };
