@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
@@ -19,6 +19,10 @@ problems = st.builds(
     ridge=st.floats(-5, 2).map(lambda x: 10.0**x),
     weights=st.sampled_from(["gaussian", "sphere"]),
     intercept=st.booleans(),
+)
+# labels with a mean that Gaussian weights partly fit: lam enters through the constant's weight too
+WITH_MEAN = og.Problem(
+    n=1000, d=500, N=800, activation="H1 + 0.4*H2 + 0.2*H3", teacher="relu:raw", ridge=0.1
 )
 EVERY = settings(max_examples=50, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
@@ -47,6 +51,8 @@ def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
 
 @EVERY
 @given(problem=problems)
+@example(problem=WITH_MEAN)
+@example(problem=WITH_MEAN.replace(weights="sphere"))
 def test_the_test_error_is_the_slope_of_the_training_objective(problem):
     """Generalised cross-validation: L_te = -d(L_tr/lam)/dlam / M_1^2, here by differences."""
     lam, step = problem.ridge, 1e-4
