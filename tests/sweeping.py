@@ -35,13 +35,12 @@ def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell
     return cells_of(parse_spec({"grid": grid}, "test").grids[0])
 
 
-def sweep(directory: str, arguments: dict[str, Any], said: str = "", begun: Any = None) -> None:
+def sweep(directory: str, arguments: dict[str, Any], said: str = "") -> None:
     """Run a rehearsal in this process; what happened goes to the file `said`."""
     commit()
-    if begun is not None:
-        begun.set()
+    cells = rehearsal(**arguments)
     with Store(Path(directory)) as store:
-        summary = run(rehearsal(**arguments), store, serial, progress=Progress(quiet=True))
+        summary = run(cells, store, serial, progress=Progress(quiet=True))
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

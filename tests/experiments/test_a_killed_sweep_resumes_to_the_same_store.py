@@ -24,22 +24,31 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]
     return sweeping.contents(directory)
 
 
+def _wait_for_files(directory: Path, more: int) -> None:
+    """Until so many more arrays are there: a moment that does not depend on the machine's load."""
+    start = len(list(directory.glob("*.npy")))
+    while len(list(directory.glob("*.npy"))) < start + more:
+        time.sleep(0.001)
+
+
 def test_fifty_kills_at_random_moments(tmp_path: Path, uninterrupted: dict[str, object]) -> None:
     moments = random.Random(5)
     counts = []
-    for _ in range(50):
-        begun = sweeping.processes.Event()
-        process = sweeping.start(sweeping.sweep, str(tmp_path), SIZE, "", begun)
-        begun.wait(30)
-        time.sleep(moments.uniform(0.0, 0.12))
+    for kill in range(50):
+        process = sweeping.start(sweeping.sweep, str(tmp_path), SIZE)
+        if kill % 5:  # most kills fall among the cells, some while the process is starting
+            _wait_for_files(tmp_path / "arrays", moments.randrange(16))
+            time.sleep(moments.uniform(0.0, 0.004))
+        else:
+            time.sleep(moments.uniform(0.0, 0.1))
         process.kill()
         process.join()
-        assert process.exitcode == -signal.SIGKILL
+        assert process.exitcode == -signal.SIGKILL, "the sweep finished before the last kill"
         done = list(tmp_path.glob("cells.sqlite"))
         counts.append(len(sweeping.contents(tmp_path)) if done and _has_tables(tmp_path) else 0)
     assert counts == sorted(counts), "a kill lost finished cells"
-    assert len(set(counts)) > 10, f"the kills must fall inside the sweep; cells done: {counts}"
-    assert counts[-1] < SIZE["cells"], "the sweep finished before the last kill"
+    assert len(set(counts)) > 25, f"the kills must fall inside the sweep; cells done: {counts}"
+    assert counts[-1] < SIZE["cells"]
     sweeping.sweep(str(tmp_path), SIZE)
     assert sweeping.contents(tmp_path) == uninterrupted
 
@@ -57,7 +66,7 @@ def _has_tables(directory: Path) -> bool:
 SPEC = """
 [[grid]]
 measure = "rehearsal"
-seeds = 100
+seeds = 60
 seeds_per_cell = 2
 options = { wait = 0.03, numbers = 600 }
 problem = { n = 10, d = 5, N = 5 }
@@ -101,4 +110,4 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert 0 < len(sweeping.contents(tmp_path / "store")) < 50
+    assert 0 < len(sweeping.contents(tmp_path / "store")) < 30

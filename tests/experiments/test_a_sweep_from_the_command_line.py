@@ -35,6 +35,7 @@ problem.eta = 0
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
     path = tmp_path / "small.toml"
     path.write_text(SPEC)
     return path

@@ -32,7 +32,7 @@ def test_the_score_has_the_tail_probability_of_students_t(t: float, freedom: int
 def test_scores_under_the_null_are_normal_whatever_the_number_of_seeds() -> None:
     rng = np.random.default_rng(1)
     for seeds in (3, 5, 50):
-        x = rng.normal(1.0, 0.3, size=(4000, seeds))
+        x = rng.normal(1.0, 0.3, size=(600, seeds))
         se = x.std(1, ddof=1) / math.sqrt(seeds)
         z = [normal_score(t, seeds - 1) for t in (x.mean(1) - 1.0) / se]
         assert scipy.stats.kstest(z, "norm").pvalue > 1e-3

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from onegrad import InvalidInput
+from onegrad.cli import main
 from onegrad.experiments import cells_of, figures
 
 WANTED = {
@@ -56,3 +57,10 @@ def test_an_unknown_figure_is_refused_with_a_hint() -> None:
     with pytest.raises(InvalidInput, match="did you mean ba-figure3a"):
         figures.chosen(["ba-figur3a"])
     assert figures.chosen(["ba-figure1", "moniri-spectrum"]) == ["moniri-spectrum", "ba-figure1"]
+
+
+def test_list_and_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    assert "ba-figure3a" in capsys.readouterr().out
+    assert main(["reproduce", "figure9"]) == 2
+    assert "FIGURE 'figure9' is not known" in capsys.readouterr().err

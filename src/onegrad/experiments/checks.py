@@ -130,6 +130,11 @@ def uniform_accuracy(problem: Problem) -> float:
     return 0.01 if even < 1e-9 else 0.02
 
 
+def outlier_accuracy(problem: Problem) -> float:
+    """Of the outlier equation, which is asymptotic: its corrections are of order 1/sqrt(n)."""
+    return 1 / math.sqrt(problem.n)
+
+
 def describe(problem: Problem) -> str:
     """Where a point lies, in few words."""
     step = f"η={problem.step:.3g}"

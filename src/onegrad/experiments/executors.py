@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -86,7 +85,9 @@ def executor(workers: int | None = None, cluster: str | None = None) -> Iterator
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:
-        yield with_joblib(os.cpu_count() or 1)
+        from joblib import cpu_count
+
+        yield with_joblib(cpu_count())  # the cores this process may use
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from onegrad.experiments.checks import Check, check_values
+from onegrad.experiments.checks import Check, check_values, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Points, Results, standard_error
 
-STATED = 0.05  # stated accuracy of squared cosines at n of about a thousand
 CLEAR = 1.3  # an outlier this many edges out is compared
 
 
@@ -42,6 +41,6 @@ def _checks(networks: Points, theory: Points, k: int) -> list[Check]:
             name = f"cos²(vector {k + 1}, He{k + 1})"
             predicted = float(near[0].values["alignments"][k, k])
             simulated = p.values["alignments"][:, k, k]
-            claim = "outlier equation"
-            found.append(check_values(name, p.problem, simulated, predicted, claim, STATED))
+            claim, stated = "outlier equation", outlier_accuracy(p.problem)
+            found.append(check_values(name, p.problem, simulated, predicted, claim, stated))
     return found

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from onegrad.experiments.checks import Check, check_values
+from onegrad.experiments.checks import Check, check_values, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Floats, Point, Points, Results
 from onegrad.problem import Problem
-
-OUTLIER_ACCURACY = 0.04  # stated accuracy of outlier positions at n of about a thousand
 
 
 def draw(results: Results) -> Drawing:
@@ -87,7 +85,7 @@ def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
     claim = "outlier equation"
     return [
         check_values(f"outlier {i + 1} of {name}", network.problem, network.values[name][:, i],
-                     float(value), claim, OUTLIER_ACCURACY)
+                     float(value), claim, outlier_accuracy(network.problem))
         for i, value in enumerate(spikes)
     ]  # fmt: skip
 
