@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from simulate import useful_flops
 
 import onegrad as og
 from onegrad._xp import backend
 from onegrad.simulate.simulation import simulate
+from simulate import useful_flops
 
 AGREEMENT = (
     {"n": 700, "d": 120, "N": 300, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.5},
@@ -122,6 +122,7 @@ def throughput(device: str, small: bool, rate: float) -> None:
         ("one large", {"n": 16384, "d": 8192, "N": 16384}, 1, 1, 4, 1, 45),
         ("32 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 32, 28),
         ("64 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 64, 28),
+        ("128 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 128, 28),
         ("one at a time", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 16, 1, None),
         ("many steps", {"n": 5120, "d": 512, "N": 1024}, 8, 10, 64, 32, None),
     ]

@@ -24,7 +24,7 @@ Array = Any  # a numpy.ndarray or a torch.Tensor
 CACHED = 2**15  # entries of an elementwise slice that stays in a core's own cache
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
-PANEL = 64  # columns that the factorisation of a stack takes at a time
+PANEL = 128  # columns that the factorisation of a stack takes at a time
 
 
 def is_torch(x: object) -> bool:
@@ -258,10 +258,11 @@ class TorchBackend(Backend):
         return host.to(self.place, non_blocking=True).to(self.kind)
 
     def stretch(self, block: int, entries: int) -> int:
-        return max(block, STRETCH // (entries * block) * block) if self.is_cuda else block
+        block = max(block, DEVICE_BLOCK)  # whole streams: the numbers do not depend on the stretch
+        return max(block, STRETCH // (entries * block) * block)
 
     def preferred_batch(self, entries: int) -> int:
-        return max(1, min(64, 2**25 // entries)) if self.is_cuda else 1
+        return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
 
     def free_bytes(self) -> int:
         if self.is_cuda:

@@ -1,0 +1,92 @@
+"""Theory against real networks, in standard errors of the replicates.
+
+Where the learned direction's overlap with the teacher moves the error, each seed's error is brought
+to the overlap that theory expects, by regression: the standard error is then that of the rest.
+"""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.simulate.simulation import simulate
+
+SIZES = {"n": 500, "d": 250, "N": 333, "ridge": 0.01}
+ALPHAS = [0.1, 0.3, 0.45]
+SEEDS = 24
+TOLERANCE = 4.0  # standard errors
+
+PROBLEMS = {
+    "tanh, linear teacher": og.Problem(**SIZES, teacher="H1", noise=1.0),
+    "relu, quadratic teacher": og.Problem(**SIZES, activation="relu", teacher="H1 + H2/sqrt(2)"),
+    "erf, full residual": og.Problem(
+        **SIZES, activation="erf", teacher="H1 + H3/6", noise=0.3, residual="full"
+    ),
+    "sphere, few step rows": og.Problem(
+        **SIZES, activation="softplus", teacher="tanh", noise=0.2, weights="sphere", n_step=300
+    ),
+    "wide": og.Problem(n=240, d=150, N=400, ridge=0.05, teacher="tanh", noise=0.5),
+}
+
+
+def expected_overlap(p):
+    """c_star1 / b with b^2 the mean squared length of X^T r/n_step."""
+    c, f, g = p.sigma.c, p.sigma, p.sigma_star
+    b_squared = g.c[1] ** 2 + p.phi_step * (g.second_moment + p.noise**2)
+    if p.residual == "full":
+        b_squared += c[1] ** 2 + p.phi_step * f.second_moment
+    return abs(g.c[1]) / np.sqrt(b_squared)
+
+
+def at_overlap(values, overlap, expected):
+    """Mean of the values at the expected squared overlap, and its standard error."""
+    x = overlap**2 - expected**2
+    A = np.stack([np.ones_like(x), x], 1)
+    coefficients, *_ = np.linalg.lstsq(A, values, rcond=None)
+    residual = values - A @ coefficients
+    variance = residual @ residual / (len(x) - 2)
+    return coefficients[0], np.sqrt(variance * np.linalg.inv(A.T @ A)[0, 0])
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return {name: simulate(p, SEEDS, n_test=2048, alpha=ALPHAS) for name, p in PROBLEMS.items()}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_uniform_theory(name, measured):
+    found, theory = measured[name], og.predict(PROBLEMS[name], alpha=ALPHAS)
+    expected = expected_overlap(PROBLEMS[name])
+    for i in range(len(ALPHAS)):
+        for quantity in ("train", "test"):
+            values = getattr(found, quantity).values[:, i]
+            mean, se = at_overlap(values, found.overlap.values[:, i], expected)
+            miss = (mean - getattr(theory, quantity)[i]) / se
+            assert abs(miss) < TOLERANCE, (quantity, ALPHAS[i], miss)
+            assert se < 0.05 * mean, "too few replicates to see a wrong factor"
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_overlap_itself(name, measured):
+    squared = measured[name].overlap.values[:, 0] ** 2
+    se = squared.std(ddof=1) / np.sqrt(SEEDS)
+    assert abs(squared.mean() - expected_overlap(PROBLEMS[name]) ** 2) < TOLERANCE * se + 0.01
+
+
+def test_untrained_networks_meet_the_random_features_theory():
+    p = PROBLEMS["relu, quadratic teacher"].replace(weights="sphere")
+    ridges = [1e-3, 1e-1, 10.0]
+    found = simulate(p, SEEDS, n_test=2048, model="random-features", ridge=ridges)
+    theory = og.predict(p, theory="random-features", ridge=ridges)
+    for quantity in ("train", "test"):
+        m = getattr(found, quantity)
+        assert np.all(
+            np.abs(m.mean - getattr(theory, quantity)) < TOLERANCE * m.se + 0.005 * m.mean
+        )
+
+
+def test_leave_one_out_estimates_the_test_error():
+    p = og.Problem(**SIZES, activation="relu", teacher="H1 + H2/2", noise=0.5, alpha=0.3)
+    found = simulate(p, SEEDS, n_test=2048, leave_one_out=True)
+    gap = found.leave_one_out.values - found.test.values
+    assert abs(gap.mean()) < TOLERANCE * gap.std(ddof=1) / np.sqrt(SEEDS)
+    assert gap.std() / np.sqrt(SEEDS) < 0.05 * found.test.mean
