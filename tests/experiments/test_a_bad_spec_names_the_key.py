@@ -95,6 +95,23 @@ def test_quick_changes_what_it_names_and_nothing_else() -> None:
     assert quick.problem["alpha"] == full.problem["alpha"] == (0.0, 0.25, 0.5)
 
 
+def test_what_a_file_shares_a_grid_may_change() -> None:
+    table = {
+        "convention": "ba",
+        "seeds": 7,
+        "problem": {"d": 10, "psi1": 2, "psi2": 3},
+        "quick": {"seeds": 2, "problem": {"d": 5}},
+        "grid": [
+            {"name": "as it is", "measure": "rehearsal"},
+            {"name": "own", "measure": "rehearsal", "seeds": 3, "problem": {"psi1": [1, 4]}},
+        ],
+    }
+    for quick, d, seeds in ((False, 10, (7, 3)), (True, 5, (2, 3))):
+        grids = parse_spec(table, "test", quick=quick).grids
+        assert tuple(g.seeds for g in grids) == seeds
+        assert [[c.problem.n for c in cells_of(g)] for g in grids] == [[2 * d], [d, 4 * d]]
+
+
 def test_every_sweep_of_the_repository_is_valid() -> None:
     specs = sorted((Path(__file__).parents[2] / "sweeps").glob("*.toml"))
     assert specs

@@ -72,7 +72,8 @@ def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     part = "cells"
     if args.shard:
         part = "cells-{}-of-{}".format(*parse_shard(args.shard))
-    with Store(directory, part=part) as store, executor(args.workers, args.cluster) as execute:
+    where = executor(args.workers, args.cluster, args.device)
+    with where as execute, Store(directory, part=part) as store:
         done = run_cells(cells, store, execute, device=args.device, progress=Progress(spec.name))
     if args.json:
         print_json({"store": str(directory), **done.__dict__})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from onegrad._xp import backend
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, Outcome, lost
 
@@ -80,8 +81,15 @@ def _several(measure: Function, texts: Sequence[str]) -> list[Outcome]:
 
 
 @contextlib.contextmanager
-def executor(workers: int | None = None, cluster: str | None = None) -> Iterator[Executor]:
-    """The executor that the options ask for: joblib on all cores when they ask for nothing."""
+def executor(
+    workers: int | None = None, cluster: str | None = None, device: str = "cpu"
+) -> Iterator[Executor]:
+    """The executor that the options ask for: joblib on all cores when they ask for nothing.
+
+    device : asked for by the cells; refused here when they run on this machine and it has none.
+    """
+    if cluster is None:
+        backend(device)
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:

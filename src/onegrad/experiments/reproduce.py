@@ -53,7 +53,7 @@ def reproduce(
     cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
     file = "cells" if part is None else "cells-{}-of-{}".format(*part.split("/"))
     with Store(out / "store", part=file) as store:
-        with executor(workers, cluster) as execute:
+        with executor(workers, cluster, device) as execute:
             wanted = shard(cells.values(), part)
             summary = run(wanted, store, execute, device=device, progress=progress)
         if not draw:

@@ -69,10 +69,16 @@ def _introduction(page: Page) -> str:
         if verdict.points
         else ""
     )
+    small = (
+        "<p>This is the quick version: smaller sizes and fewer seeds than a figure's text gives; "
+        "the values used are listed under each figure.</p>"
+        if page.about.get("sizes") == "quick"
+        else ""
+    )
     return (
-        "<p>Markers are simulations of real networks with bars of two standard errors; lines are "
-        "theory, computed without them. Each figure comes with the table of its differences. "
-        "Points of one curve mostly share seeds, so they deviate together.</p>"
+        f"{small}<p>Markers are simulations of real networks with bars of two standard errors; "
+        "lines are theory, computed without them. Each figure comes with the table of its "
+        "differences. Points of one curve mostly share seeds, so they deviate together.</p>"
         f'<p class="verdict {kind}">{escape(str(verdict))}. {allowed}</p>'
         "<p><b>How to read the tables.</b> <i>z</i> is the difference between simulation and "
         "theory in standard errors over seeds, as the normal score of Student's t, so that few "
