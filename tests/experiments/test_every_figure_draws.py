@@ -1,0 +1,104 @@
+"""Every figure's module draws from cells of the right shape, and the real ones verify."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onegrad.cli import main
+from onegrad.experiments import Results, Store, cells_of, figures, run
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.executors import serial
+from onegrad.experiments.measures import MEASURES
+
+
+LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
+
+
+def _invented(cell: Cell, device: str) -> dict[str, np.ndarray]:
+    """Numbers of the shapes that a cell's measure gives, at no cost; noisy where seeded."""
+    rng = np.random.default_rng(cell.first_seed)
+    steps, ridges, p = len(cell.etas), len(cell.ridges), cell.problem
+    seeds = (cell.seeds,) if cell.seeds else ()
+
+    def values(*shape: int) -> np.ndarray:
+        noise = 0.01 if seeds else 0.0
+        return 1 + noise * rng.standard_normal((*seeds, *shape))
+
+    features, weights = min(p.n, p.N), min(p.N, p.d)
+    shapes = {
+        "errors": dict.fromkeys(("train", "test", "risk", "overlap"), (steps, ridges)),
+        "theory": dict.fromkeys(LEVELS, (steps, ridges)),
+        "spectrum": {
+            "F": (steps, 1, features), "W": (steps, 1, weights), "alignments": (steps, 1, 8, 6),
+        },
+        "spectrum-theory": {
+            "edge": (steps, 1), "x": (steps, 1, 9), "rho": (steps, 1, 9), "spikes": (steps, 1, 6),
+            "alignments": (steps, 1, 6, 6),
+        },
+        "gradient": {"cosine": (), "top": (), "second": ()},
+        "trajectories": {"paths": (1, 1, 5, 7, 2), "steps": (), "loss": ()},
+    }  # fmt: skip
+    found = {name: values(*shape) for name, shape in shapes[cell.measure].items()}
+    if "risk" in found:  # falls with the step
+        fall = 1 / (1 + 0.1 * np.arange(steps))[:, None]
+        found = {name: value * fall for name, value in found.items()}
+    if "x" in found:
+        found["spikes"] = 2 * found["spikes"]  # beyond the edge
+        found["x"] = np.broadcast_to(np.linspace(0.1, 2.0, 9), found["x"].shape)
+    return found
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, measure in MEASURES.items():
+        monkeypatch.setitem(MEASURES, name, dataclasses.replace(measure, function=_invented))
+
+
+@pytest.mark.parametrize("name", figures.names())
+def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
+    spec = figures.spec_of(name, quick=True)
+    with Store(tmp_path) as store:
+        done = run([c for grid in spec.grids for c in cells_of(grid)], store, serial)
+        assert done.failed == 0
+        results = Results(spec, store)
+        assert results.missing == 0
+        drawing = figures.draw(name, results)
+    assert drawing.figure.axes
+    for ax in drawing.figure.axes:
+        assert ax.get_xlabel(), "every axis says what it is"
+    assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in drawing.checks)
+    if name != "ba-figure2":  # which shows and does not verify
+        assert len(drawing.checks) >= 4
+
+
+@pytest.mark.parametrize("measure", ["spectrum", "spectrum-theory", "gradient", "trajectories"])
+def test_the_invented_shapes_are_the_real_ones(measure: str) -> None:
+    for name in figures.names():
+        for grid in figures.spec_of(name, quick=True).grids:
+            if grid.measure == measure:
+                cell = cells_of(grid)[0]
+                small = cell.problem.replace(n=60, d=30, N=40)
+                cell = dataclasses.replace(cell, problem=small, seeds=min(cell.seeds, 1))
+                real = MEASURES[measure].function(cell, "cpu")
+                fake = _invented(cell, "cpu")
+                assert set(real) == set(fake)
+                fixed = {"paths", "x", "rho"}  # their length is up to the measure
+                for key in set(real) - fixed:
+                    assert np.shape(real[key]) == np.shape(fake[key]), key
+                return
+    raise AssertionError(f"no figure uses {measure}")
+
+
+@pytest.mark.slow
+def test_the_quick_reproduction_verifies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "--quick", "--out", str(tmp_path), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["figures"] == figures.names() and said["missing"] == 0
+    assert said["points"] > 200 and said["holding"] >= 0.95 * said["points"]

@@ -1,0 +1,72 @@
+"""Progress on standard error: done, rate, time left, failures; one line on a terminal."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from onegrad.experiments.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_plain_lines_every_few_seconds(clock: list[float]) -> None:
+    stream = io.StringIO()
+    progress = Progress("sweep", stream)
+    progress.begin(total=110, skipped=10)
+    for _ in range(20):
+        clock[0] += 1.0
+        progress.step()
+    clock[0] += 1.0
+    progress.step(failure="ValueError: no")
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "sweep: 10 of 110 cells are in the store already"
+    assert lines[1] == "sweep: 15/110, 1/s, 95 s left"
+    assert lines[4] == "sweep: 30/110, 1/s, 80 s left"
+    assert lines[5] == "sweep: a cell failed: ValueError: no"
+    assert len(lines) == 6
+    progress.end()
+    assert stream.getvalue().splitlines()[-1].endswith("1 failed")
+
+
+def test_a_terminal_sees_one_line(clock: list[float]) -> None:
+    stream = Terminal()
+    progress = Progress("sweep", stream)
+    progress.begin(total=5000, skipped=0)
+    for _ in range(3):
+        clock[0] += 10.0
+        progress.step()
+    assert stream.getvalue().count("\n") == 0
+    assert stream.getvalue().endswith("\rsweep: 3/5000, 0.1/s, 13.9 h left\x1b[K")
+
+
+def test_cells_of_another_runner_count_as_done(clock: list[float]) -> None:
+    stream = io.StringIO()
+    progress = Progress("sweep", stream)
+    progress.begin(total=4, skipped=0)
+    clock[0] += 6.0
+    progress.step()
+    progress.step(skipped=True)
+    progress.end()
+    assert stream.getvalue().splitlines()[-1].startswith("sweep: 2/4")
+
+
+def test_quiet_says_nothing() -> None:
+    stream = io.StringIO()
+    progress = Progress("sweep", stream, quiet=True)
+    progress.begin(total=3, skipped=1)
+    progress.step(failure="x")
+    progress.end()
+    assert stream.getvalue() == ""
