@@ -48,11 +48,21 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Learned:
+    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v."""
+
+    vMv: float
+    Mv2: float
+    vSv: float
+
+
+@dataclass(frozen=True)
 class Bulk:
-    """The spectral measure of M, and that measure seen from the teacher's remaining direction."""
+    """The spectral measure of M; the same seen from the teacher's direction off v; and along v."""
 
     trace: Measure
     teacher: Measure
+    learned: Learned
 
 
 @lru_cache(maxsize=128)
@@ -97,22 +107,42 @@ def bulk_nodes(teacher: Function, noise: float, phi: float, rows: int, squared: 
     SeRe = SbRb - SbRh * ratio - (c1 / b2) * (ShRb - ShRh * ratio)
 
     trace = _gauss(points, jacobian, m, m * mean(r2))
-    return Bulk(trace, _gauss(points, jacobian, G_ee, SeRe))
+    return Bulk(trace, _gauss(points, jacobian, G_ee, SeRe), _along_v(z, r, p, phi))
 
 
-def isotropic_nodes(second_moment: float) -> Bulk:
+def isotropic_nodes(second_moment: float, phi: float) -> Bulk:
     """One node: the bulk stays isotropic and every direction has the energy E r^2."""
     one = Measure(np.zeros(1), np.array([second_moment]), np.ones(1))
-    return Bulk(one, one)
+    return Bulk(one, one, Learned(0.0, phi * second_moment, second_moment))
+
+
+def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> Learned:
+    r"""M and S along v = h/b, from :math:`h\cdot x_j = c_{\star1}z_j + \phi_0r_j + G_j`.
+
+    G is the part of h orthogonal to the teacher, of variance :math:`\phi_0Er^2`; the term in
+    :math:`r_j` is the sample's own share of h.
+    """
+    c1, energy = p @ (r * z), p @ (r * r)
+    known = c1 * z + phi * r
+    square = known**2 + phi * energy  # E[(h.x)^2 | z, r]
+    b2 = c1**2 + phi * energy
+    vSv = p @ (r * r * square) / b2
+    drift = (p @ (r * z * known)) ** 2 + phi * energy * (p @ r) ** 2  # |E[r x (h.x)]|^2
+    return Learned(float(p @ (r * square) / b2), float(phi * vSv + drift / b2), float(vSv))
 
 
 def _residual_law(teacher: Function, noise: float, rows: int) -> tuple[Floats, Floats, Floats]:
     """Nodes (z, r) and weights of the law of index and residual, cut at probability 1/rows."""
-    edge = float(np.sqrt(2) * erfcinv(1 / max(rows, 20)))
+    edge = _edge(rows)
     z, pz = _cut_gaussian(INDEX_NODES, edge)
     e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
     r = np.add.outer(teacher(z), noise * e).ravel()
     return np.repeat(z, len(e)), r, np.outer(pz, pe).ravel()
+
+
+def _edge(rows: int) -> float:
+    """Where fewer than one of `rows` standard normals is expected."""
+    return float(np.sqrt(2) * erfcinv(1 / max(rows, 20)))
 
 
 def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:

@@ -70,7 +70,7 @@ def equations(
     """
     a, d = scalars(problem), problem.d
     bulk = (
-        isotropic_nodes(a.residual_energy)
+        isotropic_nodes(a.residual_energy, problem.phi_step)
         if isotropic
         else bulk_nodes(
             problem.sigma_star,
@@ -80,7 +80,8 @@ def equations(
             squared=a.c2 == 0.0,
         )
     )
-    neurons, samples = neuron_nodes(problem, a, sizes.neuron), sample_nodes(d, sizes.index)
+    neurons = neuron_nodes(problem, a, bulk.learned, sizes.neuron)
+    samples = sample_nodes(d, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa = bulk_variance(problem, a, neurons, g, bulk.trace, isotropic)
     kappa_teacher = bulk_variance(problem, a, neurons, g, bulk.teacher, isotropic)

@@ -1,17 +1,19 @@
 r"""Quadrature for the random parts of a neuron and of a sample.
 
-A neuron with readout g has the weight s along v and a factor on its bulk weights:
+A neuron with readout g has the weight s along v, the squared length :math:`|w|^2`, and a step
+:math:`\epsilon` along its own initial weight:
 
 .. math::
-    s_0 = \omega/\sqrt d - \text{backward}\; g/\sqrt N, \qquad
-    s = \gamma c_1(\xi) b g + s_0 (1 + \epsilon), \qquad
-    |w|^2 = 1 + \xi\sqrt{2/d}, \qquad
-    \epsilon = 6c_3\gamma g b s_0 - \gamma\,\text{own}\;g^2/\sqrt N
+    s_0 &= \omega/\sqrt d - \text{backward}\; g/\sqrt N, \qquad
+    s = \gamma c_1(\xi) b g + s_0 (\sqrt{\kappa_v} + \epsilon), \qquad
+    |w|^2 = 1 + \xi\sqrt{2/d} \\
+    \kappa_v &= 1 + 4c_2\gamma g\,v^\top Mv + 4c_2^2\gamma^2g^2|Mv|^2
+        + \gamma^2g^2\nu\phi_0\,v^\top Sv \\
+    \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N
 
-where :math:`\epsilon` is the step along the neuron's own weight, from the second Hermite term of
-:math:`\sigma'`, and :math:`c_1(\xi) = E\sigma'(|w|z)`. A sample has the index
-:math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all other
-directions.
+with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. A sample
+has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
+other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 
 from onegrad.hermite import Floats, gauss_hermite
 from onegrad.problem import Problem
+from onegrad.theory.uniform.bulk import Learned
 from onegrad.theory.uniform.moments import gaussian_moments
 from onegrad.theory.uniform.setting import Scalars
 
@@ -68,34 +71,42 @@ def sample_nodes(d: int, k: int) -> Samples:
     return Samples(np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2)
 
 
-def neuron_nodes(problem: Problem, a: Scalars, k: int) -> Neurons:
-    """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation."""
-    norms = 1 + SIGNS * np.sqrt(2 / problem.d) if problem.weights == "gaussian" else np.ones(1)
-    c1 = gaussian_moments(problem.sigma, np.zeros_like(norms), np.sqrt(norms)).slope
-    parts = [_given_norm(problem, a, k, float(c)) for c in c1 / np.sqrt(norms)]
-    g, s, s0, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
-    own = a.gamma * g * (6 * a.c3 * a.b * s0 - a.own_output * g / np.sqrt(problem.N))
-    return Neurons(
-        s=s + s0 * own,
-        g=g,
-        norm=np.repeat(norms, len(s) // len(norms)),
-        own=own,
-        weight=weight / len(norms),
+def neuron_nodes(problem: Problem, a: Scalars, v: Learned, k: int) -> Neurons:
+    """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
+
+    The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
+    the product of the others: every pair is independent, which is all that second order needs.
+    """
+    fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
+    lengths = np.sqrt(1 + SIGNS * fluctuation)
+    c1 = gaussian_moments(problem.sigma, np.zeros(2), lengths).slope / lengths
+    parts = [_given_length(problem, a, k, float(c)) for c in c1]
+    g, s, s0, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
+    xi = np.repeat(SIGNS, len(s) // 2)
+    own = 6 * a.c3 * a.b * s0 + np.sqrt(a.own_noise) * xi * sign
+    own = a.gamma * g * (own - a.own_output * g / np.sqrt(problem.N))
+    step = a.gamma * g
+    kappa_v = (
+        1
+        + 4 * a.c2 * step * v.vMv
+        + step**2 * (4 * a.c2**2 * v.Mv2 + a.nu * problem.phi_step * v.vSv)
     )
+    s = s + s0 * (np.sqrt(np.maximum(kappa_v, 0.0)) - 1 + own)
+    return Neurons(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
 
 
-def _given_norm(problem: Problem, a: Scalars, k: int, c1: float) -> tuple[Floats, ...]:
-    """(g, s, s_0, weight) of neurons of one length, without the step along their own weight."""
+def _given_length(problem: Problem, a: Scalars, k: int, c1: float) -> tuple[Floats, ...]:
+    """(g, s, s_0, sign, weight) of neurons of one length that move along v only."""
     t = a.gamma * c1 * a.b - a.backward / np.sqrt(problem.N)
     x, p = gaussian_rule(k)
+    sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
         s = np.repeat(np.sqrt(variance) * x, 2)
-        g = s * t / variance + np.tile(SIGNS, k) / np.sqrt(problem.d * variance)
-        weight = np.repeat(p, 2) / 2
+        g = s * t / variance + sign / np.sqrt(problem.d * variance)
     else:
         values = SIGNS[:1] if problem.readout == "constant" else SIGNS
-        g = np.repeat(values, k)
-        s = t * g + np.tile(x, len(values)) / np.sqrt(problem.d)
-        weight = np.tile(p, len(values)) / len(values)
-    return g, s, s - a.gamma * c1 * a.b * g, weight
+        g = np.repeat(values, 2 * k)
+        s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
+        sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
+    return g, s, s - a.gamma * c1 * a.b * g, sign, weight

@@ -29,8 +29,7 @@ from onegrad.theory.uniform.fixed_point import Array, Solution, solve
 
 SIZES = Sizes(10, 20)
 EDGE_TOLERANCE = 1e-5
-OUTSIDE_LIMIT = 12  # Newton steps: outside the bulk a near solution takes five
-CLOSEST = 1e-4  # relative distance from the edge at which the search for outliers ends
+OUTSIDE_LIMIT = 15  # Newton steps: outside the bulk a near solution takes five
 
 
 @dataclass(frozen=True)
@@ -119,15 +118,15 @@ def mean_matrices(eq: Equations, solution: Solution) -> tuple[Array, Array]:
     return P, (H.T * (eq.d * x.a)) @ H
 
 
-def find_outliers(branch: Exterior, edge: float, degrees: int) -> list[Outlier]:
-    """Every outlier beyond the edge, largest first."""
+def find_outliers(branch: Exterior, degrees: int) -> list[Outlier]:
+    """Every outlier beyond the edge, which must have been found, largest first."""
 
     def eigenvalues(x: float) -> Floats:
         P, Xi = mean_matrices(branch.eq, branch.at(x))
         values: Floats = np.sort(np.linalg.eigvals(np.eye(len(P)) + P @ Xi).real)
         return values
 
-    low = edge * (1 + CLOSEST)
+    low = min(branch.solved)  # as close to the edge as the search for it came
     count = int((eigenvalues(low) < 0).sum())
     found = []
     for k in range(count):

@@ -30,6 +30,7 @@ class Scalars:
     gamma : step of a neuron with unit readout.
     b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
     c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
+    own_noise : variance V of a neuron's random step along its own weight, per unit of gamma g.
     residual_noise, residual_energy : standard deviation of the residual given the teacher's label;
         its mean square.
 
@@ -46,6 +47,7 @@ class Scalars:
     c2: float
     c3: float
     nu: float
+    own_noise: float
     residual_noise: float
     residual_energy: float
     backward: float
@@ -66,6 +68,9 @@ def scalars(problem: Problem) -> Scalars:
     backward = full * c1 / b
     # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
     own = expect(lambda z: z * sigma(z) * sigma.derivative(z), sigma.kinks) if full else 0.0
+    # z sigma'(z) beyond its constant 2 c_2 and its linear part c_1 + 6 c_3
+    wobble = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
+    wobble -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
     return Scalars(
         gamma=problem.step / np.sqrt(problem.N),
         b=b,
@@ -74,6 +79,7 @@ def scalars(problem: Problem) -> Scalars:
         c2=c2,
         c3=c3,
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
+        own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
         residual_noise=float(np.sqrt(problem.noise**2 + initial)),
         residual_energy=energy,
         backward=backward,

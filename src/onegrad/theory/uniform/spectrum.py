@@ -39,7 +39,7 @@ def spectrum(problem: Problem) -> Spectrum:
     edge = branch.edge()
     spikes = [
         Spike(o.x, math.sqrt(problem.n * o.x), dict(enumerate(o.alignment.tolist(), start=1)))
-        for o in find_outliers(branch, edge, SHOWN)
+        for o in find_outliers(branch, SHOWN)
     ]
     eq = spectral_equations(problem, DENSITY_SIZES)
     lower = _lower_edge(eq, edge)

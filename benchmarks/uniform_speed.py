@@ -1,0 +1,81 @@
+"""Speed of the uniform theory on one core, beside its floor measured in the same process.
+
+    OMP_NUM_THREADS=1 python benchmarks/uniform_speed.py
+
+Floor of a point: evaluating the activation once on every (neuron, sample, quadrature) node and one
+Newton step, with the nodes that the error estimate chose. Sampling one network of the same size and
+solving its ridge problem is shown for comparison.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+import onegrad as og
+from onegrad.theory.uniform import predict, predict_curve, spectrum
+from onegrad.theory.uniform.equations import equations
+from onegrad.theory.uniform.fixed_point import evaluate, response, solve
+
+CASES = [
+    ("tanh", "H1", 1.0),
+    ("softplus", "H1 + H2/sqrt(2)", 0.2),
+    ("relu", "H1 + H2/sqrt(2)", 0.0),
+    ("H1 + H2/2 + H3/6", "H1 + H2/2 + H3/6", 0.3),
+]
+
+
+def best(call: Callable[[], object], repeats: int) -> float:
+    """Seconds of the fastest of several calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def floor(problem: og.Problem) -> float:
+    """One pass over the nodes that the error estimate chose."""
+    eq = equations(problem, predict(problem).sizes)
+    z = np.linspace(-8.5, 8.5, 69)
+    state = solve(eq, problem.ridge).state
+    grid = np.multiply.outer(eq.weight[:, None] * eq.index, z)
+    moments = best(lambda: problem.sigma(grid), 10)
+    newton = best(lambda: response(eq, evaluate(eq, state.pi, state.delta)), 10)
+    return moments + newton
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", og.AssumptionWarning)
+    print("| student | alpha | one point | over floor | nodes |")
+    print("|---|--:|--:|--:|---|")
+    for activation, teacher, noise in CASES:
+        base = og.Problem(
+            n=1000, d=500, N=667, activation=activation, teacher=teacher, noise=noise, ridge=0.01
+        )
+        for alpha in (0.0, 0.3, 0.5):
+            problem = base.replace(alpha=alpha)
+            seconds = best(lambda p=problem: predict(p), 5)
+            sizes = predict(problem).sizes
+            print(
+                f"| {activation} | {alpha:g} | {1e3 * seconds:.0f} ms | "
+                f"{seconds / floor(problem):.0f} x | {sizes.index} x {sizes.neuron} |"
+            )
+        curve = [base.replace(alpha=float(a)) for a in np.linspace(0, 0.5, 50)]
+        print(
+            f"| {activation} | 50 steps | {best(lambda c=curve: predict_curve(c), 2):.2f} s | | |"
+        )
+        problem = base.replace(alpha=0.3)
+        seconds = best(lambda p=problem: spectrum(p), 1)
+        print(f"| {activation} | spectrum | {seconds:.2f} s | | |")
+    base = og.Problem(n=1000, d=500, N=667, ridge=0.01, alpha=0.3)
+    seconds = best(lambda: og.simulate(base, seeds=1), 3)
+    print(f"\none simulated network of this size: {1e3 * seconds:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Simulate the variants of the uniform theory: readouts, residuals, n_step, weights, activations.
+
+    python benchmarks/uniform_variants.py --device cuda --seeds 600
+
+Prints tests/data/uniform_variants.json, which tests/theory/uniform reads: each problem with mean
+and standard error of (train, test).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import onegrad as og
+
+BASE = {"n": 600, "d": 300, "N": 400, "noise": 0.3, "ridge": 0.02, "eta": 10.0}
+VARIANTS = [
+    {"activation": "tanh", "teacher": "H1 + H2/sqrt(2)", "readout": "constant"},
+    {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "readout": "constant", "n_step": 1500},
+    {"activation": "softplus:unit", "teacher": "relu", "readout": "rademacher", "n_step": 300,
+     "residual": "full"},
+    {"activation": "tanh", "teacher": "sin", "readout": "rademacher", "weights": "sphere"},
+    {"activation": "gelu", "teacher": "tanh", "weights": "sphere", "n_step": 2000, "d": 150},
+    {"activation": "hardtanh", "teacher": "H1 + H3/sqrt(6)", "residual": "full", "ridge": 0.2},
+    {"activation": "relu:raw", "teacher": "relu:raw"},
+    {"activation": "tanh", "teacher": "H2", "n_step": 1200},
+    {"activation": "sin", "teacher": "sin", "N": 1200},
+    {"activation": "relu:unit", "teacher": "H1 + H2/sqrt(2)", "residual": "full", "n_step": 300},
+    {"activation": "tanh", "teacher": "tanh", "readout": "constant", "residual": "full"},
+]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seeds", type=int, default=400)
+    options = parser.parse_args()
+    rows = []
+    for variant in VARIANTS:
+        problem = og.Problem(**(BASE | variant))
+        random = "device" if options.device.startswith("cuda") else "host"
+        s = og.simulate(
+            problem, seeds=options.seeds, device=options.device, random=random, n_test=8192
+        )
+        rows.append(
+            {
+                "problem": BASE | variant,
+                "mean": [round(float(x), 7) for x in (s.train.mean, s.test.mean)],
+                "se": [round(float(x), 7) for x in (s.train.se, s.test.se)],
+            }
+        )
+    about = f"benchmarks/uniform_variants.py: {options.seeds} seeds, float64"
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    print(f'{{\n "about": {json.dumps(about)},\n "settings": [\n{lines}\n ]\n}}')
+
+
+if __name__ == "__main__":
+    main()

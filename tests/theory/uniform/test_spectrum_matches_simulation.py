@@ -1,0 +1,67 @@
+"""Edge, outliers and alignments at finite strength against sampled features.
+
+Reference: n = 800, d = 400, N = 600; ten seeds of the top eigenvalues of F F^T/n a setting, and
+alignments of the leading left singular vectors with He_k of the learned index.
+"""
+
+import numpy as np
+import pytest
+
+from onegrad import Problem
+from onegrad.theory import spectrum as published
+from onegrad.theory.uniform import spectrum
+
+SIZES = {"n": 800, "d": 400, "N": 600}
+
+
+@pytest.mark.parametrize(
+    "changes, eigenvalue, se, second",
+    [
+        ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 4.0}, 4.75, 0.10, 2.62),
+        ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 8.0}, 13.9, 0.3, 2.57),
+        ({"activation": "tanh", "teacher": "tanh", "noise": 0.1, "eta": 20.0}, 26.1, 0.5, 2.51),
+    ],
+)
+def test_one_outlier_beyond_the_edge(changes, eigenvalue, se, second):
+    found = spectrum(Problem(**SIZES, **changes))
+    assert len(found.spikes) == 1
+    assert found.spikes[0].eigenvalue == pytest.approx(eigenvalue, abs=2 * se)
+    assert 0 < found.edge - second < 0.06 * second  # the largest bulk eigenvalue is a bit inside
+
+
+def test_relu_has_a_quadratic_spike_with_its_alignment():
+    problem = Problem(**SIZES, activation="relu", teacher="H1 + H2/sqrt(2)", eta=12.0)
+    first, second = spectrum(problem).spikes
+    assert first.eigenvalue == pytest.approx(19.9, abs=2 * 1.2)
+    assert second.eigenvalue == pytest.approx(4.20, abs=2 * 0.33)
+    assert first.alignment[1] == pytest.approx(0.973, abs=0.01)
+    assert second.alignment[2] == pytest.approx(0.325, abs=0.03)
+    assert second.alignment[1] < 0.01
+
+
+def test_the_bulk_is_a_probability_law_and_moves_with_the_step():
+    problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=20.0)
+    found, still = spectrum(problem), spectrum(problem.replace(eta=0.0))
+    for s in (found, still):
+        mass = np.sum((s.rho[1:] + s.rho[:-1]) * np.diff(s.x)) / 2
+        assert mass + s.atom == pytest.approx(1, abs=1e-3)
+    assert found.edge < still.edge - 0.05
+
+
+def test_without_a_step_it_is_the_bulk_of_random_features():
+    problem = Problem(n=80000, d=40000, N=60000, activation="tanh", teacher="H1")
+    ours, limit = spectrum(problem), published(problem)
+    assert ours.spikes == []
+    assert ours.edge == pytest.approx(limit.edge, rel=1e-3)
+    assert ours.lower_edge == pytest.approx(limit.lower_edge, rel=0.02)
+    x = ours.x[20:-20]
+    assert ours.rho[20:-20] == pytest.approx(limit.density(x), rel=0.01)
+
+
+def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
+    problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=1.0)
+    assert spectrum(problem).spikes == []
+    strong = problem.replace(eta=8.0)
+    labels, full = spectrum(strong), spectrum(strong.replace(residual="full"))
+    assert full.spikes[0].eigenvalue == pytest.approx(15.50, abs=2 * 0.25)  # 24 seeds
+    assert full.spikes[0].eigenvalue > labels.spikes[0].eigenvalue + 1
