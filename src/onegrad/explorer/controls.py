@@ -134,10 +134,10 @@ PRESETS = (
            {"activation": "erf", "teacher": "erf", "noise": "0.1", "n": "5120", "d": "512",
             "N": "1024", "ridge": "0.001", "eta": "32", "weights": "gaussian",
             "readout": "gaussian", "residual": "labels"}),
-    Preset("Maximal step", "Constant readout and η of order √N: every neuron turns to the teacher.",
-           {"activation": "tanh", "teacher": "tanh", "noise": "0", "n": "4000", "d": "2000",
-            "N": "2000", "n_step": "1000", "ridge": "0.01", "eta": "44.72", "weights": "gaussian",
-            "readout": "constant", "residual": "labels"}),
+    Preset("Maximal step", "Constant readout and η = √N: every neuron turns to the teacher.",
+           {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "8000",
+            "d": "1000", "N": "2000", "n_step": "4000", "ridge": "0.01", "eta": "44.72",
+            "weights": "gaussian", "readout": "constant", "residual": "labels"}),
 )  # fmt: skip
 
 

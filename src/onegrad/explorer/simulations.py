@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 from onegrad.errors import InvalidInput
 from onegrad.explorer import measure
-from onegrad.explorer.workers import one_thread_each
+from onegrad.explorer.workers import in_the_background
 
 AT_ONCE = 4  # simulations of all pages together
 FORGOTTEN = 20.0  # seconds without a question after which the page is taken to be gone
@@ -134,9 +133,7 @@ class Simulations:
 
 def _work(connection: Connection, run: Run, plan: measure.Plan) -> None:
     """The process: run the plan and report; the pages' own work goes first."""
-    one_thread_each()
-    if hasattr(os, "nice"):
-        os.nice(5)
+    in_the_background(10)
     try:
         for said in run(plan):
             connection.send(said)

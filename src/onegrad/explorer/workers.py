@@ -17,10 +17,15 @@ from threadpoolctl import threadpool_limits
 REMEMBERED = 20_000  # answers
 
 
-def one_thread_each() -> None:
-    """Start of a worker: the parent handles Ctrl-C, and matrix products take one core."""
+def in_the_background(niceness: int = 5) -> None:
+    """Start of a worker: browser and server go first, and matrix products take one core.
+
+    The parent handles Ctrl-C.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
+    if hasattr(os, "nice"):
+        os.nice(niceness)
 
 
 class Workers:
@@ -35,7 +40,7 @@ class Workers:
     def _start(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.count, context, one_thread_each)
+            self._pool = ProcessPoolExecutor(self.count, context, in_the_background)
         return self._pool
 
     def warm(self) -> None:

@@ -156,7 +156,7 @@ function errorLines(curve, x, stale, colors) {
   const points = curve?.sorted ?? [];
   return ["test", "train"].map((name) => ({
     x: points.map(x), y: points.map((p) => p[name]), type: "scatter", mode: points.length < 3 ? "markers" : "lines", name,
-    line: { color: colors[name], width: 3, shape: "spline", smoothing: 0.6 }, marker: { color: colors[name] }, opacity,
+    line: { color: colors[name], width: 3 }, marker: { color: colors[name] }, opacity,
     hovertemplate: `%{y:.4f}<extra>${name}, uniform theory</extra>`,
   }));
 }
@@ -188,16 +188,19 @@ const horizontal = (y, color, dash) => ({
   type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, layer: "below", line: { color, width: 1.3, dash },
 });
 
+/** Whether the label noise is a line of its own, apart from the bound. */
+const noiseApart = ({ levels: { noise, kernel } }) => noise > 0 && noise < 0.9 * kernel;
+
 function levels(instant, colors) {
   const lines = [horizontal(instant.levels.kernel, colors.degrees[3], "longdash")];
-  if (instant.levels.noise > 0) lines.push(horizontal(instant.levels.noise, colors.muted, "dot"));
+  if (noiseApart(instant)) lines.push(horizontal(instant.levels.noise, colors.muted, "dot"));
   return lines;
 }
 
 function levelNames(instant, colors) {
   const name = (y, text, color) => ({ xref: "paper", x: 1, xanchor: "right", y, yanchor: "bottom", text, showarrow: false, font: { size: 10, color } });
   const names = [name(instant.levels.kernel, "best linear predictor = kernel lower bound", colors.degrees[3])];
-  if (instant.levels.noise > 0) names.push(name(instant.levels.noise, "label noise", colors.muted));
+  if (noiseApart(instant)) names.push(name(instant.levels.noise, "label noise", colors.muted));
   return names;
 }
 
@@ -218,9 +221,9 @@ export function learned(model, colors, narrow) {
   const found = { u, truth, target, variance, learned: model.here.learned, fitted: u.map((x) => hermiteSum(model.here.learned, x)) };
   const energy = (k) => found.target[k] ** 2;
   const explained = (k, coefficient = found.learned[k]) => coefficient * (2 * found.target[k] - coefficient);
-  const last = Math.max(4, ...found.target.map((_, k) => (energy(k) > 1e-3 * found.variance ? k : 0)));
+  const last = Math.max(4, ...found.target.map((_, k) => (k <= 8 && energy(k) > 0.005 * found.variance ? k : 0)));
   const degrees = found.target.map((_, k) => k).filter((k) => k > 0 && k <= last);
-  const label = (k) => (energy(k) > 1e-3 * found.variance ? percent(Math.max(0, explained(k)) / energy(k)) : "");
+  const label = (k) => (energy(k) > 0.005 * found.variance ? percent(Math.max(0, explained(k)) / energy(k)) : "");
   const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
   const data = [
     { x: found.u, y: found.truth, type: "scatter", mode: "lines", name: "target σ*(u)", line: { color: colors.ink, width: 2, dash: "dash" }, hovertemplate: "%{y:.3f}<extra>target</extra>" },

@@ -3,7 +3,7 @@
 import { Latest, stream } from "./http.js";
 import { query, sizeless, stepless, withValue } from "./state.js";
 
-const QUIET = 140; // ms without a change before curves are computed
+const QUIET = 200; // ms without a change before curves are computed
 
 /** Points of a curve by place; null where it could not be computed. */
 class Curve {
