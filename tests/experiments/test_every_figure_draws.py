@@ -15,7 +15,6 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.executors import serial
 from onegrad.experiments.measures import MEASURES
 
-
 LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
 
 

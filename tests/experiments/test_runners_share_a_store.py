@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 from hypothesis import given
@@ -50,3 +51,12 @@ def test_shards_write_their_own_files_and_are_read_together(tmp_path: Path) -> N
         assert store.done() == {c.key for c in cells}
         assert run(cells, store, serial).computed == 0
         assert {r.cell for r in store.records()} == set(cells)
+
+
+def test_a_shard_killed_while_creating_its_file_counts_as_empty(tmp_path: Path) -> None:
+    sweeping.sweep(str(tmp_path), {"cells": 4})
+    sqlite3.connect(tmp_path / "cells-2-of-2.sqlite").close()
+    (tmp_path / "cells-2-of-2.sqlite").touch()
+    with Store(tmp_path, create=False) as store:
+        assert len(store.done()) == 4
+        assert store.failures() == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -140,7 +140,7 @@ def _points(grid: Grid, store: Store) -> Iterator[Point]:
     for cell in cells_of(grid):
         record = store.record(cell.key)
         if record is not None:
-            whole = Cell(cell.measure, cell.problem, cell.etas, cell.ridges, 0, 0, cell.options)
+            whole = replace(cell, first_seed=0, seeds=0)
             blocks.setdefault(whole, []).append(record.values)
     for cell, found in blocks.items():
         values = found[0]

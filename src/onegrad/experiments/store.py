@@ -139,7 +139,11 @@ class Store:
         return {row[0] for row in self._rows("SELECT key FROM cells")}
 
     def has(self, cell: Cell) -> bool:
-        return any(self._rows("SELECT 1 FROM cells WHERE key = ?", (cell.key,)))
+        """Whether this cell is in the file that this process writes."""
+        assert self._connection is not None, "opened for reading"
+        with self._lock, _explained(self.path):
+            found = self._connection.execute("SELECT 1 FROM cells WHERE key = ?", (cell.key,))
+            return found.fetchone() is not None
 
     def failures(self) -> dict[str, str]:
         """Messages of the cells that raised, by key."""
@@ -187,7 +191,8 @@ class Store:
                         rows = self._connection.execute(query, parameters).fetchall()
                 else:
                     with closing(_open_to_read(path)) as connection:
-                        rows = connection.execute(query, parameters).fetchall()
+                        begun = _version(connection, path) > 0  # else killed while creating it
+                        rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows
 
 
@@ -209,9 +214,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)
-    _version(connection, path)
-    return connection
+    return sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
