@@ -142,7 +142,7 @@ def _alignment(branch: Exterior, x: float, k: int, degrees: int) -> Floats:
     values, left, right = eig(np.eye(len(P)) + P @ Xi, left=True, right=True)
     i = int(np.argsort(values.real)[k])
     row, column = left[:, i].real, right[:, i].real
-    h = 1e-4 * x
+    h = min(1e-4 * x, (x - min(branch.solved)) / 2)  # not into the bulk
     ends = []
     for y in (x - h, x + h):
         Py, Xiy = mean_matrices(eq, branch.at(y))

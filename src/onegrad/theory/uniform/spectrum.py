@@ -21,8 +21,9 @@ from onegrad.theory.uniform.fixed_point import Array, Solution, solve
 from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations
 from onegrad.theory.uniform.setting import require_covered
 
-DENSITY_SIZES = Sizes(8, 10)  # the density is an average: few nodes
-POINTS = 160
+DENSITY_SIZES = Sizes(6, 10)  # the density is an average: few nodes
+POINTS = 120
+TOLERANCE = 1e-5  # of a Newton step; the next would be its square
 HEIGHT = 1e-6  # imaginary part, relative to x
 EMPTY = 1e-3  # density, times the edge, that counts as none
 
@@ -73,26 +74,21 @@ def density(eq: Equations, x: Floats) -> Floats:
 
 
 def _lower_edge(eq: Equations, edge: float) -> float | None:
-    """Where the bulk begins, or None where it touches zero."""
-    grid = edge * np.geomspace(1e-4, 0.9, 40)
-    full = np.flatnonzero(density(eq, grid) * edge > EMPTY)
-    if not len(full) or full[0] == 0:
-        return None
-    empty, inside = grid[full[0] - 1], grid[full[0]]
-    while inside - empty > 1e-3 * inside:
-        middle = (inside + empty) / 2
-        if density(eq, np.array([middle]))[0] * edge > EMPTY:
-            inside = middle
-        else:
-            empty = middle
-    return float(inside)
+    """Where the bulk begins, or None where it touches zero, by three nested grids."""
+    grid = edge * np.geomspace(1e-4, 0.5, 24)
+    for _ in range(3):
+        full = np.flatnonzero(density(eq, grid) * edge > EMPTY)
+        if not len(full) or full[0] == 0:
+            return None
+        grid = np.linspace(grid[full[0] - 1], grid[full[0]], 10)
+    return float(grid[-1])
 
 
 def _above_axis(eq: Equations, x: float, start: tuple[Array, Array] | None) -> Solution:
     """The solution at -(x + i0): from the neighbour, else by lowering the imaginary part."""
     if start is not None:
         try:
-            near = solve(eq, complex(-x, -HEIGHT * x), start, tol=1e-7, limit=15)
+            near = solve(eq, complex(-x, -HEIGHT * x), start, tol=TOLERANCE, limit=15)
             if near.state.pi.sum().imag <= HEIGHT:  # the density is not negative
                 return near
         except NotConverged:
@@ -100,7 +96,7 @@ def _above_axis(eq: Equations, x: float, start: tuple[Array, Array] | None) -> S
     height = 4.0
     state = (eq.p + 0j, np.full(len(eq.weight), complex(-x, -height * x)))
     while True:
-        solution = solve(eq, complex(-x, -height * x), state, tol=1e-7)
+        solution = solve(eq, complex(-x, -height * x), state, tol=TOLERANCE)
         state = solution.state.pi, solution.state.delta
         if height <= HEIGHT:
             return solution

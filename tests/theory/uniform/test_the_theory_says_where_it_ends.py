@@ -1,0 +1,108 @@
+"""Out of scope raises one line; outside the checked range warns; no convergence has numbers."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
+from onegrad.theory.uniform import Sizes, predict, predict_curve, spectrum
+from onegrad.theory.uniform.equations import equations
+from onegrad.theory.uniform.fixed_point import solve
+
+BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, ridge=0.01, eta=5.0)
+
+
+@pytest.mark.parametrize(
+    "changes, named",
+    [
+        ({"steps": 2}, "steps"),
+        ({"inputs": "student-t(5)"}, "inputs"),
+        ({"ridge_rows": "same"}, "ridge_rows"),
+        ({"intercept": True}, "intercept"),
+        ({"corrupted": 0.1}, "corrupted"),
+        ({"residual": "full", "activation": "relu:raw"}, "mean"),
+        ({"teacher": "H1@1 + H1@2"}, "teacher"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_what_is_not_covered_raises_one_line(changes, named):
+    for call in (predict, spectrum):
+        with pytest.raises(OutOfScope, match=named) as error:
+            call(BASE.replace(**changes))
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "changes, named",
+    [
+        ({"n": 40}, "sizes"),
+        ({"noise_law": "student-t(3)"}, "noise"),
+        ({"activation": "H1 + H3", "eta": 20.0}, "heavy-tailed"),
+        ({"activation": "relu", "eta": 100.0}, "spike strength"),
+        ({"N": 600, "ridge": 1e-7}, "interpolation"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_leaving_the_checked_range_warns_and_is_kept(changes, named):
+    with pytest.warns(AssumptionWarning, match=named):
+        result = predict(BASE.replace(**changes))
+    assert any(named in message for message in result.warnings)
+
+
+def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert predict(BASE).warnings == ()
+    heavy = BASE.replace(activation="H1 + H3")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        predict_curve([heavy.replace(eta=20.0), heavy.replace(eta=20.0, ridge=0.1)])
+    assert len(caught) == 1
+
+
+def test_no_convergence_says_how_far_it_came():
+    with pytest.raises(NotConverged, match=r"Newton step .* after 2 iterations"):
+        solve(equations(BASE, Sizes(4, 4)), BASE.ridge, limit=2)
+
+
+def test_tolerance_must_be_positive():
+    with pytest.raises(InvalidInput, match="rtol"):
+        predict(BASE, rtol=0.0)
+
+
+def test_more_nodes_are_used_until_the_tolerance_is_met():
+    strong = BASE.replace(alpha=0.5)
+    rough, fine = predict(strong, rtol=0.05), predict(strong, rtol=1e-5)
+    assert fine.sizes.neuron > rough.sizes.neuron
+    assert fine.quadrature_error <= 1e-5
+    assert abs(rough.test / fine.test - 1) <= 2 * rough.quadrature_error + 1e-5
+
+
+def test_a_curve_is_its_points():
+    problems = [BASE.replace(alpha=a) for a in np.linspace(0, 0.5, 6)]
+    problems += [BASE.replace(ridge=r) for r in (1e-3, 1.0)] + [BASE.replace(readout="constant")]
+    for one, many in zip(map(predict, problems), predict_curve(problems), strict=True):
+        assert many.train == pytest.approx(one.train, rel=2e-3)
+        assert many.test == pytest.approx(one.test, rel=2e-3)
+    exact = [predict(p, sizes=Sizes(8, 8)) for p in problems]
+    for one, many in zip(exact, predict_curve(problems, sizes=Sizes(8, 8)), strict=True):
+        assert many.test == pytest.approx(one.test, rel=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "silu", "elu", "leaky_relu", "cos", "arctan", "H2"])
+@pytest.mark.parametrize("ridge", [1e-8, 1e-3, 1e3])
+def test_any_activation_and_ridge_converges(activation, ridge):
+    problem = BASE.replace(activation=activation, ridge=ridge, teacher="H2 + H1/2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        result = predict(problem)
+    assert 0 < result.squared_loss <= result.train <= result.test + 1e-9
+    assert np.isfinite(result.test)
+
+
+def test_ridge_to_infinity_gives_back_the_labels():
+    result = predict(BASE.replace(ridge=1e9))
+    energy = 1 + BASE.noise**2
+    assert result.train == pytest.approx(energy, rel=1e-6)
+    assert result.test == pytest.approx(energy, rel=1e-6)
