@@ -39,6 +39,8 @@ def test_ratios_and_sizes_say_the_same() -> None:
         ({"ridge": "nan"}, "ridge"),
         ({"n": "10.5"}, "n"),
         ({"n": "1e12"}, "n"),
+        ({"n": "1_000"}, "n"),
+        ({"noise": "٣"}, "noise"),
         ({"d": "0"}, "d"),
         ({"phi": "-1"}, "phi"),
         ({"n": "2", "phi": "0.001"}, "phi"),

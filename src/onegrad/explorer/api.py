@@ -26,6 +26,7 @@ THRESHOLDS = tuple((k - 1) / (2 * k) for k in range(1, 9))  # of spike k: 0, 1/4
 LARGEST_SMALL = 0.1  # the small-step theory is drawn up to this exponent
 COARSE = 4  # the first pass over a curve takes every fourth point
 LONGEST = 400  # characters of one value
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 # -- reading a request -----------------------------------------------------------------------
@@ -66,10 +67,7 @@ def _value(control: Control, text: str) -> Any:
         raise InvalidInput(f"{control.name} is longer than {LONGEST} characters")
     if control.kind in ("text", "choice"):
         return text  # Problem parses formulas and knows the choices
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     whole = control.kind == "whole"
     if not control.low <= value <= control.high or (whole and not value.is_integer()):
         kind = "a whole number" if whole else "a number"

@@ -68,6 +68,7 @@ function paintNow() {
   views.paint(shown, names);
   views.age(stale());
   readings(shown);
+  notes(shown);
   clock.painted("errors", `${theory.shownKey.instant} ${shown.alpha}`);
   if (names.includes("spectrum")) clock.painted("spectrum", theory.shownKey.spectrum);
 }
@@ -115,8 +116,17 @@ function afterInstant() {
     return tick;
   });
   byId("ticks").replaceChildren(...ticks);
-  const notes = [...instant.notes, instant.staircase.unavailable, instant.small_step.unavailable].filter(Boolean);
-  byId("notes").replaceChildren(...notes.map((note) => element("li", {}, note)));
+}
+
+/** What the theories assume and this setting does not meet. */
+function notes({ instant, here, curve }) {
+  if (!instant) return;
+  const { staircase, small_step: smallStep } = instant;
+  const found = [...instant.notes, staircase.unavailable, smallStep.unavailable, ...(here?.notes ?? []), curve?.complaint].filter(Boolean);
+  const text = [...new Set(found)];
+  if (byId("notes").dataset.shown === text.join("\n")) return;
+  byId("notes").dataset.shown = text.join("\n");
+  byId("notes").replaceChildren(...text.map((note) => element("li", {}, note)));
 }
 
 /** The server complained about the present state: say so at the field and keep the picture. */

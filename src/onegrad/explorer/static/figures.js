@@ -282,7 +282,9 @@ function learnedCaption(found, energy, explained, degrees) {
 
 export function sizes(model, colors) {
   const { instant, sizes: curve, state } = model;
-  const simulated = model.simulation?.[state.axis] ?? [];
+  const { n, d, N } = model.sizesNow;
+  const here = (model.simulation?.alpha ?? []).filter((p) => Math.abs(p.x - model.alpha) < 1e-6).map((p) => ({ ...p, x: (state.axis === "n" ? n : N) / d }));
+  const simulated = [...(model.simulation?.[state.axis] ?? []), ...here];
   const points = curve?.sorted ?? [];
   const values = [instant.levels.kernel, instant.levels.constant, ...points.map((p) => p.test)].filter(Number.isFinite);
   const top = 1.15 * Math.max(...values.filter((v) => v <= 6 * instant.levels.constant));
