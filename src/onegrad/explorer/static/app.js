@@ -49,9 +49,21 @@ function model() {
   const spikes = [theory.far, theory.spectrum].flatMap((found) => found?.spikes ?? []);
   const farthest = Math.sqrt(Math.max(0, ...spikes.map((spike) => spike.eigenvalue)));
   return {
-    state, alpha, sizesNow: now, instant: theory.instant, spectrum: theory.spectrum, farthest,
-    curve: theory.shown.alpha, sizes: theory.shown.sizes, here: theory.at(alpha), simulation: simulations.forState(state),
-    stale: { spectrum: !theory.fresh.spectrum, curve: !theory.current("alpha"), sizes: !theory.current("sizes") },
+    state,
+    alpha,
+    sizesNow: now,
+    instant: theory.instant,
+    spectrum: theory.spectrum,
+    farthest,
+    curve: theory.shown.alpha,
+    sizes: theory.shown.sizes,
+    here: theory.at(alpha),
+    simulation: simulations.forState(state),
+    stale: {
+      spectrum: !theory.fresh.spectrum,
+      curve: !theory.current("alpha"),
+      sizes: !theory.current("sizes"),
+    },
   };
 }
 
@@ -76,12 +88,18 @@ function paintNow() {
 /** Which views show an earlier state. */
 function stale() {
   const curve = !theory.current("alpha");
-  return { spectrum: !theory.fresh.spectrum, errors: !theory.fresh.instant, learned: curve, sizes: !theory.current("sizes") };
+  return {
+    spectrum: !theory.fresh.spectrum,
+    errors: !theory.fresh.instant,
+    learned: curve,
+    sizes: !theory.current("sizes"),
+  };
 }
 
 function readings({ alpha, here, instant, sizesNow: now }) {
   const parts = [];
-  const add = (className, label, value) => parts.push(element("span", { className }, `${label} `, element("b", {}, value)));
+  const add = (className, label, value) =>
+    parts.push(element("span", { className }, `${label} `, element("b", {}, value)));
   add("", "η =", short(now.eta));
   if (instant && alpha !== null) {
     const count = instant.thresholds.filter((x) => x < alpha).length;
@@ -97,7 +115,13 @@ function readings({ alpha, here, instant, sizesNow: now }) {
 /** The theory has something new. */
 function arrived(parts) {
   complain(null);
-  const affected = { instant: ["errors"], spectrum: ["spectrum"], far: ["spectrum"], alpha: ["errors", "learned"], sizes: ["sizes"] };
+  const affected = {
+    instant: ["errors"],
+    spectrum: ["spectrum"],
+    far: ["spectrum"],
+    alpha: ["errors", "learned"],
+    sizes: ["sizes"],
+  };
   const names = parts.flatMap((part) => affected[part]);
   if (parts.includes("instant")) {
     afterInstant();
@@ -122,7 +146,13 @@ function afterInstant() {
 function notes({ instant, here, curve }) {
   if (!instant) return;
   const { staircase, small_step: smallStep } = instant;
-  const found = [...instant.notes, staircase.unavailable, smallStep.unavailable, ...(here?.notes ?? []), curve?.complaint].filter(Boolean);
+  const found = [
+    ...instant.notes,
+    staircase.unavailable,
+    smallStep.unavailable,
+    ...(here?.notes ?? []),
+    curve?.complaint,
+  ].filter(Boolean);
   const text = [...new Set(found)];
   if (byId("notes").dataset.shown === text.join("\n")) return;
   byId("notes").dataset.shown = text.join("\n");
@@ -134,7 +164,12 @@ function complain(error) {
   if (error === null && !(theory.fresh.instant && theory.fresh.spectrum)) return;
   lastComplaint = error;
   controls.complain(error);
-  byId("connection").textContent = error === null || error.field ? "" : error instanceof TypeError ? "The server does not answer; is it still running?" : error.message;
+  byId("connection").textContent =
+    error === null || error.field
+      ? ""
+      : error instanceof TypeError
+        ? "The server does not answer; is it still running?"
+        : error.message;
 }
 
 /** A control was changed: `moving` while the gesture lasts. */
@@ -152,7 +187,15 @@ function set(name, value, moving) {
 
 function asRatios(ratios) {
   const { n, d, N } = sizesNow();
-  const pairs = ratios ? [["phi", d / n], ["psi", d / N]] : [["d", d], ["N", N]];
+  const pairs = ratios
+    ? [
+        ["phi", d / n],
+        ["psi", d / N],
+      ]
+    : [
+        ["d", d],
+        ["N", N],
+      ];
   return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
 }
 
@@ -178,7 +221,10 @@ let paintedFor = null; // the problem without its step
 function presets() {
   for (const button of byId("presets").children) {
     const preset = table.presets.find((p) => p.name === button.textContent);
-    button.setAttribute("aria-pressed", String(query(read(`?${new URLSearchParams(preset.query)}`, {})) === query(state)));
+    button.setAttribute(
+      "aria-pressed",
+      String(query(read(`?${new URLSearchParams(preset.query)}`, {})) === query(state)),
+    );
   }
 }
 
@@ -211,7 +257,8 @@ function buildCode() {
     const button = element("button", { type: "button", "aria-pressed": String(view === codeView) }, text);
     button.addEventListener("click", () => {
       codeView = view;
-      for (const other of byId("code-views").children) other.setAttribute("aria-pressed", String(other === button));
+      for (const other of byId("code-views").children)
+        other.setAttribute("aria-pressed", String(other === button));
       code();
     });
     byId("code-views").append(button);
@@ -237,7 +284,11 @@ function exportView(name, format) {
 async function start() {
   table = await ask("/api/controls");
   state = read(location.search, table.defaults);
-  simulations = new Simulations(() => state, () => repaint(VIEWS), (seeds) => set("seeds", seeds, false));
+  simulations = new Simulations(
+    () => state,
+    () => repaint(VIEWS),
+    (seeds) => set("seeds", seeds, false),
+  );
   theory = new Theory(arrived, complain);
   controls = new Controls(byId("controls"), table.controls, set);
   views = new Views(byId("views"), {
@@ -261,7 +312,13 @@ async function start() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint(VIEWS));
   addEventListener("resize", () => repaint(VIEWS));
-  window.onegrad = { latencies: clock.latencies, model, get complaint() { return lastComplaint; } };
+  window.onegrad = {
+    latencies: clock.latencies,
+    model,
+    get complaint() {
+      return lastComplaint;
+    },
+  };
 }
 
 start().catch((error) => (byId("connection").textContent = error.message));

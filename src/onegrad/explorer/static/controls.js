@@ -2,7 +2,12 @@
 
 const SIZES = ["n", "d", "N", "phi", "psi"];
 const STEP = ["alpha", "eta"];
-const GROUPS = [["activation", "teacher", "noise"], SIZES, ["n_step", "ridge"], ["weights", "readout", "residual"]];
+const GROUPS = [
+  ["activation", "teacher", "noise"],
+  SIZES,
+  ["n_step", "ridge"],
+  ["weights", "readout", "residual"],
+];
 
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -18,15 +23,25 @@ export function element(tag, attributes = {}, ...children) {
 export function helpFor(control) {
   const id = `tip-${control.name}`;
   const rows = Object.entries(control.papers).map(([paper, symbol]) =>
-    element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, symbol)));
-  const tip = element("span", { id, className: "tip", role: "tooltip" }, control.help,
-    element("table", {}, element("tbody", {}, ...rows)));
-  const button = element("button", { type: "button", "aria-label": `About ${control.label}`, "aria-describedby": id }, "?");
+    element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, symbol)),
+  );
+  const tip = element(
+    "span",
+    { id, className: "tip", role: "tooltip" },
+    control.help,
+    element("table", {}, element("tbody", {}, ...rows)),
+  );
+  const button = element(
+    "button",
+    { type: "button", "aria-label": `About ${control.label}`, "aria-describedby": id },
+    "?",
+  );
   const holder = element("span", { className: "help" }, button, tip);
   holder.addEventListener("keydown", (event) => {
     if (event.key === "Escape") holder.classList.add("closed");
   });
-  for (const name of ["mouseenter", "focusin"]) holder.addEventListener(name, () => holder.classList.remove("closed"));
+  for (const name of ["mouseenter", "focusin"])
+    holder.addEventListener(name, () => holder.classList.remove("closed"));
   return holder;
 }
 
@@ -43,7 +58,8 @@ export class Controls {
     for (const group of GROUPS) {
       if (group === SIZES) form.append(this.sizeSwitch());
       for (const name of group) form.append(this.row(this.table[name]));
-      if (group === SIZES) form.append((this.derived = element("p", { className: "derived", id: "derived" })));
+      if (group === SIZES)
+        form.append((this.derived = element("p", { className: "derived", id: "derived" })));
     }
     form.addEventListener("submit", (event) => event.preventDefault());
     this.step();
@@ -68,14 +84,25 @@ export class Controls {
   input(control) {
     const { name } = control;
     if (control.kind === "choice") {
-      return element("select", { id: name }, ...control.choices.map((choice) => element("option", { value: choice }, choice)));
+      return element(
+        "select",
+        { id: name },
+        ...control.choices.map((choice) => element("option", { value: choice }, choice)),
+      );
     }
     const input = element("input", {
-      id: name, spellcheck: false, autocomplete: "off", className: control.kind === "text" ? "formula" : "value",
+      id: name,
+      spellcheck: false,
+      autocomplete: "off",
+      className: control.kind === "text" ? "formula" : "value",
       "aria-describedby": `error-${name}`,
     });
     if (control.kind === "text") {
-      const list = element("datalist", { id: `list-${name}` }, ...control.choices.map((c) => element("option", { value: c })));
+      const list = element(
+        "datalist",
+        { id: `list-${name}` },
+        ...control.choices.map((c) => element("option", { value: c })),
+      );
       input.setAttribute("list", list.id);
       document.body.append(list);
     } else input.inputMode = "decimal";
@@ -86,7 +113,12 @@ export class Controls {
   slider(control) {
     const [low, high] = control.slider.map((end) => (control.logarithmic ? Math.log10(end) : end));
     const slider = element("input", {
-      type: "range", min: low, max: high, step: (high - low) / 200, "aria-label": control.label, id: `${control.name}-slider`,
+      type: "range",
+      min: low,
+      max: high,
+      step: (high - low) / 200,
+      "aria-label": control.label,
+      id: `${control.name}-slider`,
     });
     const value = () => round(control, control.logarithmic ? 10 ** slider.value : Number(slider.value));
     slider.addEventListener("input", () => this.set(control.name, value(), true));
@@ -121,14 +153,19 @@ export class Controls {
       return node;
     };
     this.switches = [button("n, d, N", false), button("n, φ, ψ", true)];
-    return element("div", { className: "segmented", role: "group", "aria-label": "Sizes as numbers or ratios" }, ...this.switches);
+    return element(
+      "div",
+      { className: "segmented", role: "group", "aria-label": "Sizes as numbers or ratios" },
+      ...this.switches,
+    );
   }
 
   /** Show a state; the field that is being edited keeps its text. */
   show(state, sizes) {
     const ratios = "phi" in state || "psi" in state;
     this.switches.forEach((node, i) => node.setAttribute("aria-pressed", String(ratios === (i === 1))));
-    for (const name of ["d", "N", "phi", "psi"]) document.getElementById(`row-${name}`).hidden = !(name in state);
+    for (const name of ["d", "N", "phi", "psi"])
+      document.getElementById(`row-${name}`).hidden = !(name in state);
     for (const [name, input] of Object.entries(this.inputs)) {
       if (input !== document.activeElement) input.value = state[name] ?? this.implied(name, sizes);
     }
@@ -141,7 +178,9 @@ export class Controls {
       slider.setAttribute("aria-valuetext", state[name] ?? this.implied(name, sizes));
     }
     const { n, d, N } = sizes;
-    this.derived.textContent = ratios ? `d = ${d}, N = ${N}` : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
+    this.derived.textContent = ratios
+      ? `d = ${d}, N = ${N}`
+      : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
   }
 
   implied(name, sizes) {

@@ -11,24 +11,39 @@ function save(name, blob) {
 /** The figure on white, with the cursor that the page draws as an element. */
 function forPaper(figure, cursor) {
   const layout = structuredClone(figure.layout);
-  layout.paper_bgcolor = layout.plot_bgcolor = getComputedStyle(document.documentElement).getPropertyValue("--card").trim();
+  layout.paper_bgcolor = layout.plot_bgcolor = getComputedStyle(document.documentElement)
+    .getPropertyValue("--card")
+    .trim();
   layout.showlegend = true;
   layout.margin.t = 40;
   layout.shapes = [...(layout.shapes ?? [])];
-  if (cursor !== null) layout.shapes.push({ type: "line", x0: cursor, x1: cursor, yref: "paper", y0: 0, y1: 1, line: { color: layout.font.color, width: 2 } });
+  if (cursor !== null)
+    layout.shapes.push({
+      type: "line",
+      x0: cursor,
+      x1: cursor,
+      yref: "paper",
+      y0: 0,
+      y1: 1,
+      line: { color: layout.font.color, width: 2 },
+    });
   return { data: structuredClone(figure.data), layout };
 }
 
 export async function picture(name, figure, cursor, format) {
   const options = { format, width: 900, height: 520, scale: format === "png" ? 2 : 1 };
   const url = await window.Plotly.toImage(forPaper(figure, cursor), options);
-  const blob = format === "svg"
-    ? new Blob([decodeURIComponent(url.slice(url.indexOf(",") + 1))], { type: "image/svg+xml" })
-    : new Blob([Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (c) => c.charCodeAt(0))], { type: "image/png" });
+  const blob =
+    format === "svg"
+      ? new Blob([decodeURIComponent(url.slice(url.indexOf(",") + 1))], { type: "image/svg+xml" })
+      : new Blob([Uint8Array.from(atob(url.slice(url.indexOf(",") + 1)), (c) => c.charCodeAt(0))], {
+          type: "image/png",
+        });
   save(`onegrad-${name}.${format}`, blob);
 }
 
-const quoted = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+const quoted = (value) =>
+  /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
 
 /** One row a plotted point: series, x, y and, where there is one, half the error bar. */
 export function rows(figure) {

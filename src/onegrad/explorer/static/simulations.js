@@ -18,7 +18,10 @@ export class Simulations {
     byId("confirm-no").addEventListener("click", () => this.ask(null));
     byId("cancel").addEventListener("click", () => this.cancel());
     byId("seeds").addEventListener("change", () => setSeeds(byId("seeds").value));
-    addEventListener("pagehide", () => this.running && navigator.sendBeacon?.(`/api/simulations/${this.running}/cancel`));
+    addEventListener(
+      "pagehide",
+      () => this.running && navigator.sendBeacon?.(`/api/simulations/${this.running}/cancel`),
+    );
   }
 
   /** What was simulated for this state: points by axis; eigenvalues where the step is the same. */
@@ -49,7 +52,14 @@ export class Simulations {
     byId("error-seeds").textContent = "";
     const state = { ...this.state() };
     const parts = [...document.querySelectorAll("#parts input:checked")].map((box) => box.value);
-    const body = { page: PAGE, query: Object.fromEntries(new URLSearchParams(query(state))), seeds: byId("seeds").value, axis: state.axis, parts, confirmed };
+    const body = {
+      page: PAGE,
+      query: Object.fromEntries(new URLSearchParams(query(state))),
+      seeds: byId("seeds").value,
+      axis: state.axis,
+      parts,
+      confirmed,
+    };
     this.buttons(true);
     byId("progress").removeAttribute("value");
     try {
@@ -62,7 +72,8 @@ export class Simulations {
       this.running = answer.id;
       await this.follow(state);
     } catch (error) {
-      if (error instanceof Complaint && error.field === "seeds") byId("error-seeds").textContent = error.message;
+      if (error instanceof Complaint && error.field === "seeds")
+        byId("error-seeds").textContent = error.message;
       else this.say(error.message);
     }
     this.running = null;

@@ -1,8 +1,21 @@
 // The state of the page: strings by control name. It lives in the URL.
 
 export const PROBLEM = [
-  "activation", "teacher", "noise", "n", "d", "phi", "N", "psi", "ridge", "alpha", "eta", "n_step",
-  "weights", "readout", "residual",
+  "activation",
+  "teacher",
+  "noise",
+  "n",
+  "d",
+  "phi",
+  "N",
+  "psi",
+  "ridge",
+  "alpha",
+  "eta",
+  "n_step",
+  "weights",
+  "readout",
+  "residual",
 ];
 const PAGE = { axis: "n", seeds: "8" };
 const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };

@@ -17,7 +17,9 @@ class Curve {
       if (point.finished) this.finished = true;
       else this.points.set(point.x, point);
     }
-    this.sorted = [...this.points.values()].filter((p) => p.test !== undefined && p.test !== null).sort((p, q) => p.x - q.x);
+    this.sorted = [...this.points.values()]
+      .filter((p) => p.test !== undefined && p.test !== null)
+      .sort((p, q) => p.x - q.x);
     this.complaint = [...this.points.values()].find((p) => p.unavailable)?.unavailable;
   }
 
@@ -40,7 +42,8 @@ class Curve {
 /** Every number of p and q, t of the way. */
 function blend(p, q, t) {
   if (typeof p === "number" && typeof q === "number") return p + t * (q - p);
-  if (Array.isArray(p) && Array.isArray(q) && p.length === q.length) return p.map((v, i) => blend(v, q[i], t));
+  if (Array.isArray(p) && Array.isArray(q) && p.length === q.length)
+    return p.map((v, i) => blend(v, q[i], t));
   if (p && q && typeof p === "object" && !Array.isArray(p)) {
     return Object.fromEntries(Object.keys(p).map((k) => [k, blend(p[k], q[k], t)]));
   }
@@ -52,7 +55,11 @@ export class Theory {
   constructor(changed, failed) {
     this.changed = changed;
     this.failed = failed;
-    this.latest = { instant: new Latest("/api/instant"), spectrum: new Latest("/api/spectrum", 2000), far: new Latest("/api/spectrum") };
+    this.latest = {
+      instant: new Latest("/api/instant"),
+      spectrum: new Latest("/api/spectrum", 2000),
+      far: new Latest("/api/spectrum"),
+    };
     this.asked = {}; // the newest question of each kind
     this.shownKey = {}; // the question that the present answer answers
     this.instant = null;

@@ -25,7 +25,13 @@ export class Views {
       button.addEventListener("click", () => setAxis(axis));
       return button;
     });
-    this.cards.sizes.tools.prepend(element("div", { className: "segmented", role: "group", "aria-label": "Size on the axis" }, ...this.axisButtons));
+    this.cards.sizes.tools.prepend(
+      element(
+        "div",
+        { className: "segmented", role: "group", "aria-label": "Size on the axis" },
+        ...this.axisButtons,
+      ),
+    );
     this.watch();
     this.clickable(setAlpha);
   }
@@ -36,29 +42,49 @@ export class Views {
       button.addEventListener("click", () => exportView(name, format.toLowerCase()));
       return button;
     });
-    const menu = element("details", { className: "menu" }, element("summary", {}, "Save"), element("div", {}, ...buttons));
+    const menu = element(
+      "details",
+      { className: "menu" },
+      element("summary", {}, "Save"),
+      element("div", {}, ...buttons),
+    );
     menu.addEventListener("focusout", (event) => {
       if (!menu.contains(event.relatedTarget)) menu.open = false;
     });
     const tools = element("div", { className: "tools" }, menu);
     const caption = element("p", { className: "caption", id: `caption-${name}` });
     const legend = element("div", { className: "legend", "aria-hidden": "true" });
-    const plot = element("div", { className: "plot", id: `plot-${name}`, role: "img", "aria-describedby": caption.id, "aria-label": TITLES[name] });
-    const node = element("section", { className: `view ${name}`, id: `view-${name}`, "aria-label": TITLES[name] },
-      element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools), caption, legend, plot);
+    const plot = element("div", {
+      className: "plot",
+      id: `plot-${name}`,
+      role: "img",
+      "aria-describedby": caption.id,
+      "aria-label": TITLES[name],
+    });
+    const node = element(
+      "section",
+      { className: `view ${name}`, id: `view-${name}`, "aria-label": TITLES[name] },
+      element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools),
+      caption,
+      legend,
+      plot,
+    );
     this.cards[name] = { node, caption, legend, plot, tools };
     return node;
   }
 
   /** A card out of sight is painted when it comes into sight. */
   watch() {
-    const observer = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) {
-        const name = target.id.slice("view-".length);
-        if (!isIntersecting) this.hidden.add(name);
-        else if (this.hidden.delete(name) && this.model) this.paint(this.model, [name]);
-      }
-    }, { rootMargin: "200px" });
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const name = target.id.slice("view-".length);
+          if (!isIntersecting) this.hidden.add(name);
+          else if (this.hidden.delete(name) && this.model) this.paint(this.model, [name]);
+        }
+      },
+      { rootMargin: "200px" },
+    );
     for (const name of VIEWS) observer.observe(this.cards[name].node);
   }
 
@@ -78,7 +104,9 @@ export class Views {
     this.model = model;
     const colors = figures.theme();
     const narrow = innerWidth < 760;
-    this.axisButtons.forEach((button, i) => button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])));
+    this.axisButtons.forEach((button, i) =>
+      button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])),
+    );
     for (const name of names) {
       if (this.hidden.has(name) || !ready(name, model)) continue;
       const figure = figures[name](model, colors, narrow);
@@ -101,11 +129,13 @@ export class Views {
     const text = JSON.stringify(entries);
     if (node.dataset.shown === text) return;
     node.dataset.shown = text;
-    node.replaceChildren(...entries.map(({ name, color, kind }) => {
-      const swatch = element("i", { className: `swatch ${kind}` });
-      swatch.style.setProperty("--color", color);
-      return element("span", {}, swatch, name);
-    }));
+    node.replaceChildren(
+      ...entries.map(({ name, color, kind }) => {
+        const swatch = element("i", { className: `swatch ${kind}` });
+        swatch.style.setProperty("--color", color);
+        return element("span", {}, swatch, name);
+      }),
+    );
   }
 
   /** Grey out the views whose figure belongs to an earlier state. */
@@ -130,14 +160,21 @@ export class Views {
     if (x === null || x < xaxis.range[0] || x > xaxis.range[1]) return;
     const left = xaxis._offset + xaxis._length * ((x - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]));
     const line = element("div", { className: "cursor" });
-    Object.assign(line.style, { left: `${left - 1}px`, top: `${yaxis._offset}px`, height: `${yaxis._length}px` });
+    Object.assign(line.style, {
+      left: `${left - 1}px`,
+      top: `${yaxis._offset}px`,
+      height: `${yaxis._length}px`,
+    });
     plot.append(line);
     if (!values) return;
     for (const which of ["train", "test"]) {
       const share = values[which] / yaxis.range[1];
       if (share > 1 || share < 0) continue;
       const dot = element("div", { className: `mark ${which}` });
-      Object.assign(dot.style, { left: `${left}px`, top: `${yaxis._offset + yaxis._length * (1 - share)}px` });
+      Object.assign(dot.style, {
+        left: `${left}px`,
+        top: `${yaxis._offset + yaxis._length * (1 - share)}px`,
+      });
       plot.append(dot);
     }
   }

@@ -1,0 +1,153 @@
+// View (c): what is learned of the teacher.
+
+import { percent, ordinal, frame } from "./drawing.js";
+
+export function learned(model, colors, narrow) {
+  if (!model.here?.learned) return null;
+  const { u, target: truth, coefficients: target, variance } = model.instant.teacher;
+  const found = {
+    u,
+    truth,
+    target,
+    variance,
+    learned: model.here.learned,
+    fitted: u.map((x) => hermiteSum(model.here.learned, x)),
+  };
+  const energy = (k) => found.target[k] ** 2;
+  const explained = (k, coefficient = found.learned[k]) => coefficient * (2 * found.target[k] - coefficient);
+  const last = Math.max(
+    4,
+    ...found.target.map((_, k) => (k <= 8 && energy(k) > 0.005 * found.variance ? k : 0)),
+  );
+  const degrees = found.target.map((_, k) => k).filter((k) => k > 0 && k <= last);
+  const label = (k) =>
+    energy(k) > 0.005 * found.variance ? percent(Math.max(0, explained(k)) / energy(k)) : "";
+  const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
+  const data = [
+    {
+      x: found.u,
+      y: found.truth,
+      type: "scatter",
+      mode: "lines",
+      name: "target σ*(u)",
+      line: { color: colors.ink, width: 2, dash: "dash" },
+      hovertemplate: "%{y:.3f}<extra>target</extra>",
+    },
+    {
+      x: found.u,
+      y: found.fitted,
+      type: "scatter",
+      mode: "lines",
+      name: "fitted, mean given u",
+      line: { color: colors.test, width: 3.2 },
+      hovertemplate: "%{y:.3f}<extra>fitted</extra>",
+    },
+    {
+      ...bar,
+      y: degrees.map(energy),
+      marker: { color: "rgba(0,0,0,0)", line: { color: colors.ink, width: 1.4 } },
+      hovertemplate: "degree %{x}: %{y:.4f}<extra>in the target</extra>",
+    },
+    {
+      ...bar,
+      y: degrees.map((k) => Math.max(0, explained(k))),
+      marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) },
+      hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>",
+    },
+    ...simulatedLearned(model.simulation?.learned, degrees, explained, found, colors),
+  ];
+  const most = Math.max(...degrees.map(energy), 1e-9);
+  const reach = 1.15 * Math.max(...found.truth.map(Math.abs));
+  const axis = { gridcolor: colors.line, zerolinecolor: colors.line, fixedrange: true };
+  const [left, right] = narrow
+    ? [
+        { x: [0, 1], y: [0.55, 1] },
+        { x: [0, 1], y: [0, 0.36] },
+      ]
+    : [
+        { x: [0, 0.56], y: [0, 1] },
+        { x: [0.68, 1], y: [0, 1] },
+      ];
+  return {
+    data,
+    layout: frame(colors, {
+      barmode: "overlay",
+      bargap: 0.25,
+      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β*·x" }, range: [-3, 3] },
+      yaxis: {
+        domain: left.y,
+        anchor: "x",
+        rangemode: "normal",
+        range: [Math.min(-0.1 * reach, 1.15 * Math.min(...found.truth)), reach],
+      },
+      xaxis2: {
+        ...axis,
+        domain: right.x,
+        anchor: "y2",
+        title: { text: "Hermite degree" },
+        type: "category",
+        showgrid: false,
+      },
+      yaxis2: { ...axis, domain: right.y, anchor: "x2", title: { text: "energy" }, range: [0, 1.18 * most] },
+      annotations: degrees.map((k, i) => ({
+        xref: "x2",
+        yref: "y2",
+        x: i,
+        y: energy(k),
+        yanchor: "bottom",
+        text: label(k),
+        showarrow: false,
+        font: { size: 10 },
+      })),
+    }),
+    caption: learnedCaption(found, energy, explained, degrees),
+  };
+}
+
+/** sum_k c_k h_k(x), normalised Hermite polynomials. */
+function hermiteSum(c, x) {
+  let [before, now, sum] = [0, 1, c[0]];
+  for (let k = 1; k < c.length; k += 1) {
+    [before, now] = [now, (x * now - Math.sqrt(k - 1) * before) / Math.sqrt(k)];
+    sum += c[k] * now;
+  }
+  return sum;
+}
+
+function simulatedLearned(measured, degrees, explained, found, colors) {
+  if (!measured) return [];
+  const bars = (values) => ({ type: "data", array: values, thickness: 1.5, width: 3, color: colors.ink });
+  const marker = { color: colors.card, size: 7, line: { color: colors.ink, width: 1.6 } };
+  const slope = (k) => Math.abs(2 * (found.target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
+  return [
+    {
+      x: measured.u,
+      y: measured.fitted,
+      error_y: bars(measured.fitted_se.map((s) => 2 * s)),
+      type: "scatter",
+      mode: "markers",
+      marker,
+      name: "simulated",
+      hovertemplate: "%{y:.3f}<extra>fitted, simulated</extra>",
+    },
+    {
+      x: degrees.map(String),
+      y: degrees.map((k) => explained(k, measured.coefficients[k])),
+      error_y: bars(degrees.map((k) => 2 * slope(k) * measured.coefficients_se[k])),
+      xaxis: "x2",
+      yaxis: "y2",
+      type: "scatter",
+      mode: "markers",
+      marker,
+      showlegend: false,
+      hovertemplate: "degree %{x}: %{y:.4f}<extra>learned, simulated</extra>",
+    },
+  ];
+}
+
+function learnedCaption(found, energy, explained, degrees) {
+  const parts = degrees
+    .filter((k) => energy(k) > 0.01 * found.variance)
+    .map((k) => `${percent(Math.max(0, explained(k)) / energy(k))} of the ${ordinal(k)} part`);
+  return `Learned so far: ${parts.join(", ")}.`;
+}
