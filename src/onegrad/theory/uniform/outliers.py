@@ -51,14 +51,18 @@ def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
     return replace(eq, profile=eq.profile[:-1], omega=eq.omega[:-1])
 
 
+def trace(eq: Equations) -> float:
+    """Mean eigenvalue of F F^T/N: the mean square of a feature."""
+    bulk = np.tensordot(eq.omega, eq.profile**2, axes=1)  # kappa B^2
+    return float(eq.weight @ (eq.C2 + eq.A**2 + bulk) @ eq.p)
+
+
 class Exterior:
     """The real branch beyond the bulk, solved from the nearest solution found so far."""
 
     def __init__(self, eq: Equations) -> None:
         self.eq = eq
-        size = eq.N / eq.n * float(eq.weight @ (eq.C2 + eq.A**2) @ eq.p)
-        bulk = float(np.max((eq.weight @ (eq.profile**2).sum(0)) @ eq.p)) * eq.N / eq.n
-        self.far = 100 * (size + bulk)
+        self.far = 100 * trace(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
         self.solved: dict[float, Solution] = {}
 
     def at(self, x: float) -> Solution:
@@ -77,6 +81,16 @@ class Exterior:
                 raise NotConverged(f"spectrum at {x:g}: not beyond the bulk")
             self.solved[x] = solution
         return self.solved[x]
+
+    def reach(self, x: float, halvings: int = 8) -> Solution:
+        """`at` for an x known to be beyond the bulk: through points between when it is too far."""
+        try:
+            return self.at(x)
+        except NotConverged:
+            if not halvings:
+                raise
+            self.reach((x + min(y for y in self.solved if y > x)) / 2, halvings - 1)
+            return self.reach(x, halvings - 1)
 
     def gap(self, solution: Solution) -> float:
         """Smallest eigenvalue of the response matrix: one far away, zero at the edge."""
@@ -122,7 +136,7 @@ def find_outliers(branch: Exterior, degrees: int) -> list[Outlier]:
     """Every outlier beyond the edge, which must have been found, largest first."""
 
     def eigenvalues(x: float) -> Floats:
-        P, Xi = mean_matrices(branch.eq, branch.at(x))
+        P, Xi = mean_matrices(branch.eq, branch.reach(x))
         values: Floats = np.sort(np.linalg.eigvals(np.eye(len(P)) + P @ Xi).real)
         return values
 

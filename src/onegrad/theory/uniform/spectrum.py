@@ -9,17 +9,19 @@ The bulk moves with the step here: its density is
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
-from onegrad.errors import NotConverged
+from onegrad.errors import AssumptionWarning, NotConverged
 from onegrad.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.spectrum import SHOWN, Spectrum, Spike
 from onegrad.theory.uniform.equations import Equations, Sizes
 from onegrad.theory.uniform.fixed_point import Array, Solution, solve
-from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations
+from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations, trace
 from onegrad.theory.uniform.setting import require_covered
+from onegrad.theory.uniform.validity import HEAVY_SLOPE, slope_kurtosis
 
 DENSITY_SIZES = Sizes(6, 10)  # the density is an average: few nodes
 POINTS = 120
@@ -36,6 +38,13 @@ def spectrum(problem: Problem) -> Spectrum:
     See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
     """
     require_covered(problem)
+    if slope_kurtosis(problem.sigma) > HEAVY_SLOPE:
+        warnings.warn(
+            f"uniform spectrum: heavy-tailed activation {problem.sigma.name!r:.40}: single samples "
+            "rule the largest eigenvalues, and the edge is not sharp",
+            AssumptionWarning,
+            stacklevel=2,
+        )
     branch = Exterior(spectral_equations(problem))
     edge = branch.edge()
     spikes = [
@@ -93,11 +102,11 @@ def _above_axis(eq: Equations, x: float, start: tuple[Array, Array] | None) -> S
                 return near
         except NotConverged:
             pass
-    height = 4.0
-    state = (eq.p + 0j, np.full(len(eq.weight), complex(-x, -height * x)))
+    height = 4 * (x + trace(eq) * eq.N / eq.n)
+    state = (eq.p + 0j, np.full(len(eq.weight), complex(-x, -height)))
     while True:
-        solution = solve(eq, complex(-x, -height * x), state, tol=TOLERANCE)
+        solution = solve(eq, complex(-x, -height), state, tol=TOLERANCE)
         state = solution.state.pi, solution.state.delta
-        if height <= HEIGHT:
+        if height <= HEIGHT * x:
             return solution
-        height = max(height / 3, HEIGHT)
+        height = max(height / 3, HEIGHT * x)
