@@ -14,7 +14,7 @@ sizes = st.integers(1, 10**6)
 numbers = st.floats(1e-6, 1e6)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     n=sizes, d=sizes, N=sizes, noise=numbers,
     etas=st.lists(numbers, min_size=1, max_size=4, unique=True),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad import Problem
@@ -21,6 +21,7 @@ def _check(simulated: float, accuracy: float = 0.0, seeds: int = 1000) -> Check:
     return Check("test", "here", "theory", 1.0, simulated, 0.01, seeds, accuracy)
 
 
+@settings(deadline=None)
 @given(t=st.floats(-6, 6), freedom=st.integers(1, 500))
 def test_the_score_has_the_tail_probability_of_students_t(t: float, freedom: int) -> None:
     z = normal_score(t, freedom)

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sweeping
@@ -32,6 +32,7 @@ def test_two_runners_at_once(tmp_path: Path) -> None:
     assert 0 <= twice < size["cells"] / 2, f"{twice} cells were computed twice"
 
 
+@settings(deadline=None, max_examples=20)
 @given(k=st.integers(1, 9))
 def test_shards_are_a_partition_whatever_the_order(k: int) -> None:
     cells = sweeping.rehearsal(40)

@@ -10,7 +10,6 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options
 from onegrad.experiments import figures
-from onegrad.experiments.grid import parse_shard
 from onegrad.experiments.progress import Progress
 from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
 
@@ -42,8 +41,6 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
-    if args.shard is not None:
-        parse_shard(args.shard)
     out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")
     made = reproduce(
         args.figures,

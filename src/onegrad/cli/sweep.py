@@ -11,7 +11,7 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.experiments.executors import executor
 from onegrad.experiments.export import FORMATS, export
-from onegrad.experiments.grid import cells_of, parse_shard, shard
+from onegrad.experiments.grid import cells_of, part_of, shard
 from onegrad.experiments.progress import Progress
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
@@ -69,11 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     cells = shard((cell for grid in spec.grids for cell in cells_of(grid)), args.shard)
-    part = "cells"
-    if args.shard:
-        part = "cells-{}-of-{}".format(*parse_shard(args.shard))
     where = executor(args.workers, args.cluster, args.device)
-    with where as execute, Store(directory, part=part) as store:
+    with where as execute, Store(directory, part=part_of(args.shard)) as store:
         done = run_cells(cells, store, execute, device=args.device, progress=Progress(spec.name))
     if args.json:
         print_json({"store": str(directory), **done.__dict__})

@@ -74,6 +74,11 @@ def parse_shard(which: str) -> tuple[int, int]:
     return i, k
 
 
+def part_of(which: str | None) -> str:
+    """The name of the store's file that a shard writes."""
+    return "cells" if which is None else "cells-{}-of-{}".format(*parse_shard(which))
+
+
 def _product(values: dict[str, Any]) -> list[dict[str, Any]]:
     lists = [v if isinstance(v, Sequence) and not isinstance(v, str) else [v] for v in
              values.values()]  # fmt: skip

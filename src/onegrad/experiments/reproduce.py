@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.experiments import figures
 from onegrad.experiments.checks import Check, Verdict
 from onegrad.experiments.executors import executor
-from onegrad.experiments.grid import cells_of, shard
+from onegrad.experiments.grid import cells_of, part_of, shard
 from onegrad.experiments.progress import Progress
 from onegrad.experiments.report import write_report
 from onegrad.experiments.report.page import Page, Section
@@ -51,8 +51,7 @@ def reproduce(
     start = time.monotonic()
     specs = {name: figures.spec_of(name, quick=quick) for name in figures.chosen(names)}
     cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
-    file = "cells" if part is None else "cells-{}-of-{}".format(*part.split("/"))
-    with Store(out / "store", part=file) as store:
+    with Store(out / "store", part=part_of(part)) as store:
         with executor(workers, cluster, device) as execute:
             wanted = shard(cells.values(), part)
             summary = run(wanted, store, execute, device=device, progress=progress)

@@ -34,7 +34,8 @@ def draw(results: Results) -> Drawing:
         for ax in axes[row]:
             ax.set_xlabel(f"singular value of {name}")
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return Drawing(figure, checks, [_growing(results["growing"])])
+    notes = [_counts(networks, theories), _growing(results["growing"])]
+    return Drawing(figure, checks, notes)
 
 
 def weight_outlier(problem: Problem) -> Floats:
@@ -88,6 +89,18 @@ def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
                      float(value), claim, outlier_accuracy(network.problem))
         for i, value in enumerate(spikes)
     ]  # fmt: skip
+
+
+def _counts(networks: list[Point], theories: list[Point]) -> str:
+    """How many outliers networks have, beside theory's count."""
+    words = []
+    for ell, (network, theory) in enumerate(zip(networks, theories, strict=True)):
+        edge = 1.1 * float(theory.values["edge"])
+        counts = np.bincount(np.sum(network.values["F"] > edge, axis=1))
+        seen = ", ".join(f"{k} in {times}" for k, times in enumerate(counts) if times)
+        words.append(f"ℓ = {ell}: {np.sum(~np.isnan(theory.values['spikes']))} ({seen})")
+    lead = "Outliers of F by theory, and in how many networks (10 % off the edge)"
+    return f"{lead}: {'; '.join(words)}."
 
 
 def _growing(points: Points) -> str:
