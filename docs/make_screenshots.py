@@ -23,7 +23,7 @@ SETTING = (
 )
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 READY = """(() => { const m = onegrad?.model(); return m?.curve?.finished && m.sizes?.finished
-           && !m.stale.spectrum && !m.stale.curve && !m.stale.sizes; })()"""
+           && !m.stale.spectrum && !m.stale.curve && !m.stale.sizes && !onegrad.painting; })()"""
 
 
 def main() -> int:

@@ -93,7 +93,7 @@ def finished(page: Any) -> None:
     wait(
         page,
         "(() => { const m = onegrad.model(); return m.curve?.finished && m.sizes?.finished"
-        " && !m.stale.spectrum && !m.stale.curve && !m.stale.sizes; })()",
+        " && !m.stale.spectrum && !m.stale.curve && !m.stale.sizes && !onegrad.painting; })()",
     )
 
 
@@ -117,7 +117,6 @@ def query_of(page: Any) -> dict[str, str]:
 def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
     visit(page, url)
     finished(page)
-    page.wait_for_timeout(100)
     problem = og.Problem(
         n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3
     )
@@ -140,7 +139,9 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     finished(page)
 
     def look() -> tuple[float, float, float]:
-        cursor = page.locator("#plot-errors .cursor").bounding_box()["x"]
+        cursor = page.evaluate(
+            "parseFloat(document.querySelector('#plot-errors .cursor').style.left)"
+        )
         spike = max(s["x"][0] for s in figure(page, "spectrum") if "spike" in s["name"])
         fitted = series(page, "learned", "fitted, mean given u")["y"][-1]
         return cursor, spike, fitted
@@ -149,8 +150,8 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     page.focus("#alpha-slider")
     for _ in range(12):
         page.keyboard.press("ArrowRight")
-    wait(page, "onegrad.model().alpha > 0.355 && !onegrad.model().stale.spectrum")
-    page.wait_for_timeout(100)
+    wait(page, "onegrad.model().alpha > 0.355")
+    finished(page)
     after = look()
     assert after[0] > before[0] + 5  # the cursor, in pixels
     assert after[1] > 1.1 * before[1]  # the spike
@@ -160,8 +161,8 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     curve = series(page, "errors", "test")["y"]
     page.focus("#noise-slider")
     page.keyboard.press("End")
-    wait(page, "onegrad.model().curve.finished && !onegrad.model().stale.curve")
-    page.wait_for_timeout(100)
+    wait(page, "onegrad.model().state.noise === '2'")
+    finished(page)
     noisier = series(page, "errors", "test")["y"]
     assert min(noisier) > max(curve)  # noise 2 instead of 0.1
 
@@ -256,7 +257,6 @@ def test_a_drag_is_one_entry_of_the_history(page, url) -> None:
 def test_views_can_be_saved(page, url, tmp_path) -> None:
     visit(page, url)
     finished(page)
-    page.wait_for_timeout(100)
     for format in ("PNG", "SVG", "CSV"):
         page.click("#view-errors .menu > summary")
         with page.expect_download() as download:
@@ -294,7 +294,6 @@ def test_the_code_shown_recomputes_the_view(page, url) -> None:
 def test_bad_input_is_shown_at_its_field_and_the_picture_stays(page, url) -> None:
     visit(page, url)
     finished(page)
-    page.wait_for_timeout(100)
     before = series(page, "errors", "test")
     for field, bad, word in (
         ("teacher", "H1 + ", "formula"),

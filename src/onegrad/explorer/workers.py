@@ -54,10 +54,12 @@ class Workers:
 
     async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The value computed in another process."""
+        pool = self._start()
         try:
-            return await self._remembered(self._start(), function, *arguments)
+            return await self._remembered(pool, function, *arguments)
         except BrokenProcessPool:  # a worker was killed: once more with fresh ones
-            self.stop()
+            if self._pool is pool:
+                self.stop()
             return await self._remembered(self._start(), function, *arguments)
 
     async def _remembered(self, pool: Executor, function: Callable[..., Any], *args: Any) -> Any:

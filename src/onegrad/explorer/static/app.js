@@ -312,9 +312,13 @@ async function start() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint(VIEWS));
   addEventListener("resize", () => repaint(VIEWS));
+  // for tests, benchmarks and screenshots
   window.onegrad = {
     latencies: clock.latencies,
     model,
+    get painting() {
+      return painting.size > 0;
+    },
     get complaint() {
       return lastComplaint;
     },
