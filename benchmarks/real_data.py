@@ -152,6 +152,7 @@ def cell(path: Path, name: str, model: str, seed: int) -> dict[str, Any]:
     return {
         "set": name, "model": model, "split": seed, "classes": classify,
         "error": float(error), "seconds": seconds,
+        "held_out": getattr(estimator, "held_out_score_", None),
     }  # fmt: skip
 
 

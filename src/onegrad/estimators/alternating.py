@@ -24,15 +24,23 @@ import numpy as np
 import scipy.special
 
 from onegrad.activations import Function
-from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, try_layer
+from onegrad.estimators.lesson import (
+    Draw,
+    Lesson,
+    Trial,
+    data_biases,
+    gradient_outer_product,
+    try_layer,
+)
 from onegrad.stream.layer import Layer, Scaling, clipped
 from onegrad.stream.statistics import Floats
 
 FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
 STEPS = (0.3, 1.0)  # relative lengths of the gradient step
-POWERS = (0.35, 0.7)  # of the metric, tried at the end beside one half
+POWER = 0.5  # of the metric, round by round
+POWERS = (0.35, 0.5, 0.75, 1.0)  # tried at the end
 AXIS_SHARES = (0.0, 0.5)  # of neurons, likewise
-PATIENCE = 2  # rounds without improvement after which a chain ends
+PATIENCE = 4  # rounds without improvement after which a chain ends
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Metric:
 
     M: Floats
     diagonal: bool
-    power: float = 0.5
+    power: float
 
     @property
     def importance(self) -> Floats:
@@ -140,7 +148,7 @@ def _variations(
     """The best layer with other powers of its metric, then with other shares of axis neurons."""
     metric = best.origin if isinstance(best.origin, Metric) else None
     if metric is not None:
-        for power in POWERS:
+        for power in [p for p in POWERS if p != metric.power]:
             changed = Metric(metric.M, metric.diagonal, power)
             layer = recipe.layer(lesson, changed, recipe.axis_share)
             label = {**best.label, "power": power}
@@ -162,16 +170,16 @@ Candidates = Iterator[tuple[Layer, dict[str, Any], Metric | None]]
 
 
 def _metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
-    M = gradient_outer_product(lesson, trial)
+    M = gradient_outer_product(lesson.update, trial.layer, trial.eager.coef)
     if M.any():
-        metric = Metric(M, diagonal=False)
+        metric = Metric(M, diagonal=False, power=POWER)
         yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
 
 
 def _diagonal_metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
-    M = gradient_outer_product(lesson, trial)
+    M = gradient_outer_product(lesson.update, trial.layer, trial.eager.coef)
     if M.any():
-        metric = Metric(M, diagonal=True)
+        metric = Metric(M, diagonal=True, power=POWER)
         yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
 
 
@@ -190,17 +198,6 @@ UPDATES: dict[str, Callable[[Lesson, Recipe, Trial], Candidates]] = {
     "diagonal metric": _diagonal_metric,
     "gradient": _gradient,
 }
-
-
-def gradient_outer_product(lesson: Lesson, trial: Trial) -> Floats:
-    r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`."""
-    M = np.zeros((lesson.inputs, lesson.inputs))
-    for rows in lesson.update.blocks():
-        for g in trial.layer.gradients(rows.z, trial.eager.coef):
-            g *= np.sqrt(rows.w)[:, None]
-            M += g.T @ g
-    M /= lesson.update.w.sum()
-    return M
 
 
 def loss_gradient(lesson: Lesson, trial: Trial) -> Floats:

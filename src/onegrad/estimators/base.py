@@ -19,12 +19,18 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted, Spectrum, summary
-from onegrad.estimators.lesson import Lesson, Rows, Trial, held_out
+from onegrad.estimators.lesson import (
+    Lesson,
+    Rows,
+    Trial,
+    chosen,
+    gradient_outer_product,
+    held_out,
+)
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Targets
 from onegrad.stream import MomentsPass, NormalEquations, SamplePass, Scaling, Source, fold, source
 from onegrad.stream.encode import Encoding, encoded
-from onegrad.stream.layer import BLOCK_ROWS
 from onegrad.stream.sample import Sample
 from onegrad.stream.statistics import Floats, Moments
 from onegrad.stream.table import is_table
@@ -97,9 +103,9 @@ class Network(BaseEstimator):  # type: ignore[misc]
         rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
         held = held_out(drawn.keys, drawn.w, self.hold_out if self._chooses() else 0.0)
         update, fit, used_up = self._split(drawn, held)
-        lesson = Lesson(rows[update], rows[fit], rows[held], targets.score)
+        lesson = Lesson(rows[update], rows[fit], rows[held], targets.loss)
         first, trials = self._learn(lesson, scaling, np.random.default_rng(seed))
-        best = min(trials, key=lambda t: np.inf if np.isnan(t.score) else t.score)
+        best = chosen(trials, lesson.held.w)
         intercept = getattr(self, "intercept", True)
         untrained = NormalEquations.of(first.layer.scaled_moments(*lesson.fit.parts), intercept)
         nothing = Moments(0, 0.0, *(np.zeros(0) for _ in range(5)))
@@ -288,16 +294,13 @@ class Network(BaseEstimator):  # type: ignore[misc]
 
 def _completed(fitted: Fitted, lesson: Lesson) -> Fitted:
     """The state with what needs the final readout: metric, held-out residuals, slope."""
-    M = np.zeros_like(fitted.metric)
-    w = lesson.update.w[:BLOCK_ROWS]
-    for g in fitted.layer.gradients(lesson.update.z[:BLOCK_ROWS], fitted.readout.coef):
-        M += (g * w[:, None]).T @ g
+    M = gradient_outer_product(lesson.update, fitted.layer, fitted.readout.coef)
     residuals = fitted.left_out(lesson.held)
     slope = 1.0
     if hasattr(fitted.targets, "slope") and len(residuals):
         held = lesson.held
         slope = fitted.targets.slope(held.t - residuals, held.t, held.w)
-    return replace(fitted, metric=M / w.sum(), residuals=residuals, slope=slope)
+    return replace(fitted, metric=M, residuals=residuals, slope=slope)
 
 
 def _same_layer(a: Fitted, b: Fitted) -> bool:

@@ -20,12 +20,12 @@ from onegrad.stream.statistics import Floats
 
 DECADES = range(-7, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins
-EAGER = 1e-3  # largest relative ridge of the readout that first-layer updates look at
+EAGER = 1e-2  # largest relative ridge of the readout that first-layer updates look at
 NO_CHOICE = -2  # relative ridge where there are no held-out rows to choose it
 
 
-# predictions (m, K), targets (m, K) and weights (m,) to a number: lower is better
-Score = Callable[[Floats, Floats, Floats], float]
+# predictions (m, K), targets (m, K) and weights (m,) to the loss of each row (m,)
+Loss = Callable[[Floats, Floats, Floats], Floats]
 
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -57,7 +57,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The rows of the first-layer update, of the readout, and those held out, with their score.
+    """The rows of the first-layer update, of the readout, and those held out, with their loss.
 
     The first two are the same rows unless the readout was asked to be fitted on fresh ones.
     """
@@ -65,7 +65,7 @@ class Lesson:
     update: Rows
     fit: Rows
     held: Rows
-    score: Score
+    loss: Loss
 
     @property
     def inputs(self) -> int:
@@ -86,6 +86,7 @@ class Trial:
     eager: Readout
     ridge: int | float
     score: float
+    losses: Floats  # of the held-out rows; the score is their mean
     path: tuple[tuple[float, float], ...]  # (relative ridge, score)
     label: dict[str, Any] = field(default_factory=dict)
     origin: object = None  # what the layer was made from, where it can be made anew
@@ -109,14 +110,15 @@ def try_layer(
     equations = NormalEquations.of(layer.scaled_moments(*lesson.fit.parts), intercept)
     held = lesson.held
     F = layer.of_scaled(held.z)
-    found: dict[float, tuple[float, Readout]] = {}
+    found: dict[float, tuple[float, Floats, Readout]] = {}
 
     def judge(relative: float) -> float:
         if relative not in found:
             readout = equations.solve(relative * equations.scale)
             predicted = F @ readout.coef + readout.intercept
-            score = lesson.score(predicted, held.t, held.w) if len(held) else np.nan
-            found[relative] = (score, readout)
+            losses = lesson.loss(predicted, held.t, held.w) if len(held) else np.zeros(0)
+            score = float(held.w @ losses / held.w.sum()) if len(held) else np.nan
+            found[relative] = (score, losses, readout)
         return found[relative][0]
 
     if ridge is not None:
@@ -130,9 +132,23 @@ def try_layer(
     path = tuple((r, found[r][0]) for r in sorted(found))
     eager = min(best, EAGER)
     judge(eager)
-    return Trial(
-        layer, found[best][1], found[eager][1], best, found[best][0], path, label or {}, origin
-    )
+    score, losses, readout = found[best]
+    return Trial(layer, readout, found[eager][2], best, score, losses, path, label or {}, origin)
+
+
+def chosen(trials: list[Trial], w: Floats) -> Trial:
+    """The trial of lowest score, or the first where the gain over it is within its noise.
+
+    The noise is one standard error of the mean difference of the held-out rows' losses.
+    """
+    if not len(w):
+        return trials[0]
+    first, best = trials[0], min(trials, key=lambda trial: trial.score)
+    share = w / w.sum()
+    gain = first.losses - best.losses
+    mean = share @ gain
+    error = np.sqrt((share**2) @ (gain - mean) ** 2)
+    return best if mean > error else first
 
 
 def lowest_decade(judge: Callable[[float], float], start: float) -> float:
@@ -155,6 +171,17 @@ def held_out(keys: Keys, w: Floats, share: float) -> Mask:
     mask: Mask = above < share * w.sum()
     mask[0] = False
     return mask
+
+
+def gradient_outer_product(rows: Rows, layer: Layer, coef: Floats) -> Floats:
+    r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`."""
+    M = np.zeros((rows.z.shape[1],) * 2)
+    for block in rows.blocks():
+        for g in layer.gradients(block.z, coef):
+            g *= np.sqrt(block.w)[:, None]
+            M += g.T @ g
+    M /= rows.w.sum()
+    return M
 
 
 @dataclass(frozen=True)

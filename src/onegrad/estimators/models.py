@@ -231,7 +231,7 @@ class _Alternating(_Common):
         self,
         width: int = 1000,
         *,
-        rounds: int = 8,
+        rounds: int = 12,
         ridge: float | str = "auto",
         axis_share: float = 0.25,
         clip: float = 4.0,

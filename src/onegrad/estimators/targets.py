@@ -63,10 +63,11 @@ class Numbers:
         y = np.clip(t * self.scale + self.centre, self.low, self.high)
         return y[:, 0] if self.single else y
 
-    def score(self, t: Floats, target: Floats, w: Floats) -> float:
-        """Mean squared error, in units of the targets' variance."""
+    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
+        """(m,) squared error of each row, in units of the targets' variance."""
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        return float(w @ ((np.clip(t, low, high) - target) ** 2).mean(1) / w.sum())
+        square: Floats = ((np.clip(t, low, high) - target) ** 2).mean(1)
+        return square
 
 
 @dataclass(frozen=True)
@@ -98,36 +99,30 @@ class Classes:
 
     def decode(self, t: Floats) -> Values:
         """The most likely label."""
-        if len(self.values) == 1:
-            return np.repeat(self.values, len(t))
         index = (t[:, 0] > 0).astype(int) if self.outputs == 1 else t.argmax(1)
         labels: Values = self.values[index]
         return labels
 
     def log_probabilities(self, t: Floats, slope: float) -> Floats:
         """(n, classes) log softmax of slope * t."""
-        if len(self.values) == 1:
-            return np.zeros((len(t), 1))
         logits = np.concatenate([-t, t], 1) if self.outputs == 1 else t
         value: Floats = scipy.special.log_softmax(slope * logits, axis=1)
         return value
 
-    def score(self, t: Floats, target: Floats, w: Floats) -> float:
-        """Log-loss at the slope that is best for these rows."""
-        return self.loss(t, target, w, self.slope(t, target, w))
+    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
+        """(m,) log-loss of each row, at the slope that is best for all of them."""
+        return self.log_loss(t, target, self.slope(t, target, w))
 
-    def loss(self, t: Floats, target: Floats, w: Floats, slope: float) -> float:
-        """Weighted mean of minus the log-probability of the true class."""
+    def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
+        """(m,) minus the log-probability of the true class."""
         truth = target.argmax(1) if self.outputs > 1 else (target[:, 0] > 0).astype(int)
-        if len(self.values) == 1:
-            return 0.0
-        chosen = self.log_probabilities(t, slope)[np.arange(len(t)), truth]
-        return float(-w @ chosen / w.sum())
+        loss: Floats = -self.log_probabilities(t, slope)[np.arange(len(t)), truth]
+        return loss
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
         """The slope between 1/8 and 64 with the lowest log-loss."""
         result = scipy.optimize.minimize_scalar(
-            lambda s: self.loss(t, target, w, 2.0**s),
+            lambda s: w @ self.log_loss(t, target, 2.0**s),
             bounds=(-3, 6),
             method="bounded",
             options={"xatol": 0.02},

@@ -82,7 +82,13 @@ class Encoding:
         if missing:
             present = ", ".join(table.column_names)
             raise InvalidInput(f"column {missing[0]!r} is missing; the data have {present:.200}")
-        return np.concatenate([c.encoded(table[c.name]) for c in self.columns], axis=1)
+        X = np.empty((len(self.inputs), table.num_rows)).T  # columns lie together, as they come
+        start = 0
+        for c in self.columns:
+            stop = start + len(c.inputs)
+            X[:, start:stop] = c.encoded(table[c.name])
+            start = stop
+        return X
 
     def to_list(self) -> list[dict[str, Any]]:
         """The columns as JSON values."""

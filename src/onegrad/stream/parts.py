@@ -127,7 +127,7 @@ class ParquetPart(Part):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path, memory_map=True) as file:
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
             names = self.columns.of(file.schema_arrow.names)
             for batch in file.iter_batches(
                 BLOCK, row_groups=list(self.groups), columns=names, use_threads=False

@@ -95,6 +95,6 @@ def rounded(values: Array, step: Array) -> Array:
     """values moved to the nearest multiple of step, column by column; in place."""
     xp = namespace(values)
     values /= step
-    values = xp.round(values)  # halves to even, on every backend
+    xp.round(values, out=values)  # halves to even, on every backend
     values *= step
     return values

@@ -1,0 +1,160 @@
+"""Out of core: a fit from Parquet against the matrix products that it cannot do without.
+
+    python benchmarks/out_of_core.py [--rows 2000000] [--columns 100] [--width 1000]
+                                     [--dir out/out_of_core] [--workers 2] [--estimator one-step]
+
+Writes the data once (float32, 131,072 rows a group). Each measurement is a process of its own whose
+largest resident memory the operating system reports:
+
+products   Z W^T and F^T F in blocks of the same size, for all rows, on numbers already in memory
+fit        both passes over the file and the first layer on a sample of it
+dask 1, k  the same fit on one worker and on k, one BLAS thread each
+
+The coefficients of all fits are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import onegrad as og
+from onegrad.stream import source
+from onegrad.stream.layer import BLOCK_ROWS
+
+
+def write_data(path: Path, rows: int, columns: int) -> None:
+    """y = tanh of one direction plus a product, noise; in groups of rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    beta = rng.standard_normal(columns) / np.sqrt(columns)
+    writer = None
+    for start in range(0, rows, 131_072):
+        n = min(131_072, rows - start)
+        X = rng.standard_normal((n, columns), dtype=np.float32)
+        y = np.tanh(2 * X @ beta) + X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(n)
+        table = pa.table({**{f"x{j}": X[:, j] for j in range(columns)}, "y": y.astype(np.float32)})
+        writer = writer or pq.ParquetWriter(
+            path, table.schema, compression="none", use_dictionary=False
+        )
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+
+
+def products(rows: int, columns: int, width: int) -> float:
+    """Seconds of the products of one pass; the skip makes F wider than the layer."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((BLOCK_ROWS, columns))
+    W = rng.standard_normal((width, columns))
+    F = rng.standard_normal((BLOCK_ROWS, width + columns))
+    total = np.zeros((width + columns,) * 2)
+    start = time.perf_counter()
+    for _ in range(-(-rows // BLOCK_ROWS)):
+        Z @ W.T
+        total += F.T @ F
+    return time.perf_counter() - start
+
+
+def estimator(name: str, width: int) -> Any:
+    kind = og.AlternatingRegressor if name == "alternating" else og.OneStepRegressor
+    return kind(width, random_state=0)
+
+
+def fit(path: Path, name: str, width: int, coefficients: Path, workers: int | None) -> float:
+    """Seconds of one fit; a cluster is started before the clock."""
+    data = source(path, target="y")
+    model = estimator(name, width)
+    if workers is None:
+        start = time.perf_counter()
+        model.fit(data)
+        seconds = time.perf_counter() - start
+    else:
+        from distributed import Client, LocalCluster
+
+        with (
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            client.run(lambda: og.OneStepRegressor)  # imports are not the fit's
+            start = time.perf_counter()
+            model.fit(data, client=client)
+            seconds = time.perf_counter() - start
+    np.save(coefficients, model.coef_)
+    return seconds
+
+
+def measured(args: argparse.Namespace, what: str, threads: int) -> dict[str, Any]:
+    """Run one measurement in a process of its own."""
+    environment = os.environ | {
+        name: str(threads)
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    }
+    command = [sys.executable, __file__, "--what", what, "--rows", str(args.rows),
+               "--columns", str(args.columns), "--width", str(args.width), "--dir", str(args.dir),
+               "--estimator", args.estimator]  # fmt: skip
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{what:12s} {result['seconds']:7.1f} s  peak {result['peak_mb']:6.0f} MB", flush=True)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--columns", type=int, default=100)
+    parser.add_argument("--width", type=int, default=1000)
+    parser.add_argument("--dir", type=Path, default=Path("out/out_of_core"))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--estimator", choices=("one-step", "alternating"), default="one-step")
+    parser.add_argument("--skip-dask", action="store_true")
+    parser.add_argument("--only-dask", action="store_true")
+    parser.add_argument("--what", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.dir.mkdir(parents=True, exist_ok=True)
+    path = args.dir / f"data_{args.rows}x{args.columns}.parquet"
+    if args.what:
+        coefficients = args.dir / f"{args.what.replace(' ', '_')}.npy"
+        if args.what == "products":
+            seconds = products(args.rows, args.columns, args.width)
+        else:
+            workers = int(args.what.split()[1]) if args.what.startswith("dask") else None
+            seconds = fit(path, args.estimator, args.width, coefficients, workers)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": seconds, "peak_mb": peak}))
+        return
+    if not path.exists():
+        write_data(path, args.rows, args.columns)
+    print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, {args.estimator}", flush=True)
+    cores = os.cpu_count() or 1
+    if not args.only_dask:
+        before = measured(args, "products", cores)
+        whole = measured(args, "fit", cores)
+        after = measured(args, "products", cores)
+        floor = 0.5 * (before["seconds"] + after["seconds"])
+        print(f"fit / products = {whole['seconds'] / floor:.2f}")
+    if not args.skip_dask:
+        one = measured(args, "dask 1", 1)
+        many = measured(args, f"dask {args.workers}", 1)
+        print(f"{args.workers} workers are {one['seconds'] / many['seconds']:.2f} x one")
+        a, b, c = (
+            np.load(args.dir / f"{name}.npy") for name in ("fit", "dask_1", f"dask_{args.workers}")
+        )
+        scale = np.abs(a).max()
+        worst = max(np.abs(a - b).max(), np.abs(a - c).max()) / scale
+        print(f"largest difference of coefficients, relative to the largest: {worst:.1e}")
+
+
+if __name__ == "__main__":
+    main()
