@@ -15,9 +15,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.special
 
+from onegrad import _blas
 from onegrad.errors import InvalidInput
 
 Array = Any  # a numpy.ndarray or a torch.Tensor
@@ -177,32 +177,28 @@ class Backend:
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         """C += A^T B."""
-        gemm = scipy.linalg.get_blas_funcs("gemm", (C,))
-        for c, a, b in zip(C, A, B, strict=True):  # row-major c is column-major c^T = b^T a
-            gemm(1.0, b.T, a.T, beta=1.0, c=c.T, trans_b=True, overwrite_c=True)
+        for c, a, b in zip(C, A, B, strict=True):
+            _blas.add_product(c, a, b)
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         """C += A^T A, or A A^T where `over_rows`."""
-        syrk = scipy.linalg.get_blas_funcs("syrk", (C,))
         for c, a in zip(C, A, strict=True):
-            a = np.ascontiguousarray(a)
-            syrk(1.0, a.T, beta=1.0, c=c.T, trans=over_rows, lower=False, overwrite_c=True)
+            _blas.add_gram(c, a, over_rows)
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
         """(C + shift I)^-1 b for each shift, by Cholesky: shape (B, m, shifts).
 
         NaN where rounding has made a matrix indefinite.
         """
-        potrf, potrs = scipy.linalg.get_lapack_funcs(("potrf", "potrs"), (C,))
         x = np.empty((*b.shape, len(shifts)), dtype=self.dtype)
-        work = np.empty_like(C[0])
+        L = np.empty_like(C[0])
         for i, c in enumerate(C):
             for j, shift in enumerate(shifts):
                 for r in range(0, len(c), PANEL):  # half of the copy is enough
-                    work[r : r + PANEL, : r + PANEL] = c[r : r + PANEL, : r + PANEL]
-                work.flat[:: len(c) + 1] += shift
-                U, info = potrf(work.T, lower=False, clean=False, overwrite_a=True)
-                x[i, :, j] = np.nan if info else potrs(U, b[i], lower=False)[0]
+                    L[r : r + PANEL, : r + PANEL] = c[r : r + PANEL, : r + PANEL]
+                L.flat[:: len(c) + 1] += shift
+                positive = _blas.cholesky(L)
+                x[i, :, j] = _blas.cholesky_solve(L, b[i]) if positive else np.nan
         return x
 
     def eigh(self, C: Array) -> tuple[Array, Array]:

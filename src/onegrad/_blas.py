@@ -1,0 +1,87 @@
+"""The BLAS and LAPACK that SciPy carries, called without holding Python's lock.
+
+SciPy's own wrappers keep the lock while they compute, so that threads would wait for each other;
+a call through ctypes lets it go. Matrices are row-major with rows of any stride: to BLAS a
+row-major matrix is the transposed column-major one. Symmetric matrices live in their lower
+triangle, which BLAS sees as the upper one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+Matrix = np.ndarray[Any, Any]
+
+
+@lru_cache(maxsize=64)
+def _routine(name: str, dtype: str) -> tuple[Callable[..., None], Any, Any]:
+    """A routine of SciPy's Cython interface, with its integer and its scalar type."""
+    from scipy.linalg import cython_blas, cython_lapack
+
+    module = cython_lapack if name.startswith("po") else cython_blas
+    capsule = module.__pyx_capi__[("d" if dtype == "float64" else "s") + name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype = ctypes.c_char_p
+    api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    signature = api.PyCapsule_GetName(capsule)
+    pointer = api.PyCapsule_GetPointer(capsule, signature)
+    integer = ctypes.c_int if b" int *" in signature else ctypes.c_int64
+    real = ctypes.c_double if dtype == "float64" else ctypes.c_float
+    return ctypes.CFUNCTYPE(None)(pointer), integer, real
+
+
+def _call(name: str, dtype: Any, *arguments: Any) -> int:
+    """Fortran calls take everything by reference; returns `info` where the routine has one."""
+    routine, integer, real = _routine(name, np.dtype(dtype).name)
+    info = integer(0)
+    passed: list[Any] = []
+    for x in arguments:
+        if isinstance(x, np.ndarray):
+            passed.append(ctypes.c_void_p(x.ctypes.data))
+        elif isinstance(x, bytes):
+            passed.append(ctypes.c_char_p(x))
+        else:
+            passed.append(ctypes.byref(integer(x) if isinstance(x, int) else real(x)))
+    if name.startswith("po"):
+        passed.append(ctypes.byref(info))
+    routine(*passed)
+    return int(info.value)
+
+
+def _stride(A: Matrix) -> int:
+    """Entries from one row to the next; entries of a row are neighbours."""
+    assert A.ndim == 2 and A.strides[1] == A.itemsize
+    return A.strides[0] // A.itemsize
+
+
+def add_product(C: Matrix, A: Matrix, B: Matrix) -> None:
+    """C += A^T B."""
+    k, (m, n) = len(A), C.shape
+    sizes = (n, m, k, 1.0, B, _stride(B), A, _stride(A), 1.0, C, _stride(C))
+    _call("gemm", C.dtype, b"N", b"T", *sizes)
+
+
+def add_gram(C: Matrix, A: Matrix, over_rows: bool) -> None:
+    """C += A^T A, or A A^T where `over_rows`, in the lower triangle."""
+    rows, columns = A.shape
+    n, k, trans = (rows, columns, b"T") if over_rows else (columns, rows, b"N")
+    _call("syrk", C.dtype, b"U", trans, n, k, 1.0, A, _stride(A), 1.0, C, _stride(C))
+
+
+def cholesky(A: Matrix) -> bool:
+    """The lower triangle of A becomes L with L L^T = A; whether A was positive definite."""
+    return _call("potrf", A.dtype, b"U", len(A), A, _stride(A)) == 0
+
+
+def cholesky_solve(L: Matrix, b: Matrix) -> Matrix:
+    """(L L^T)^-1 b for a vector b."""
+    x = np.array(b, dtype=L.dtype)
+    _call("potrs", L.dtype, b"U", len(L), 1, L, _stride(L), x, len(L))
+    return x
