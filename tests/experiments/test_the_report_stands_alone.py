@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from onegrad import Problem
 from onegrad.cli import main
-from onegrad.experiments import figures
+from onegrad.experiments import Point, figures
+from onegrad.experiments.tables import numbers
 
 FIGURES = ["first-figure", "second-figure"]
 SPEC = """
@@ -118,6 +121,14 @@ def test_every_check_is_in_the_page_and_in_the_csv(out: Path) -> None:
     assert text.count(">misses</span>") == 2 * misses  # both figures show the same cells
     assert re.search(rf"{len(rows) - misses} of {len(rows)} points", text)
     assert "A figure with &lt;b&gt;markup&lt;/b&gt; &amp; more" in text
+
+
+def test_an_array_gives_a_row_per_entry() -> None:
+    problem = Problem(n=9, d=9, N=9)
+    values = {"x": np.arange(12.0).reshape(2, 3, 2), "paths": np.zeros((2, 1001))}
+    rows = list(numbers({"grid": [Point(problem, values, True)]}))  # type: ignore[arg-type]
+    found = {row["quantity"]: (row["mean"], round(row["se"], 9)) for row in rows}
+    assert found == {f"x[{i},{j}]": (2 * i + j + 3.0, 3.0) for i in range(3) for j in range(2)}
 
 
 def test_the_numbers_behind_the_figure_are_there(out: Path) -> None:

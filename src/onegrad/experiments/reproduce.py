@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from onegrad.experiments import figures
-from onegrad.experiments.checks import Check, Verdict
+from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import executor
 from onegrad.experiments.grid import cells_of, part_of, shard
 from onegrad.experiments.progress import Progress
@@ -22,6 +19,7 @@ from onegrad.experiments.report.page import Page, Section
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
+from onegrad.experiments.tables import check_rows, numbers, write_csv
 
 
 @dataclass(frozen=True)
@@ -85,46 +83,10 @@ def _section(name: str, results: Results, out: Path) -> Section:
         drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
         drawing.figure.set_layout_engine("none")  # laid out once
         drawing.figure.savefig(png, dpi=160)
-    _write_csv(directory / f"{name}.csv", _numbers(results))
-    _write_csv(directory / f"{name}.checks.csv", map(_check_row, drawing.checks))
+    write_csv(directory / f"{name}.csv", numbers(results))
+    write_csv(directory / f"{name}.checks.csv", check_rows(drawing.checks))
     checks, notes = tuple(drawing.checks), tuple(drawing.notes)
     return Section(name, about, svg, checks, notes, _parameters(results))
-
-
-def _numbers(results: Results) -> Iterator[dict[str, Any]]:
-    """The numbers behind a figure: a row per point and quantity."""
-    for grid in results:
-        for point in results[grid]:
-            fields = {k: v for k, v in point.problem.to_dict().items() if k in SHOWN}
-            for quantity, values in point.values.items():
-                single = values.ndim <= (1 if point.seeded else 0)
-                if single:
-                    row = {"grid": grid, **fields, "quantity": quantity}
-                    yield row | {"mean": point.mean(quantity), "se": point.se(quantity),
-                                 "seeds": point.seeds}  # fmt: skip
-                else:
-                    for i, column in enumerate(np.moveaxis(np.atleast_2d(values), -1, 0)):
-                        row = {"grid": grid, **fields, "quantity": f"{quantity}[{i}]"}
-                        yield row | {"mean": float(np.mean(column)), "se": None,
-                                     "seeds": point.seeds}  # fmt: skip
-
-
-SHOWN = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "alpha", "eta")
-
-
-def _check_row(check: Check) -> dict[str, Any]:
-    row = dict(check.__dict__)
-    return row | {"z": check.z, "z_beyond_accuracy": check.z_beyond, "holds": check.holds}
-
-
-def _write_csv(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    table = list(rows)
-    if not table:
-        return
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
 
 
 def _parameters(results: Results) -> list[str]:

@@ -1,0 +1,51 @@
+"""The numbers behind a figure, and its checks, as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.experiments.checks import Check
+from onegrad.experiments.results import Results, standard_error
+
+FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "alpha", "eta")
+MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store
+
+
+def numbers(results: Results) -> Iterator[dict[str, Any]]:
+    """A row per point and quantity; an array gives a row per entry, named `quantity[i,j]`."""
+    for grid in results:
+        for point in results[grid]:
+            fields = point.problem.to_dict()
+            start = {"grid": grid} | {name: fields[name] for name in FIELDS}
+            for quantity, values in point.values.items():
+                entries = values.shape[1:] if point.seeded else values.shape
+                if np.prod(entries, dtype=int) > MOST:
+                    continue
+                for index in np.ndindex(entries):
+                    x = values[(slice(None), *index)] if point.seeded else values[index]
+                    name = f"{quantity}[{','.join(map(str, index))}]" if index else quantity
+                    se = standard_error(x) if point.seeded else None
+                    row = {"quantity": name, "mean": float(np.mean(x)), "se": se}
+                    yield start | row | {"seeds": point.seeds}
+
+
+def check_rows(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
+    """The verification table."""
+    for check in checks:
+        scores = {"z": check.z, "z_beyond_accuracy": check.z_beyond, "holds": check.holds}
+        yield check.__dict__ | scores
+
+
+def write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows that share their columns; no rows, no file."""
+    table = list(rows)
+    if table:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(table[0]))
+            writer.writeheader()
+            writer.writerows(table)
