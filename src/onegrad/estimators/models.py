@@ -57,6 +57,58 @@ class _Common(Network):
         return None if self.ridge == "auto" else float(self.ridge)
 
 
+ONE_STEP = r"""
+
+    Parameters
+    ----------
+    width : number of neurons N.
+    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    c, alpha : instead of eta, the step c n^alpha for n rows.
+    ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
+    activation : a name, a Hermite combination, or a pair (function, derivative).
+    inputs : "standard" scales inputs and targets, "raw" takes them as they are.
+    bias : "data" places each neuron's kink at a row, "none" has no biases.
+    weights, readout, residual : as in Problem.
+    rows : ridge on the "same" rows as the step, or on "fresh" ones.
+    step_share : with fresh rows, the share that makes the step.
+    skip, intercept : whether the inputs themselves are features; whether there is a free constant.
+    clip : standard deviations at which the neurons' inputs are clipped.
+    hold_out : share of the rows that no first-layer update sees and that choose what is "auto".
+    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    device : "cpu", or "cuda" for the pass over the data.
+    n_jobs : processes for the passes over a source of several parts.
+    random_state : seed of all random numbers.
+
+    Attributes
+    ----------
+    eta_, alpha_ : the step that was made, and the exponent that it amounts to.
+    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
+    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
+    """
+
+ALTERNATING = """
+
+    Parameters
+    ----------
+    width : number of neurons N.
+    rounds : most rounds of each kind of update.
+    ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
+    axis_share : share of neurons that look at a single input (0 and 1/2 are tried too).
+    clip : standard deviations at which the neurons' inputs are clipped.
+    hold_out : share of the rows that no first-layer update sees; they choose update, round, power
+        of the metric, share of axis neurons and ridge. Without any the layer stays untrained.
+    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    device : "cpu", or "cuda" for the pass over the data.
+    n_jobs : processes for the passes over a source of several parts.
+    random_state : seed of all random numbers.
+
+    Attributes
+    ----------
+    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
+    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
+    """
+
+
 class _OneStep(_Common):
     """One gradient step with a random readout, then ridge."""
 
@@ -213,18 +265,28 @@ class _OneStep(_Common):
 
 
 class OneStepRegressor(_OneStep, Regression):
-    pass
+    __doc__ = (
+        "One gradient step on the first layer with a random readout, then ridge: regression."
+        + ONE_STEP
+    )
 
 
 class OneStepClassifier(_OneStep, Classification):
-    pass
+    __doc__ = (
+        "One gradient step on the first layer, then ridge on plus-minus-one labels: classes."
+        + ONE_STEP
+    )
 
 
 class OneStepFeatures(_OneStep, Features):
-    pass
+    __doc__ = (
+        "The features after one gradient step on the first layer, for any model on top." + ONE_STEP
+    )
 
 
 class _Alternating(_Common):
+    """Rounds of first-layer updates with the trained readout."""
+
     _updates: tuple[str, ...] = ("metric", "diagonal metric")
 
     def __init__(
@@ -276,10 +338,11 @@ class _Alternating(_Common):
 
 
 class AlternatingRegressor(_Alternating, Regression):
-    pass
+    __doc__ = "Ridge, first-layer update with the trained readout, ridge: regression." + ALTERNATING
 
 
 class AlternatingClassifier(_Alternating, Classification):
+    __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + ALTERNATING
     _updates = ("metric", "diagonal metric", "gradient")
 
 
