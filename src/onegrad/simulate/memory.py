@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onegrad._xp import Backend
 from onegrad.errors import InvalidInput
 from onegrad.problem import Problem
+from onegrad.simulate.cell import default_test
 from onegrad.simulate.kernels import KERNELS
 from onegrad.simulate.ridge import NEURONS
 
@@ -28,7 +29,8 @@ def cell_bytes(
 ) -> int:
     """Peak memory of one stack of replicates, estimated from its largest arrays."""
     n, d, N = problem.n, problem.d, problem.N
-    stretch = min(on.stretch(1024, batch * max(N, d)), max(n, problem.rows_of_step))
+    longest = max(n, problem.rows_of_step, default_test(n))
+    stretch = min(on.stretch(1024, batch * max(N, d)), longest)
     weights = 3 * N * d  # W, G and one temporary
     # X, its scaled copy and its random numbers; products, features and their temporaries
     passing = stretch * (3 * d + 5 * N)
