@@ -98,10 +98,10 @@ def finished(page: Any) -> None:
 
 
 def figure(page: Any, view: str) -> list[dict[str, Any]]:
-    """What Plotly has drawn: name, x and y of every series."""
+    """What is drawn: name, x and y of every series."""
     return page.evaluate(
-        "view => document.getElementById('plot-' + view).data.map(t => "
-        "({name: t.name, x: [...t.x], y: [...t.y], bars: t.error_y ? [...t.error_y.array] : []}))",
+        "view => onegrad.figure(view).data.map(t => "
+        "({name: t.name ?? '', x: [...t.x], y: [...t.y], bars: t.error_y ? [...t.error_y.array] : []}))",
         view,
     )
 

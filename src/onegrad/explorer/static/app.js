@@ -316,6 +316,7 @@ async function start() {
   window.onegrad = {
     latencies: clock.latencies,
     model,
+    figure: (view) => views.painted[view],
     get painting() {
       return painting.size > 0;
     },

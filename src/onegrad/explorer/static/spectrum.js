@@ -21,6 +21,8 @@ export function spectrum(model, colors) {
       hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
     },
   ];
+  // keeps the right axis alive where spikes are drawn by overlay.js
+  data.push({ x: [edge], y: [-1], yaxis: "y2", mode: "markers", hoverinfo: "skip", showlegend: false });
   if (model.simulation?.eigenvalues?.length)
     data.push(...simulatedSpectrum(model.simulation.eigenvalues, model.sizesNow.n, [low, high], colors));
   const shown = new Set();
@@ -38,8 +40,10 @@ export function spectrum(model, colors) {
       showlegend: !shown.has(degree),
       line: { color, width: 3 },
       marker: { color, size: [0, 12], opacity: 1 },
-      hovertemplate: `s/√n = %{x:.3f}<br>${alignments(spike)}<extra></extra>`,
+      hovertemplate: `%{x:.3f}<extra>${ordinal(degree)} spike</extra>`,
       cliponaxis: false,
+      moving: true,
+      tip: `s/√n = ${x.toFixed(3)}\n${alignments(spike)}`,
     });
     shown.add(degree);
   }
@@ -121,7 +125,7 @@ const alignments = (spike) =>
   Object.entries(spike.alignment)
     .filter(([, v]) => v > 0.005)
     .map(([k, v]) => `${ordinal(Number(k))}: ${percent(v)}`)
-    .join("<br>");
+    .join("\n");
 
 function spectrumCaption(found) {
   if (!found.spikes.length)

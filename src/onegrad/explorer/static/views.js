@@ -2,6 +2,7 @@
 
 import { element } from "./controls.js";
 import * as figures from "./figures.js";
+import { overlay } from "./overlay.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
 const TITLES = {
@@ -121,7 +122,22 @@ export class Views {
     if (caption.textContent !== figure.caption) caption.textContent = figure.caption;
     this.painted[name] = figure;
     this.showLegend(legend, figures.legend(figure.data));
-    window.Plotly.react(plot, figure.data, figure.layout, CONFIG);
+    const still = figure.data.filter((trace) => !trace.moving);
+    const text = JSON.stringify([still, figure.layout]);
+    if (plot.dataset.shown !== text || !plot._fullLayout) {
+      const first = !plot._fullLayout;
+      plot.dataset.shown = text;
+      window.Plotly.react(plot, still, figure.layout, CONFIG);
+      if (first) plot.on("plotly_afterplot", () => this.over(name)); // a resize, too
+    }
+    this.over(name);
+  }
+
+  /** What moves with the step, over Plotly's picture. */
+  over(name) {
+    const moving = this.painted[name].data.filter((trace) => trace.moving);
+    overlay(this.cards[name].plot, moving, this.painted[name].layout.font.color);
+    if (this.model) this.cursors(this.model, name);
   }
 
   /** An HTML legend: Plotly's own takes a third of every repaint. */
@@ -144,8 +160,9 @@ export class Views {
   }
 
   /** The cursors, as elements over the plots: moving them repaints nothing else. */
-  cursors(model) {
-    this.cursor("errors", model.alpha, model.here);
+  cursors(model, only) {
+    if (only !== "sizes") this.cursor("errors", model.alpha, model.here);
+    if (only !== undefined && only !== "sizes") return;
     const { n, N, d } = model.sizesNow;
     const x = (model.state.axis === "n" ? n : N) / d;
     this.cursor("sizes", Math.log10(x), model.stale.sizes ? null : model.sizes?.at(x));
