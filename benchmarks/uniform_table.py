@@ -99,7 +99,8 @@ def figure(settings: list[dict[str, Any]], path: str) -> None:
         at = np.log(np.array(setting["eta"])[trained]) / np.log(base.n)
         mean, se = (np.array(setting[k])[trained, 1] for k in ("mean", "se"))
         ax.errorbar(at, mean, yerr=2 * se, fmt="o", ms=4, color="C3", label="simulation, ± 2 s.e.")
-        ax.set_title(label(setting).split(", d=")[0], fontsize=9)
+        kind = ", full residual" if base.residual == "full" else ""
+        ax.set_title(label(setting).split(", d=")[0] + kind, fontsize=9)
         ax.set_xlabel("step exponent alpha")
         ax.set_ylabel("test error")
         spread = mean.max() - mean.min()

@@ -6,7 +6,7 @@ import pytest
 from onegrad import Problem
 from onegrad.theory.uniform.bulk import bulk_nodes
 
-D = 400
+D = 250
 
 
 def sampled(teacher, noise, phi, squared, seeds):

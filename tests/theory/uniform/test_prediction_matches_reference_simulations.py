@@ -6,6 +6,7 @@ tolerances 1 to 2 %.
 
 import json
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,10 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, Problem
-from onegrad.theory.uniform import predict, predict_curve
+from onegrad.theory.uniform import Sizes, predict, predict_curve
+from onegrad.theory.uniform.equations import equations
+from onegrad.theory.uniform.fixed_point import solve
+from onegrad.theory.uniform.losses import losses
 
 DATA = Path(__file__).parents[2] / "data"
 SETTINGS = json.loads((DATA / "uniform_simulations.json").read_text())["settings"]
@@ -70,6 +74,16 @@ def test_a_warning_marks_every_cubic_point_beyond_two_percent_at_large_steps():
             if eta > base.n**0.3:
                 with pytest.warns(AssumptionWarning, match="heavy-tailed"):
                     predict(base.replace(eta=eta))
+
+
+def test_the_full_residual_needs_what_the_bulk_must_not_count_twice():
+    i = next(i for i in indices("tanh") if SETTINGS[i]["problem"]["residual"] == "full")
+    eta, mean = SETTINGS[i]["eta"][1], SETTINGS[i]["mean"][1][1]
+    eq = equations(Problem(**SETTINGS[i]["problem"], eta=eta), Sizes(12, 14))
+    ridge = SETTINGS[i]["problem"]["ridge"]
+    assert abs(losses(eq, solve(eq, ridge)).test / mean - 1) < 0.005
+    without = replace(eq, in_plane=0.0)
+    assert losses(without, solve(without, ridge)).test / mean - 1 > 0.015
 
 
 def test_small_runs_agree_in_standard_errors():
