@@ -101,7 +101,8 @@ def figure(page: Any, view: str) -> list[dict[str, Any]]:
     """What is drawn: name, x and y of every series."""
     return page.evaluate(
         "view => onegrad.figure(view).data.map(t => "
-        "({name: t.name ?? '', x: [...t.x], y: [...t.y], bars: t.error_y ? [...t.error_y.array] : []}))",
+        "({name: t.name ?? '', x: [...t.x], y: [...t.y],"
+        " bars: t.error_y ? [...t.error_y.array] : []}))",
         view,
     )
 

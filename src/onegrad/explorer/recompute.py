@@ -15,9 +15,10 @@ SHOWN = (
 
 
 def fields(problem: Problem) -> dict[str, Any]:
-    """The arguments that say this problem: alpha where the step has one, defaults left out."""
+    """The arguments that say this problem: alpha or eta, whichever is shorter; no defaults."""
     values = problem.to_dict()
-    values.pop("eta" if problem.alpha is not None else "alpha")
+    by_alpha = problem.alpha is not None and len(repr(problem.alpha)) <= len(repr(problem.eta))
+    values.pop("eta" if by_alpha else "alpha")
     left_out = {"noise": 0.0, "n_step": problem.n, "weights": "gaussian", "readout": "gaussian",
                 "residual": "labels"}  # fmt: skip
     return {k: values[k] for k in SHOWN if k in values and values[k] != left_out.get(k)}
@@ -49,8 +50,10 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
 
 
 def command(problem: Problem, view: str, axis: str = "n") -> str:
-    """The command that prints the view's numbers as JSON."""
-    name = {"spectrum": "spectrum", "learned": "predict"}.get(view, "predict")
+    """The command that prints the view's numbers, as JSON where onegrad has one for it."""
+    if view == "learned":
+        lines = [line for line in python(problem, view).splitlines() if line]
+        return f"python -c {shlex.quote('; '.join(lines))}"
     given = fields(problem)
     if view == "errors":
         given.pop("eta", None)
@@ -58,6 +61,7 @@ def command(problem: Problem, view: str, axis: str = "n") -> str:
     elif view == "sizes":
         given[axis] = ",".join(map(str, _sizes(problem, axis)))
     options = [f"--{k.replace('_', '-')}={shlex.quote(str(v))}" for k, v in given.items()]
+    name = "spectrum" if view == "spectrum" else "predict"
     return " ".join(["onegrad", name, *options, "--json"])
 
 

@@ -1,0 +1,62 @@
+"""The command and the Python lines of every view give the view's own numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.cli import main
+from onegrad.explorer import api, recompute
+from onegrad.theory.uniform.learned import learned
+
+QUERIES = (
+    {"n": "300", "d": "100", "N": "150", "activation": "tanh", "teacher": "H1 + H3/6"},
+    {"n": "200", "phi": "0.5", "psi": "0.7", "eta": "0", "noise": "0.5", "weights": "sphere"},
+    {"n": "300", "d": "100", "N": "90", "n_step": "150", "readout": "constant", "eta": "9.5"},
+)
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+
+
+def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:
+    words = shlex.split(recompute.command(problem, view, axis))
+    assert words[0] == "onegrad"
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        assert main(words[1:]) == 0
+    return json.loads(out.getvalue())
+
+
+@pytest.mark.parametrize("query", QUERIES[1:], ids=range(2))
+def test_commands(query) -> None:
+    problem = api.read_problem(query)
+    errors = printed_by_command(problem, "errors")["results"]
+    assert [r["alpha"] for r in errors] == pytest.approx(list(api.ALPHAS))
+    expected = og.predict(problem, alpha=list(api.ALPHAS))
+    assert [r["test"] for r in errors] == pytest.approx(list(expected.test), rel=1e-9)
+    sizes = printed_by_command(problem, "sizes", "N")["results"]
+    assert [r["N"] for r in sizes] == [api.at(problem, "N", r).N for r in api.RATIOS]
+    spectrum = printed_by_command(problem, "spectrum")
+    assert spectrum["edge"] == pytest.approx(api.spectrum(problem)["edge"])
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=range(3))
+def test_python_lines(query) -> None:
+    problem = api.read_problem(query)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(recompute.python(problem, "learned"), {})
+    numbers = [float(x) for x in re.findall(r"-?\d+\.\d*(?:e[+-]\d+)?", out.getvalue())]
+    found = learned(problem)
+    assert numbers == pytest.approx([*found.target, *found.learned], abs=1e-6)
+    names: dict = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(recompute.python(problem, "spectrum"), names)
+    assert names["problem"] == problem
+    assert np.shape(names["spectrum"].x) == np.shape(og.spectrum(problem).x)
