@@ -33,7 +33,9 @@ class Measured:
         return cls(values.mean(0)[()], (spread / np.sqrt(k))[()], values)
 
     def __repr__(self) -> str:
-        return f"{self.mean} +- {self.se}"
+        if np.ndim(self.mean) == 0:
+            return f"{self.mean:.5g} ± {self.se:.2g}"
+        return f"Measured(mean={self.mean}, se={self.se})"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class Simulation:
     leave_one_out: Measured | None
     overlap: Measured
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        grid = "" if self.shape == () else f", grid {'x'.join(map(str, self.shape))}"
+        errors = f"train={self.train}, test={self.test}" if self.shape == () else "train, test, ..."
+        return f"Simulation({self.model}, {len(self.seeds)} seeds{grid}: {errors})"
 
     def results(self) -> list[dict[str, Any]]:
         """One dictionary per grid point, in C order; further axes have their own keys."""
