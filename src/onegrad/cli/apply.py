@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("--std and --interval are for regression; this model predicts classes")
     blocks = (_columns(model, block.X, args) for block in source(args.data).blocks())
     rows = _write(args.out, blocks)
+    if not rows:
+        raise InvalidInput(f"{args.data!r} has no rows")
     if args.json:
         print_json({"out": str(args.out), "rows": rows, "estimator": type(model).__name__})
     else:
@@ -89,6 +91,8 @@ def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int
     """Write the columns of all blocks; number of rows."""
     if path.suffix == ".npz":
         pieces = list(blocks)
+        if not pieces:
+            return 0
         joined = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
         write: Any = np.savez
         write(path, **joined)
