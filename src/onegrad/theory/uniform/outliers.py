@@ -62,7 +62,8 @@ class Exterior:
 
     def __init__(self, eq: Equations) -> None:
         self.eq = eq
-        self.far = 100 * trace(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
+        spikes = eq.N * float(eq.weight @ eq.A**2 @ eq.p)  # the sum of all that A can put outside
+        self.far = 2 * spikes + 100 * trace(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
         self.solved: dict[float, Solution] = {}
 
     def at(self, x: float) -> Solution:
@@ -101,7 +102,8 @@ class Exterior:
 
     def edge(self) -> float:
         """Approach the zero of gap(x)^2, which is linear near the edge, from outside."""
-        x, step = self.far, 0.5 * self.far
+        x, step = self.far, self.far / 4
+        self.at(x)
         while step > EDGE_TOLERANCE * x:
             try:
                 y = x - step
@@ -111,7 +113,7 @@ class Exterior:
                 continue
             x = y
             to_zero = self.gap(self.at(x)) ** 2 / slope if slope > 0 else x
-            step = min(0.75 * to_zero, x / 2)
+            step = min(0.75 * to_zero, x / 4)
         return x - step / 0.75
 
 
@@ -140,12 +142,17 @@ def find_outliers(branch: Exterior, degrees: int) -> list[Outlier]:
         values: Floats = np.sort(np.linalg.eigvals(np.eye(len(P)) + P @ Xi).real)
         return values
 
-    low = min(branch.solved)  # as close to the edge as the search for it came
-    count = int((eigenvalues(low) < 0).sum())
+    xs = sorted(branch.solved)  # from the edge, as close as the search for it came, outwards
+    signs = [eigenvalues(x) for x in xs]
     found = []
-    for k in range(count):
-        high = max(y for y in branch.solved)
-        x = brentq(lambda y, k=k: eigenvalues(y)[k], low, high, rtol=1e-9)
+    for k in range(int((signs[0] < 0).sum())):
+        i = next((i for i, e in enumerate(signs) if e[k] >= 0), None)
+        try:
+            if not i:
+                raise ValueError
+            x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
+        except ValueError:  # no change of sign
+            raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost") from None
         found.append(Outlier(x, _alignment(branch, x, k, degrees)))
     return sorted(found, key=lambda o: -o.x)
 

@@ -22,6 +22,8 @@ from onegrad.errors import OutOfScope
 from onegrad.hermite import expect
 from onegrad.problem import Problem
 
+LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
+
 
 @dataclass(frozen=True)
 class Scalars:
@@ -110,4 +112,9 @@ def require_covered(problem: Problem) -> None:
     for message, refused in refusals.items():
         if refused:
             raise OutOfScope(message)
-    _ = problem.sigma_star  # raises OutOfScope for teachers of several indices
+    sigma_star = problem.sigma_star  # raises OutOfScope for teachers of several indices
+    largest = max(problem.sigma.second_moment, sigma_star.second_moment, problem.noise**2)
+    if sigma_star.second_moment + problem.noise**2 == 0.0:
+        raise OutOfScope("teacher: labels that are all zero have no learned direction")
+    if largest > LARGEST or problem.step > LARGEST:
+        raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
