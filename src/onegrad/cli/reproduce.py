@@ -67,7 +67,7 @@ def _say(made: Reproduction, out: Path) -> None:
         return
     print(f"report: {made.report.resolve()}")
     verdict = made.verdict
-    print(f"verification: {verdict} ({verdict.exact} with nothing allowed for accuracy)")
+    print(f"verification: {verdict}; {verdict.exact} with nothing allowed for")
 
 
 def _list(args: argparse.Namespace) -> int:

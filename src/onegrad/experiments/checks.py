@@ -74,7 +74,8 @@ class Verdict:
         if not self.points:
             return "nothing to verify"
         word = "holds" if self.passed else "MISSED"
-        return f"{word}: {self.holding} of {self.points} points within |z| ≤ {LIMIT:g}"
+        within = f"|z| ≤ {LIMIT:g} beyond the theory's stated accuracy"
+        return f"{word}: {self.holding} of {self.points} points have {within}"
 
 
 def normal_score(t: float, freedom: int) -> float:

@@ -64,11 +64,7 @@ def render(page: Page) -> str:
 def _introduction(page: Page) -> str:
     verdict = Verdict.of(c for s in page.sections for c in s.checks)
     kind = "pass" if verdict.passed else "miss"
-    allowed = (
-        f"{verdict.exact} of them with nothing allowed for the theory's own accuracy."
-        if verdict.points
-        else ""
-    )
+    allowed = f"{verdict.exact} of them have it with nothing allowed for." if verdict.points else ""
     small = (
         "<p>This is the quick version: smaller sizes and fewer seeds than a figure's text gives; "
         "the values used are listed under each figure.</p>"
