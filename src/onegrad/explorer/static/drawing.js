@@ -57,6 +57,7 @@ export function frame(colors, more = {}) {
     tickcolor: colors.line,
     fixedrange: true,
     title: { standoff: 6 },
+    ticklabeloverflow: "allow", // looking for overflow takes a fifth of a repaint
   };
   const { xaxis, yaxis, ...rest } = more;
   return {

@@ -63,7 +63,12 @@ export function learned(model, colors, narrow) {
   ];
   const most = Math.max(...degrees.map(energy), 1e-9);
   const reach = 1.15 * Math.max(...found.truth.map(Math.abs));
-  const axis = { gridcolor: colors.line, zerolinecolor: colors.line, fixedrange: true };
+  const axis = {
+    gridcolor: colors.line,
+    zerolinecolor: colors.line,
+    fixedrange: true,
+    ticklabeloverflow: "allow",
+  };
   const [left, right] = narrow
     ? [
         { x: [0, 1], y: [0.55, 1] },

@@ -70,6 +70,7 @@ export function spectrum(model, colors) {
         tickvals: [0, 0.5, 1],
         ticktext: ["0", "50 %", "100 %"],
         showgrid: false,
+        ticklabeloverflow: "allow",
         zeroline: false,
         fixedrange: true,
         title: { text: "alignment of a spike", standoff: 4 },
