@@ -1,6 +1,7 @@
 """Readouts, n_step, spherical weights, full residual, kinks, raw activations: against simulation.
 
-Reference: benchmarks/uniform_variants.py on a GPU, 600 seeds, n = 600.
+Reference: benchmarks/uniform_variants.py, n = 600; 600 seeds on a GPU, and 40 seeds for what lies
+outside the range in which the theory was checked.
 """
 
 import json
@@ -8,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from onegrad import Problem
+from onegrad import AssumptionWarning, Problem
 from onegrad.theory.uniform import predict
 
-RUNS = json.loads((Path(__file__).parents[2] / "data" / "uniform_variants.json").read_text())
+DATA = Path(__file__).parents[2] / "data"
+RUNS = json.loads((DATA / "uniform_variants.json").read_text())
+OUTSIDE = json.loads((DATA / "uniform_outside.json").read_text())["settings"]
 # step rows as few as d and a large c_2: the bulk moves most
 HARDEST = {"activation": "relu:unit", "residual": "full", "n_step": 300}
 
@@ -33,3 +36,18 @@ def test_most_variants_differ_from_the_default_by_more_than_the_tolerance():
         )
         apart += abs(predict(default).test / run["mean"][1] - 1) > 0.03
     assert apart >= 5
+
+
+@pytest.mark.parametrize("run", OUTSIDE[1:], ids=lambda r: f"{r['problem']['activation']}")
+def test_outside_the_checked_range_it_warns_and_is_still_close(run):
+    with pytest.warns(AssumptionWarning, match="uniform theory"):
+        ours = predict(Problem(**run["problem"]))
+    for value, mean, se in zip((ours.train, ours.test), run["mean"], run["se"], strict=True):
+        assert abs(value - mean) <= 3 * se
+
+
+def test_odd_activations_stay_inside_up_to_the_largest_steps():
+    run = OUTSIDE[0]
+    ours = predict(Problem(**run["problem"]))
+    assert ours.warnings == ()
+    assert abs(ours.test - run["mean"][1]) <= 3 * run["se"][1]

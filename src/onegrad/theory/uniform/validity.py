@@ -17,7 +17,7 @@ from onegrad.theory.uniform.setting import scalars
 SMALLEST = 50  # of n, d, N: corrections beyond the leading 1/d are not in the theory
 HEAVY_SLOPE = 5.0  # kurtosis of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
 STRONG_HEAVY, STRONG_EVEN, STRONG = 0.5, 1.2, 4.0  # spike strength t per unit readout
-SCATTER = 2.0  # n gap^2: below it single runs scatter by 20 % and more
+SCATTER = 4.0  # n gap^2: below it single runs scatter by 20 % and more
 
 
 def concerns(problem: Problem, values: Losses) -> tuple[str, ...]:
