@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,15 @@ class Backend:
         return 1
 
     def free_bytes(self) -> int:
-        """Memory that is available now."""
+        """Memory that is available now, caches that the system would give up included."""
         try:
-            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):  # not on every platform
-            return 8 * 2**30
+            lines = Path("/proc/meminfo").read_text().splitlines()
+            return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
+        except (OSError, StopIteration):  # not Linux: half of what is installed
+            try:
+                return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+            except (AttributeError, ValueError, OSError):
+                return 8 * 2**30
 
     def each(self, f: Callable[[Any], None], items: Iterable[Any]) -> None:
         """f(item) for every item, on this backend's threads."""

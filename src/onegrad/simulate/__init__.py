@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from typing import Any
@@ -35,7 +36,11 @@ class _Callable(types.ModuleType):
         return _simulate(*args, **kwargs)
 
 
+_signature = inspect.signature(_simulate)
+_self = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
 _Callable.__call__.__doc__ = _simulate.__doc__
-_Callable.__call__.__wrapped__ = _simulate  # type: ignore[attr-defined]  # the real signature
+_Callable.__call__.__signature__ = _signature.replace(  # type: ignore[attr-defined]
+    parameters=[_self, *_signature.parameters.values()]
+)
 simulate = sys.modules[__name__]
 simulate.__class__ = _Callable
