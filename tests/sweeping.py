@@ -9,6 +9,7 @@ import resource
 import signal
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +53,23 @@ def start(target: Callable[..., None], *args: Any) -> Any:
     return process
 
 
-def contents(directory: Path) -> dict[str, Any]:
-    """Every cell's values by key, as exact bytes; asserts that the file itself is sound."""
-    with sqlite3.connect(directory / "cells.sqlite") as connection:
+def count(directory: Path) -> int:
+    """Finished cells; asserts that the file itself is sound. No tables yet count as none."""
+    with closing(sqlite3.connect(directory / "cells.sqlite")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        count = connection.execute("SELECT COUNT(*), COUNT(DISTINCT key) FROM cells").fetchone()
-        assert count[0] == count[1]
-    connection.close()
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            return 0
+        query = "SELECT COUNT(*), COUNT(DISTINCT key) FROM cells"
+        rows, keys = connection.execute(query).fetchone()
+    assert rows == keys
+    return int(rows)
+
+
+def contents(directory: Path) -> dict[str, Any]:
+    """Every cell's values by key, as exact bytes."""
     with Store(directory, create=False) as store:
         found = {r.cell.key: {k: v.tobytes() for k, v in r.values.items()} for r in store.records()}
-    assert len(found) == count[0]
+    assert len(found) == count(directory)
     return found
 
 
