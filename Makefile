@@ -34,6 +34,9 @@ format: $(VENV)/.installed-test  ## apply the style
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed  ## speed beside the matrix-product rate measured in the same process
+	$(BIN)/python benchmarks/theory.py
+	$(BIN)/python benchmarks/uniform_speed.py
+	$(BIN)/python benchmarks/sweep_overhead.py
 	$(BIN)/python benchmarks/simulate.py
 
 docs: $(VENV)/.installed-docs  ## the documentation as a site in site/
