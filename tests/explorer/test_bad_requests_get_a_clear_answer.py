@@ -10,7 +10,7 @@ import pytest
 from onegrad.explorer import api
 from onegrad.explorer.controls import CONTROLS
 
-PATHS = ("/api/instant", "/api/spectrum", "/api/curve", "/api/code")
+PATHS = ("/api/instant", "/api/spectrum", "/api/here", "/api/curve", "/api/code")
 NASTY = (
     "", " ", "nan", "inf", "-inf", "-1", "0", "1e999", "1e-999", "0x10", "１２", "1_000", "+", "٣",
     "None", "true", "[]", "{}", "1;2", "1,2", "../../etc/passwd", "<script>alert(1)</script>",

@@ -168,6 +168,20 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     assert min(noisier) > max(curve)  # noise 2 instead of 0.1
 
 
+def test_steps_off_the_curve_are_computed_too(page, url) -> None:
+    visit(page, url)
+    for field, value in (("eta", "0"), ("alpha", "0.7")):
+        page.fill(f"#{field}", value)
+        page.press(f"#{field}", "Enter")
+        wait(page, f"onegrad.model().state.{field} === '{value}' && onegrad.model().here")
+        problem = og.Problem(
+            n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05,
+            **{field: float(value)},
+        )  # fmt: skip
+        expected = og.predict(problem).test
+        assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=QUADRATURE)
+
+
 def test_a_click_on_the_curve_sets_the_step(page, url) -> None:
     visit(page, url)
     finished(page)

@@ -219,15 +219,19 @@ def at(problem: Problem, axis: str, value: float) -> Problem:
 
 def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
     """The uniform theory at one place of an axis; along alpha also what is learned there."""
-    here = at(problem, axis, value)
     try:
-        with computing() as notes:
-            answer: dict[str, Any] = _errors(og.predict(here, theory="uniform"))
-            if axis == "alpha":
-                answer["learned"] = learned(here).learned
+        return {"x": value, **here(at(problem, axis, value), axis == "alpha")}
     except (InvalidInput, NotConverged) as error:
         return {"x": value, "unavailable": str(error)}
-    return _plain_dict({"x": value, **answer, "notes": notes})
+
+
+def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
+    """The uniform theory of one problem: errors and, if wanted, what is learned."""
+    with computing() as notes:
+        answer: dict[str, Any] = _errors(og.predict(problem, theory="uniform"))
+        if with_learned:
+            answer["learned"] = learned(problem).learned
+    return _plain_dict({**answer, "notes": notes})
 
 
 # -- plain values ----------------------------------------------------------------------------

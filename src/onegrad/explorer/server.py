@@ -67,6 +67,10 @@ def create_app(
         problem, _ = _read(request)
         return JSONResponse(await crew.here(api.spectrum, problem))
 
+    async def here(request: Request) -> Response:
+        problem, _ = _read(request)
+        return JSONResponse(await crew(api.here, problem))
+
     async def curve(request: Request) -> Response:
         problem, rest = _read(request, "axis")
         axis = api.one_of("axis", rest.get("axis", "alpha"), api.AXES)
@@ -135,6 +139,7 @@ def create_app(
             Route("/api/controls", controls),
             Route("/api/instant", instant),
             Route("/api/spectrum", spectrum),
+            Route("/api/here", here),
             Route("/api/curve", curve),
             Route("/api/code", code),
             Route("/api/simulations", simulate, methods=["POST"]),

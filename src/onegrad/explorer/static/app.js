@@ -119,6 +119,7 @@ function arrived(parts) {
     instant: ["errors"],
     spectrum: ["spectrum"],
     far: ["spectrum"],
+    here: ["learned"],
     alpha: ["errors", "learned"],
     sizes: ["sizes"],
   };
@@ -202,7 +203,9 @@ function asRatios(ratios) {
 /** Bring controls, theory and views to the state: what is known is painted, the rest greyed. */
 function follow() {
   controls.show(state, sizesNow());
-  theory.update(state);
+  const { alpha } = sizesNow();
+  const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
+  theory.update(state, alpha === null || alpha < low || alpha > high);
   const { instant, spectrum } = theory.fresh;
   if (instant && spectrum) complain(null);
   presets();

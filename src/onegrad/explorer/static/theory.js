@@ -59,23 +59,28 @@ export class Theory {
       instant: new Latest("/api/instant"),
       spectrum: new Latest("/api/spectrum", 2000),
       far: new Latest("/api/spectrum"),
+      here: new Latest("/api/here"),
     };
     this.asked = {}; // the newest question of each kind
     this.shownKey = {}; // the question that the present answer answers
     this.instant = null;
     this.spectrum = null;
+    this.here = null; // errors at a step that lies off the curve
     this.far = null; // the spectrum at the end of the slider: how far spikes will go
     this.curves = new Map(); // by query; the newest last
     this.shown = { alpha: null, sizes: null }; // last curves that had something to show
     this.running = { alpha: null, sizes: null };
-    this.fresh = { instant: false, spectrum: false, far: false };
+    this.fresh = { instant: false, spectrum: false, far: false, here: false };
   }
 
   /** Bring everything to this state. Returns at once; known answers are in place by then. */
-  update(state) {
+  update(state, offCurve) {
     this.state = state;
     this.refresh("instant", stepless(state));
     this.refresh("spectrum", query(state));
+    this.fresh.here = false;
+    this.asked.here = null;
+    if (offCurve) this.refresh("here", query(state));
     for (const part of ["alpha", "sizes"]) {
       const key = this.key(part);
       const curve = this.curves.get(key);
@@ -111,8 +116,9 @@ export class Theory {
     return this.shown[part] !== null && this.shown[part] === this.curves.get(this.key(part));
   }
 
-  /** Train, test and what is learned at an exponent: from the curve, null when not known. */
+  /** Train, test and what is learned at an exponent; null when not known. */
   at(alpha) {
+    if (this.fresh.here) return this.here;
     return this.current("alpha") && alpha !== null ? this.shown.alpha.at(alpha) : null;
   }
 
