@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onegrad._xp import Array, Backend, namespace
+from onegrad._xp import Array, Backend, is_torch, namespace
 from onegrad.activations import Function
 from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, moments, rounded
 
+GRAM_ROWS, CACHE_ROWS = 2048, 256  # rows of a product, and of elementwise work before it
 BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000, which malloc reuses
 
 
@@ -117,11 +118,23 @@ class Layer:
         """Moments of the rows x, a bounded number of rows at a time."""
         return self.scaled_moments(self.scaling(x), y, w)
 
+    def on_grid(self, z: Array) -> Array:
+        """Features of scaled rows on the grid; few rows at a time: temporaries stay in cache."""
+        if is_torch(z):
+            return rounded(self.of_scaled(z), self.step)
+        F = np.empty((len(z), self.width))
+        skip = self.width - len(self.W)
+        for rows in row_blocks(len(z), CACHE_ROWS):
+            F[rows, skip:] = self.activation(self.preactivations(z[rows]))
+            F[rows, :skip] = z[rows, :skip]
+            rounded(F[rows], self.step)
+        return F
+
     def scaled_moments(self, z: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of rows that are scaled already."""
         total = None
-        for rows in row_blocks(len(z)):
-            F = rounded(self.of_scaled(z[rows]), self.step)
+        for rows in row_blocks(len(z), GRAM_ROWS):
+            F = self.on_grid(z[rows])
             block = moments(F, y[rows], None if w is None else w[rows])
             total = block if total is None else total + block
         assert total is not None

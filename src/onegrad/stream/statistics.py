@@ -74,13 +74,17 @@ class Moments:
 
 def moments(F: Array, y: Array, w: Array | None = None) -> Moments:
     """The moments of one block: F (n, N) features, y (n, K) targets, w (n,) weights."""
+    xp = namespace(F)
+    with_one = xp.concatenate([y, xp.ones_like(y[:, :1])], 1)  # sums ride along with products
     if w is None:
         # F.T @ F on one array is a symmetric rank-k update: half the work of a product
-        return Moments(len(F), float(len(F)), F.sum(0), y.sum(0), F.T @ F, F.T @ y, (y * y).sum(0))
-    Fw, yw = F * w[:, None], y * w[:, None]
-    return Moments(
-        len(F), float(w.sum()), Fw.sum(0), yw.sum(0), Fw.T @ F, Fw.T @ y, (yw * y).sum(0)
-    )
+        FtF, Fty, yt1 = F.T @ F, F.T @ with_one, with_one.sum(0)
+        yty = (y * y).sum(0)
+    else:
+        Fw, yw = F * w[:, None], with_one * w[:, None]
+        FtF, Fty, yt1 = Fw.T @ F, Fw.T @ with_one, yw.sum(0)
+        yty = (yw[:, :-1] * y).sum(0)
+    return Moments(len(F), float(yt1[-1]), Fty[:, -1], yt1[:-1], FtF, Fty[:, :-1], yty)
 
 
 def grid(values: Array, bits: int) -> Array:
@@ -94,7 +98,7 @@ def grid(values: Array, bits: int) -> Array:
 def rounded(values: Array, step: Array) -> Array:
     """values moved to the nearest multiple of step, column by column; in place."""
     xp = namespace(values)
-    values /= step
+    values *= 1.0 / step  # exact: steps are powers of two
     xp.round(values, out=values)  # halves to even, on every backend
     values *= step
     return values
