@@ -33,7 +33,7 @@ format: $(VENV)/.installed-test  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed  ## speed beside the matrix-product rate measured in the same process
+bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured in the same process
 	$(BIN)/python benchmarks/theory.py
 	$(BIN)/python benchmarks/uniform_speed.py
 	$(BIN)/python benchmarks/sweep_overhead.py
