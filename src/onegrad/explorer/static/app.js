@@ -182,7 +182,7 @@ function set(name, value, moving) {
     clock.changed("spectrum", query(state));
   }
   address.show(state, moving);
-  follow();
+  follow(moving);
   if (!moving) code();
 }
 
@@ -201,11 +201,11 @@ function asRatios(ratios) {
 }
 
 /** Bring controls, theory and views to the state: what is known is painted, the rest greyed. */
-function follow() {
+function follow(moving = false) {
   controls.show(state, sizesNow());
   const { alpha } = sizesNow();
   const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
-  theory.update(state, alpha === null || alpha < low || alpha > high);
+  theory.update(state, { offCurve: alpha === null || alpha < low || alpha > high, moving });
   const { instant, spectrum } = theory.fresh;
   if (instant && spectrum) complain(null);
   presets();

@@ -3,7 +3,7 @@
 import { Latest, stream } from "./http.js";
 import { query, sizeless, stepless, withValue } from "./state.js";
 
-const QUIET = 200; // ms without a change before curves are computed
+const QUIET = { moving: 600, still: 60 }; // ms without a change before curves are computed
 
 /** Points of a curve by place; null where it could not be computed. */
 class Curve {
@@ -73,8 +73,9 @@ export class Theory {
     this.fresh = { instant: false, spectrum: false, far: false, here: false };
   }
 
-  /** Bring everything to this state. Returns at once; known answers are in place by then. */
-  update(state, offCurve) {
+  /** Bring everything to this state. Returns at once; known answers are in place by then.
+   *  `offCurve`: the step lies outside the curve; `moving`: the gesture goes on. */
+  update(state, { offCurve, moving }) {
     this.state = state;
     this.refresh("instant", stepless(state));
     this.refresh("spectrum", query(state));
@@ -88,7 +89,7 @@ export class Theory {
       if (this.running[part] && this.running[part].key !== key) this.stop(part);
     }
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.compute(), QUIET);
+    this.timer = setTimeout(() => this.compute(), moving ? QUIET.moving : QUIET.still);
   }
 
   key(part) {
