@@ -5,7 +5,7 @@ import * as exports from "./exports.js";
 import { short, thresholdName } from "./figures.js";
 import { ask } from "./http.js";
 import { Simulations } from "./simulations.js";
-import { Address, query, read, stepless, withValue } from "./state.js";
+import { Address, query, read, ridgeless, stepless, withValue } from "./state.js";
 import { Theory } from "./theory.js";
 import { Views, VIEWS } from "./views.js";
 
@@ -179,7 +179,7 @@ function set(name, value, moving) {
   else state = withValue(state, name, value);
   if (moving) {
     clock.changed("errors", `${stepless(state)} ${sizesNow().alpha}`);
-    clock.changed("spectrum", query(state));
+    clock.changed("spectrum", ridgeless(state));
   }
   address.show(state, moving);
   follow(moving);

@@ -11,6 +11,7 @@ export function errors(model, colors) {
     ...errorLines(curve, (p) => p.x, model.stale.curve, colors),
     ...asymptotic(instant.staircase, "staircase", "dash", colors),
     ...asymptotic(instant.small_step, "small step", "dot", colors),
+    ...levelLines(instant, colors),
     ...markers(simulation?.alpha, (p) => p.x, colors),
   ];
   const [low, high] = instant.alphas;
@@ -18,12 +19,8 @@ export function errors(model, colors) {
     data,
     layout: frame(colors, {
       xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: [low, high] },
-      yaxis: { title: { text: "error" }, range: [0, ceiling(model)] },
-      shapes: [
-        ...instant.thresholds.map((x) => vertical(x, colors.line, { dash: "solid" })),
-        ...levels(instant, colors),
-      ],
-      annotations: [...levelNames(instant, colors)],
+      yaxis: { title: { text: "error" }, range: [0, round(ceiling(model))] },
+      shapes: instant.thresholds.map((x) => vertical(x, colors.line, { dash: "solid" })),
     }),
     caption: errorsCaption(model),
   };
@@ -56,8 +53,33 @@ function asymptotic(found, name, dash, colors) {
     showlegend: i === 0 && found.alpha.length > 0,
     line: { color: colors[which], width: 1.4, dash },
     opacity: 0.75,
+    moving: true,
+    tip: `${which}, ${name}`,
     hovertemplate: `%{y:.4f}<extra>${which}, ${name}</extra>`,
   }));
+}
+
+/** The reference levels as traces: they move with the noise. */
+function levelLines(instant, colors) {
+  return levelNames(instant, colors).map(({ y, text, font }) => ({
+    x: instant.alphas,
+    y: [y, y],
+    type: "scatter",
+    mode: "lines+text",
+    text: ["", text],
+    textposition: "top left",
+    textfont: font,
+    showlegend: false,
+    line: { color: font.color, width: 1.3, dash: text === "label noise" ? "dot" : "longdash" },
+    hoverinfo: "skip",
+    moving: true,
+  }));
+}
+
+/** The next round number: an axis that stays while a slider moves need not be drawn again. */
+function round(value) {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  return unit * [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= value * 0.999);
 }
 
 function markers(points, x, colors) {

@@ -3,6 +3,7 @@
 // picture has them all; `tip` is its tooltip and `labels` the heights of a bar's labels.
 
 const SVG = "http://www.w3.org/2000/svg";
+const DASHES = { dash: "7,5", dot: "2,4", longdash: "12,6" };
 
 function shape(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -35,10 +36,17 @@ function drawn(trace, layout, color) {
 function scatter(trace, xaxis, yaxis) {
   const points = trace.x.map((x, i) => [xaxis.d2p(x), yaxis.d2p(trace.y[i])]);
   const path = points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
-  const { color: stroke, width } = trace.line;
+  const { color: stroke, width, dash } = trace.line;
+  const line = { d: path, fill: "none", stroke, "stroke-width": width, "stroke-linejoin": "round" };
   const marks = [
-    shape("path", { d: path, fill: "none", stroke, "stroke-width": width, "stroke-linejoin": "round" }),
+    shape("path", { ...line, "stroke-dasharray": DASHES[dash] ?? "none", opacity: trace.opacity ?? 1 }),
   ];
+  if (trace.mode.includes("text")) {
+    const [x, y] = points.at(-1);
+    const { color: fill, size } = trace.textfont;
+    const place = { x: x - 4, y: y - 4, "text-anchor": "end", "font-size": size, fill };
+    marks.push(shape("text", place, trace.text.at(-1)));
+  }
   if (trace.mode.includes("markers")) {
     points.forEach(([cx, cy], i) => {
       marks.push(shape("circle", { cx, cy, r: trace.marker.size[i] / 2, fill: trace.marker.color }));

@@ -51,6 +51,9 @@ export function query(state, without = []) {
 /** The problem but for its step: what a curve against alpha depends on. */
 export const stepless = (state) => query(state, ["alpha", "eta"]);
 
+/** The problem but for its ridge: what the spectrum depends on. */
+export const ridgeless = (state) => query(state, ["ridge"]);
+
 /** The same, but for one size: what a curve against that size depends on. */
 export const sizeless = (state) => `${query(state)}&axis=${state.axis}`;
 

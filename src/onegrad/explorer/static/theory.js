@@ -1,7 +1,7 @@
 // What the theory says about the state: answers at once where known, refined as they come.
 
 import { Latest, stream } from "./http.js";
-import { query, sizeless, stepless, withValue } from "./state.js";
+import { query, ridgeless, sizeless, stepless, withValue } from "./state.js";
 
 const QUIET = { moving: 600, still: 60 }; // ms without a change before curves are computed
 
@@ -78,7 +78,7 @@ export class Theory {
   update(state, { offCurve, moving }) {
     this.state = state;
     this.refresh("instant", stepless(state));
-    this.refresh("spectrum", query(state));
+    this.refresh("spectrum", ridgeless(state));
     this.fresh.here = false;
     this.asked.here = null;
     if (offCurve) this.refresh("here", query(state));
@@ -125,7 +125,7 @@ export class Theory {
 
   async compute() {
     const { state } = this;
-    this.refresh("far", query(withValue(state, "alpha", "0.6")));
+    this.refresh("far", ridgeless(withValue(state, "alpha", "0.6")));
     for (const part of ["alpha", "sizes"]) if (this.state === state) await this.run(part);
   }
 
