@@ -91,7 +91,7 @@ def _hermite() -> tuple[bool, str]:
 
 
 def _levels() -> tuple[bool, str]:
-    """A square, nearly unpenalised linear student: theory must stay finite and above the noise."""
+    """Ba et al.'s errors join those of untrained features as the step vanishes."""
     problem = og.Problem(n=1000, d=500, N=667, noise=0.5, ridge=0.1)
     untrained = og.predict(problem, theory="random-features")
     limit = og.predict(problem.replace(eta=1e-9), theory="small-step")

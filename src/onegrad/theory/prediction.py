@@ -162,10 +162,6 @@ def _counts(problems: Sequence[Problem]) -> Counts:
 
 def _uniform(problems: Sequence[Problem]) -> Errors:
     uniform = importlib.import_module("onegrad.theory.uniform")
-    if not hasattr(uniform, "predict_curve"):
-        raise OutOfScope(
-            "theory: uniform is not available; allowed are random-features, small-step, staircase"
-        )
     points = uniform.predict_curve(problems)
     squared = [getattr(point, "squared_loss", None) for point in points]
     return Errors(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.errors import InvalidInput
 from onegrad.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory import assumptions
@@ -137,8 +137,6 @@ def bulk_of(problem: Problem) -> Bulk:
 
 def _uniform(problem: Problem) -> Spectrum:
     uniform = importlib.import_module("onegrad.theory.uniform")
-    if not hasattr(uniform, "spectrum"):
-        raise OutOfScope("method: uniform is not available; allowed is asymptotic")
     found: Spectrum = uniform.spectrum(problem)
     return found
 
