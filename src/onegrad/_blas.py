@@ -17,13 +17,15 @@ import numpy as np
 
 Matrix = np.ndarray[Any, Any]
 
+LAPACK = ("geqrt", "pbsv", "potrf", "potrs")  # the routines that report through `info`
+
 
 @lru_cache(maxsize=64)
 def _routine(name: str, dtype: str) -> tuple[Callable[..., None], Any, Any]:
     """A routine of SciPy's Cython interface, with its integer and its scalar type."""
     from scipy.linalg import cython_blas, cython_lapack
 
-    module = cython_lapack if name.startswith("po") else cython_blas
+    module = cython_lapack if name in LAPACK else cython_blas
     capsule = module.__pyx_capi__[("d" if dtype == "float64" else "s") + name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
@@ -49,7 +51,7 @@ def _call(name: str, dtype: Any, *arguments: Any) -> int:
             passed.append(ctypes.c_char_p(x))
         else:
             passed.append(ctypes.byref(integer(x) if isinstance(x, int) else real(x)))
-    if name.startswith("po"):
+    if name in LAPACK:
         passed.append(ctypes.byref(info))
     routine(*passed)
     return int(info.value)
@@ -73,6 +75,44 @@ def add_gram(C: Matrix, A: Matrix, over_rows: bool) -> None:
     rows, columns = A.shape
     n, k, trans = (rows, columns, b"T") if over_rows else (columns, rows, b"N")
     _call("syrk", C.dtype, b"U", trans, n, k, 1.0, A, _stride(A), 1.0, C, _stride(C))
+
+
+def subtract_products(C: Matrix, A: Matrix, B: Matrix) -> None:
+    """C -= A^T B + B^T A, in the upper triangle."""
+    k, n = A.shape
+    sizes = (n, k, -1.0, A, _stride(A), B, _stride(B), 1.0, C, _stride(C))
+    _call("syr2k", C.dtype, b"L", b"N", *sizes)
+
+
+def symmetric_product(A: Matrix, S: Matrix) -> Matrix:
+    """A S for a symmetric S in its upper triangle."""
+    k, n = A.shape
+    C = np.empty_like(A)
+    sizes = (n, k, 1.0, S, _stride(S), A, _stride(A), 0.0, C, _stride(C))
+    _call("symm", A.dtype, b"L", b"L", *sizes)
+    return C
+
+
+def reflect(P: Matrix) -> tuple[Matrix, Matrix]:
+    r"""Reflections that make P (w, k) lower triangular, in place: (V, T).
+
+    :math:`P\,Q = (L\ 0)` with :math:`Q = I - V^\top T^\top V`; V is (r, k) with r = min(w, k).
+    """
+    w, k = P.shape
+    r = min(w, k)
+    T, work = np.empty((r, r), P.dtype), np.empty(r * w, P.dtype)
+    _call("geqrt", P.dtype, k, w, r, P, _stride(P), T, r, work)
+    V = np.triu(P[:r], 1)
+    V.flat[:: k + 1] = 1.0
+    return V, np.tril(T)
+
+
+def band_solve(A: Matrix, b: Matrix) -> Matrix:
+    """S^-1 b for the band matrix S_{i,i+t} = A_{i,t}, of which A is overwritten; else NaN."""
+    m, w = A.shape
+    x = np.array(b, dtype=A.dtype)
+    failed = _call("pbsv", A.dtype, b"L", m, w - 1, 1, A, w, x, m)
+    return np.full_like(x, np.nan) if failed else x
 
 
 def cholesky(A: Matrix) -> bool:

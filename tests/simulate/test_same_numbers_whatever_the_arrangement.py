@@ -67,11 +67,14 @@ def test_a_small_memory_limit_changes_nothing():
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_one_eigendecomposition_and_many_factors(name, monkeypatch):
+def test_factors_a_band_and_an_eigendecomposition(name, monkeypatch):
     p = PROBLEMS[name]
+    monkeypatch.setattr("onegrad._shifted.FEW", 100)
     factors = values(simulate(p, 2, **AXES))
-    monkeypatch.setattr("onegrad._xp.Backend.eigh_after", 1)
-    np.testing.assert_allclose(values(simulate(p, 2, **AXES)), factors, rtol=1e-9)
+    monkeypatch.setattr("onegrad._shifted.FEW", 0)
+    np.testing.assert_allclose(values(simulate(p, 2, **AXES)), factors, rtol=1e-10)
+    spectral = values(simulate(p, 2, leave_one_out=True, **AXES))
+    np.testing.assert_allclose(spectral, factors, rtol=1e-9)
 
 
 def test_single_precision_is_the_same_sample():

@@ -43,8 +43,8 @@ class Path:
 
 
 def path(be: Backend, C: Array, b: Array, n: int, ridges: Sequence[float], spectral: bool) -> Path:
-    """By one eigendecomposition where it is asked for or faster, else by Cholesky factors."""
-    if not spectral and len(ridges) < be.eigh_after:
+    """By shifted solves, or by one eigendecomposition where its vectors are asked for."""
+    if not spectral:
         return Path(be.solve_shifted(C, [n * lam for lam in ridges], b))
     s, V = be.eigh(C)
     weights = 1 / (s[..., None] + n * be.asarray(ridges))  # (B, m, R)
