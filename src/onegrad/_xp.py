@@ -19,11 +19,13 @@ import numpy as np
 import scipy.special
 
 from onegrad import _blas
+from onegrad._shifted import solve_shifted
 from onegrad.errors import InvalidInput
 
 Array = Any  # a numpy.ndarray or a torch.Tensor
+Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 
-CACHED = 2**15  # entries of an elementwise slice that stays in a core's own cache
+CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
 PANEL = 128  # columns that the factorisation of a stack takes at a time
@@ -48,11 +50,6 @@ def erf(x: Array) -> Array:
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """x as a NumPy array in host memory."""
     return np.asarray(x.detach().cpu() if is_torch(x) else x)
-
-
-def add_scaled(x: Array, y: Array, scale: float) -> Array:
-    """x + scale * y, in one pass over a torch tensor."""
-    return sys.modules["torch"].add(x, y, alpha=scale) if is_torch(x) else x + scale * y
 
 
 def one_minus_square(x: Array) -> Array:
@@ -112,11 +109,11 @@ class Backend:
     """NumPy arrays on the host."""
 
     device = "cpu"
-    eigh_after = 24  # penalties from which one eigendecomposition beats as many Cholesky factors
 
     def __init__(self, dtype: str = "float64", threads: int = 1) -> None:
         self.dtype: Any = np.dtype(dtype)
         self.itemsize = self.dtype.itemsize
+        self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     # -- arrays ------------------------------------------------------------------------------
@@ -161,22 +158,36 @@ class Backend:
 
     # -- elementwise -------------------------------------------------------------------------
 
-    def apply(self, f: Callable[..., Array], *arrays: Array) -> Array:
-        """f(*arrays), slice of rows by slice of rows: temporaries never leave the cache."""
-        first = arrays[0]
-        out = np.empty_like(first)
-        step = max(1, CACHED // max(1, first.shape[-1]))
-        places = [
-            (i, slice(r, r + step))
-            for i in range(first.shape[0])
-            for r in range(0, first.shape[1], step)
+    def apply(
+        self,
+        f: Elementwise,
+        x: Array,
+        y: Array | None = None,
+        scale: float = 0.0,
+        out: Array | None = None,
+    ) -> Array:
+        """f(x + scale y) entry by entry, by slices that never leave the cache.
+
+        The result may be made in `out`, which may be x.
+        """
+        made = np.empty_like(x) if out is None else out
+        step = max(1, CACHED // max(1, x.shape[-1]))
+        rows = [
+            (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
         ]
 
-        def one(place: tuple[int, slice]) -> None:
-            out[place] = f(*(x[place] for x in arrays))
+        def some(places: Sequence[tuple[int, slice]]) -> None:
+            scratch = None if y is None else np.empty((step, x.shape[-1]), x.dtype)
+            for place in places:
+                z = x[place]
+                if scratch is not None and y is not None:
+                    moved = np.multiply(y[place], scale, out=scratch[: len(z)])
+                    moved += z
+                    z = moved
+                f(z, out=made[place])
 
-        self.each(one, places)
-        return out
+        self.each(some, [rows[i :: self.threads] for i in range(self.threads)])
+        return made
 
     # -- matrices ----------------------------------------------------------------------------
 
@@ -191,20 +202,11 @@ class Backend:
             _blas.add_gram(c, a, over_rows)
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> Array:
-        """(C + shift I)^-1 b for each shift, by Cholesky: shape (B, m, shifts).
+        """(C + shift I)^-1 b for each shift: shape (B, m, shifts). C is used up.
 
         NaN where rounding has made a matrix indefinite.
         """
-        x = np.empty((*b.shape, len(shifts)), dtype=self.dtype)
-        L = np.empty_like(C[0])
-        for i, c in enumerate(C):
-            for j, shift in enumerate(shifts):
-                for r in range(0, len(c), PANEL):  # half of the copy is enough
-                    L[r : r + PANEL, : r + PANEL] = c[r : r + PANEL, : r + PANEL]
-                L.flat[:: len(c) + 1] += shift
-                positive = _blas.cholesky(L)
-                x[i, :, j] = _blas.cholesky_solve(L, b[i]) if positive else np.nan
-        return x
+        return np.stack([solve_shifted(c, shifts, v) for c, v in zip(C, b, strict=True)])
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors."""
@@ -218,8 +220,6 @@ class Backend:
 
 class TorchBackend(Backend):
     """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
-
-    eigh_after = 200
 
     def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
         super().__init__(dtype, threads)
@@ -273,8 +273,15 @@ class TorchBackend(Backend):
             return int(cuda.mem_get_info(self.place)[0]) + int(kept)
         return super().free_bytes()
 
-    def apply(self, f: Callable[..., Array], *arrays: Array) -> Array:
-        return f(*arrays)
+    def apply(
+        self,
+        f: Elementwise,
+        x: Array,
+        y: Array | None = None,
+        scale: float = 0.0,
+        out: Array | None = None,
+    ) -> Array:
+        return f(x if y is None else self.torch.add(x, y, alpha=scale))
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C.baddbmm_(transpose(A), B)

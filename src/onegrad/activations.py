@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from onegrad import formula, hermite
 from onegrad._xp import Array, erf, namespace, one_minus_square
@@ -48,15 +49,29 @@ class Function:
     scale: float = 1.0
     polynomial: tuple[float, ...] | None = None
 
-    def __call__(self, x: Array) -> Array:
-        y = self.value(x)
-        if self.offset:
-            y = y - self.offset
-        return y if self.scale == 1.0 else self.scale * y
+    def __call__(self, x: Array, out: Array | None = None) -> Array:
+        """The values, made in `out` where it is given; `out` may be x."""
+        return self._scaled(self.value, self.offset, x, out)
 
-    def derivative(self, x: Array) -> Array:
-        y = self.slope(x)
-        return y if self.scale == 1.0 else self.scale * y
+    def derivative(self, x: Array, out: Array | None = None) -> Array:
+        return self._scaled(self.slope, 0.0, x, out)
+
+    def _scaled(self, f: Callback, offset: float, x: Array, out: Array | None) -> Array:
+        """s (f(x) - offset)."""
+        if out is None:
+            y = f(x)
+            y = y - offset if offset else y
+            return y if self.scale == 1.0 else self.scale * y
+        in_place = _IN_PLACE.get(id(f))
+        if in_place is None:
+            out[...] = f(x)
+        else:
+            in_place(x, out)
+        if offset:
+            out -= offset
+        if self.scale != 1.0:
+            out *= self.scale
+        return out
 
     @cached_property
     def c(self) -> hermite.Floats:
@@ -153,6 +168,17 @@ class HermiteSum:
     def derivative(self) -> HermiteSum:
         """He_k' = k He_{k-1}."""
         return HermiteSum(tuple(k * c for k, c in enumerate(self.c))[1:] or (0.0,))
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _one(x: Array) -> Array:
+    return 0.0 * x + 1
+
+
+IDENTITY = Function("identity", _same, _one)
 
 
 def _tanh(x: Array) -> Array:
@@ -257,6 +283,33 @@ def _hardtanh(x: Array) -> Array:
 def _hardtanh_slope(x: Array) -> Array:
     return (namespace(x).abs(x) < 1) * (0.0 * x + 1)
 
+
+def _tanh_slope_in_place(x: Array, out: Array) -> None:
+    np.tanh(x, out=out)
+    out *= out
+    np.subtract(1, out, out=out)
+
+
+def _erf_in_place(x: Array, out: Array) -> None:
+    scipy.special.erf(x, out=out)
+
+
+def _relu_in_place(x: Array, out: Array) -> None:
+    np.maximum(x, 0, out=out)
+
+
+def _relu_slope_in_place(x: Array, out: Array) -> None:
+    np.heaviside(x, 0, out=out)
+
+
+# the functions of most simulations, without temporaries on NumPy arrays; out may be x
+_IN_PLACE: dict[int, Callable[[Array, Array], object]] = {
+    id(_tanh): np.tanh,
+    id(_tanh_slope): _tanh_slope_in_place,
+    id(erf): _erf_in_place,
+    id(_relu): _relu_in_place,
+    id(_relu_slope): _relu_slope_in_place,
+}
 
 REGISTRY: dict[str, Function] = {
     f.name: f

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad._xp import Array, Backend, backend, namespace, to_numpy
+from onegrad.activations import IDENTITY
 from onegrad.errors import InvalidInput, NotConverged
 from onegrad.problem import Problem
 from onegrad.simulate import network as net
@@ -143,12 +144,12 @@ def _features(
     if model == "linear":
         return Inputs(sampler.problem.d)
     if first is None:
-        f = (lambda x: x) if model == "gaussian-equivalent" else sampler.problem.sigma
+        f = IDENTITY if model == "gaussian-equivalent" else sampler.problem.sigma
         one = net.Affine(sampler.backend, f, network.W)
         same: net.FeatureMap = one if len(etas) == 1 else net.Several((one,) * len(etas))
         return GaussianEquivalent(sampler, same) if model == "gaussian-equivalent" else same
     if model == "gaussian-equivalent":
-        linear = net.trained(sampler, network, first, etas, tick, lambda x: x)
+        linear = net.trained(sampler, network, first, etas, tick, IDENTITY)
         return GaussianEquivalent(sampler, linear)
     if model in ("spiked", "spiked-printed"):
         return spiked(sampler, network, first, etas, printed=model == "spiked-printed")

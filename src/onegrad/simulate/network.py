@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from onegrad._xp import Array, Backend, add_scaled, transpose
+from onegrad._xp import Array, Backend, transpose
+from onegrad.activations import Function
 from onegrad.simulate.sampling import Role, Rows, Sampler
 
 Tick = Callable[[], None]  # called once per stretch of rows: progress and interruption
@@ -29,7 +30,7 @@ class FeatureMap(Protocol):
         """Features of each."""
 
     def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
-        """F (B, rows, neurons) of each network in turn."""
+        """F (B, rows, neurons) of each network in turn; the next may overwrite it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def gradient(sampler: Sampler, network: Network, W: Array, index: int, tick: Tic
             beta_labels += (rows.y[:, None, :] @ rows.X)[:, 0] / n
         # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
         X = rows.X * (r / n)[..., None]
-        be.add_product(G, be.apply(p.sigma.derivative, P), X)
+        be.add_product(G, be.apply(p.sigma.derivative, P, out=P), X)
         beta += X.sum(-2)
         tick()
     G *= network.a[..., None]
@@ -87,7 +88,7 @@ class Affine:
     """f(X (W + eta G)^T) for several eta from two products; without G, the one network f(X W^T)."""
 
     backend: Backend
-    f: Callable[[Array], Array]
+    f: Function
     W: Array
     G: Array | None = None
     etas: tuple[float, ...] = (0.0,)
@@ -103,11 +104,13 @@ class Affine:
     def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
         P = rows.X @ transpose(self.W[:, neurons])
         if self.G is None:
-            yield self.backend.apply(self.f, P)
+            yield self.backend.apply(self.f, P, out=P)
             return
         Q = rows.X @ transpose(self.G[:, neurons])
+        F = None
         for eta in self.etas:
-            yield self.backend.apply(lambda p, q, eta=eta: self.f(add_scaled(p, q, eta)), P, Q)
+            F = self.backend.apply(self.f, P, Q, eta, out=F)
+            yield F
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def trained(
     first: Gradient,
     etas: tuple[float, ...],
     tick: Tick,
-    f: Callable[[Array], Array] | None = None,
+    f: Function | None = None,
 ) -> FeatureMap:
     """The features f (default sigma) of the networks after `problem.steps` steps of each size."""
     p, be, W = sampler.problem, sampler.backend, network.W
