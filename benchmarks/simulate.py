@@ -4,7 +4,9 @@
 
 Efficiency is useful flops / (seconds x the matrix-product rate measured in the same process).
 Useful flops: 2 n d N per product with X or X_tilde, n N min(n, N) per Gram matrix, m^3/3 per
-Cholesky factor. Seconds include random numbers, activations, test rows and everything else.
+Cholesky factor (however the ridge path was solved). Seconds include random numbers, activations,
+test rows and everything else. Products and runs take turns and the medians of both count: the rate
+of a shared machine drifts.
 """
 
 from __future__ import annotations
@@ -40,13 +42,14 @@ def best(f: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def product_rate(m: int = 2048, repeats: int = 5) -> float:
+def product_rate(m: int = 2048, repeats: int = 3) -> float:
     """Flops per second of a square float64 matrix product on all cores."""
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, m, m))
     return 2.0 * m**3 / best(lambda: A @ B, repeats)
 
 
+TURNS = 5
 CASES = {
     "many steps": ({"n": 5120, "d": 512, "N": 1024}, 8, 10, 0.6),
     "large": ({"n": 4096, "d": 2048, "N": 4096}, 1, 1, 0.75),
@@ -69,11 +72,10 @@ def main() -> None:
             "eta": list(np.linspace(1, 8, etas)),
             "ridge": list(np.geomspace(1e-3, 1, ridges)),
         }
-        rate = product_rate()
         simulate(problem.replace(n=256, d=64, N=128), k, **axes)  # threads and libraries are awake
         run = partial(simulate, problem, seeds, **axes)
-        seconds = best(run, 1 if args.quick else 2)
-        rate = max(rate, product_rate())
+        turns = [(product_rate(), best(run, 1)) for _ in range(1 if args.quick else TURNS)]
+        rate, seconds = np.median(turns, axis=0)
         flops = seeds * useful_flops(problem, etas, ridges) / seconds
         row = f"{name:12} {problem.n:6d} {problem.d:5d} {problem.N:5d} {etas:4d} {ridges:6d}"
         print(
