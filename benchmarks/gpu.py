@@ -151,6 +151,32 @@ def throughput(device: str, small: bool, rate: float) -> None:
             )
 
 
+def limits(device: str, small: bool) -> None:
+    """Many rows in bounded memory, and a device that is full."""
+    n = 20_000 if small else 1_000_000
+    run = {"device": device, "random": "device", "n_test": 4096}
+    problem = og.Problem(n=n, d=64 if small else 512, N=128 if small else 1024, eta=4.0)
+    began = time.perf_counter()
+    cuda = device.startswith("cuda")
+    if cuda:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    simulate(problem, [0], **run)
+    peak = f"; {torch.cuda.max_memory_allocated() / 2**30:.2f} GiB on the device" if cuda else ""
+    print(f"\nn = {n:,}: {time.perf_counter() - began:.2f} s{peak}")
+    if cuda:
+        full = torch.cuda.get_device_properties(device).total_memory
+        hog = torch.empty(
+            int(0.95 * torch.cuda.mem_get_info()[0]), dtype=torch.uint8, device=device
+        )
+        try:
+            simulate(og.Problem(n=40_000, d=2048, N=40_000), [0], memory_limit=float(full), **run)
+            raise SystemExit("a full device was not noticed")
+        except MemoryError as error:
+            print(f"a full device says: {error}")
+        del hog
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
@@ -162,6 +188,7 @@ def main() -> None:
     sizes = (256, (4, 640, 64, 128)) if args.small else (16384, (32, 5120, 512, 1024))
     rate = components(args.device, *sizes)
     throughput(args.device, args.small, rate)
+    limits(args.device, args.small)
 
 
 if __name__ == "__main__":

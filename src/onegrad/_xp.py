@@ -140,6 +140,10 @@ class Backend:
         """Replicates to stack when each has a weight matrix of so many entries."""
         return 1
 
+    def side_by_side(self) -> tuple[int, Backend]:
+        """Stacks that run at a time, and the backend of each: here one per core."""
+        return self.threads, Backend(self.dtype.name)
+
     def free_bytes(self) -> int:
         """Memory that is available now, caches that the system would give up included."""
         try:
@@ -265,6 +269,10 @@ class TorchBackend(Backend):
 
     def preferred_batch(self, entries: int) -> int:
         return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
+
+    def side_by_side(self) -> tuple[int, Backend]:
+        """Two on a GPU: while one waits for its results the other fills the device's queue."""
+        return (2 if self.is_cuda else 1), self
 
     def free_bytes(self) -> int:
         if self.is_cuda:

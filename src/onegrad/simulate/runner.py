@@ -72,13 +72,14 @@ def run(
     """
     count = threads or cores()
     on = backend(device, dtype, count)
+    abreast, each = on.side_by_side()
     plans = [
         plan(
             job.problem,
             model,
             len(job.etas) if model in TRAINED else 1,
             len(seeds),
-            count if device == "cpu" else 1,
+            abreast,
             on,
             batch,
             memory_limit,
@@ -93,8 +94,7 @@ def run(
     meter = Meter(total, progress)
     with one_line_memory_errors():
         for j, (job, chosen) in enumerate(zip(jobs, plans, strict=True)):
-            side_by_side = chosen.workers > 1
-            engine = backend(device, dtype, 1) if side_by_side else on
+            engine = each if chosen.workers > 1 else on
 
             def stack(
                 part: tuple[int, ...], job: Job = job, chosen: Plan = chosen, engine: Any = engine
@@ -114,7 +114,7 @@ def run(
                 )
 
             parts = [seeds[i : i + chosen.batch] for i in range(0, len(seeds), chosen.batch)]
-            with blas_threads(1 if side_by_side else count):
+            with blas_threads(engine.threads):
                 for found in _map(stack, parts, chosen.workers, meter):
                     for cell in found:
                         store(j, cell)
