@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.special
@@ -23,6 +25,8 @@ from onegrad._shifted import solve_shifted
 from onegrad.errors import InvalidInput
 
 Array = Any  # a numpy.ndarray or a torch.Tensor
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 
 CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache
@@ -80,6 +84,26 @@ def blas_threads(count: int) -> Iterator[None]:
 
     with threadpool_limits(count, user_api="blas"):
         yield
+
+
+def abreast(f: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
+    """f(item) for every item, in order, on a thread per core with one BLAS thread each.
+
+    Few items are taken ahead. A single one is left to this thread and all BLAS threads.
+    """
+    coming, count = iter(items), cores()
+    first = list(islice(coming, min(count, 2)))
+    if len(first) < 2:
+        yield from map(f, chain(first, coming))
+        return
+    with blas_threads(1), ThreadPoolExecutor(count) as pool:
+        ahead: deque[Future[Value]] = deque()
+        for item in chain(first, coming):
+            ahead.append(pool.submit(f, item))
+            if len(ahead) > count:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 @contextmanager

@@ -73,6 +73,11 @@ class Function:
             out *= self.scale
         return out
 
+    @property
+    def homogeneous(self) -> bool:
+        """Whether f(t x) = t f(x) for every t > 0, as far as is known."""
+        return self.offset == 0 and any(self.value is f for f in (_same, _relu, _leaky))
+
     @cached_property
     def c(self) -> hermite.Floats:
         r"""Hermite coefficients :math:`c_k = E[\sigma He_k]/k!`, k = 0..64."""

@@ -10,16 +10,16 @@ Everything here is fixed before the pass over the data: a layer is a pure functi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onegrad._xp import Array, Backend, is_torch, namespace
 from onegrad.activations import Function
-from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, moments, rounded
+from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, total
 
-GRAM_ROWS, CACHE_ROWS = 2048, 256  # rows of a product, and of elementwise work before it
+GRAM_ROWS, CACHE_ROWS = 2048, 64  # rows of a product, and of elementwise work before it
 BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000, which malloc reuses
 
 
@@ -116,29 +116,50 @@ class Layer:
 
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of the rows x, a bounded number of rows at a time."""
-        return self.scaled_moments(self.scaling(x), y, w)
-
-    def on_grid(self, z: Array) -> Array:
-        """Features of scaled rows on the grid; few rows at a time: temporaries stay in cache."""
-        if is_torch(z):
-            return rounded(self.of_scaled(z), self.step)
-        F = np.empty((len(z), self.width))
-        skip = self.width - len(self.W)
-        for rows in row_blocks(len(z), CACHE_ROWS):
-            F[rows, skip:] = self.activation(self.preactivations(z[rows]))
-            F[rows, :skip] = z[rows, :skip]
-            rounded(F[rows], self.step)
-        return F
+        return self._moments(lambda rows: self.scaling(x[rows]), y, w)
 
     def scaled_moments(self, z: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of rows that are scaled already."""
-        total = None
-        for rows in row_blocks(len(z), GRAM_ROWS):
-            F = self.on_grid(z[rows])
-            block = moments(F, y[rows], None if w is None else w[rows])
-            total = block if total is None else total + block
-        assert total is not None
-        return total
+        return self._moments(lambda rows: z[rows], y, w)
+
+    def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
+        blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
+        return total(blocks, self.width).in_units(self.step)
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        """(f, y, 1) of some rows at a time, f in whole numbers of grid units.
+
+        The next block overwrites the last one: memory that is warm already.
+        """
+        assert self.step is not None
+        N, n = self.width, len(y)
+        if is_torch(y):
+            xp = namespace(y)
+            for rows in row_blocks(n, GRAM_ROWS):
+                f = xp.round(self.of_scaled(z(rows)) / self.step)
+                yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)
+            return
+        skip = N - len(self.W)
+        per_step = 1.0 / self.step
+        W = np.concatenate([self.W, self.b[:, None]], 1)
+        if self.activation.homogeneous:  # weights can carry the units: one pass less
+            W *= per_step[skip:, None]
+            per_step = per_step[:skip]
+        A = np.ones((min(n, GRAM_ROWS), N + y.shape[1] + 1))
+        x = np.ones((len(A), W.shape[1]))
+        for rows in row_blocks(n, GRAM_ROWS):
+            count = rows.stop - rows.start
+            block, scaled = A[:count], z(rows)
+            F, h = block[:, :N], block[:, skip:N]
+            x[:count, :-1] = clipped(scaled, self.bound)
+            np.matmul(x[:count], W.T, out=h)
+            F[:, :skip] = scaled[:, :skip]
+            block[:, N:-1] = y[rows]
+            for some in row_blocks(count, CACHE_ROWS):  # few rows at a time stay in cache
+                self.activation(h[some], out=h[some])
+                F[some, : len(per_step)] *= per_step
+                np.rint(F[some], out=F[some])
+            yield rows, block
 
 
 def clipped(z: Array, bound: float) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad._xp import backend, to_numpy
+from onegrad._xp import abreast, backend, to_numpy
 from onegrad.errors import InvalidInput
 from onegrad.stream.encode import Encoding, encoded
 from onegrad.stream.fold import plus
@@ -35,7 +35,7 @@ class SamplePass:
     labels: bool
 
     def __call__(self, part: Part) -> Sample | None:
-        return reduce(plus, map(self.block, checked(part.blocks())), None)
+        return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Sample:
         return sample(block.X, _targets(block), block.w, self.size, self.seed, self.labels)
@@ -56,7 +56,7 @@ class MomentsPass:
     device: str = "cpu"
 
     def __call__(self, part: Part) -> Moments | None:
-        return reduce(plus, map(self.block, checked(part.blocks())), None)
+        return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Moments:
         """Moments of one block, on the device, and back."""

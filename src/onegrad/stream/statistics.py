@@ -10,12 +10,14 @@ millions of rows), or with weights that are not whole numbers, the sums carry or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad._xp import Array, namespace
+from onegrad import _blas
+from onegrad._xp import Array, is_torch, namespace
 from onegrad.errors import InvalidInput
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -55,6 +57,15 @@ class Moments:
             raise InvalidInput(f"cannot remove {other.rows} rows from {self.rows}")
         return self._combined(other, -1)
 
+    def in_units(self, step: Array) -> Moments:
+        """Of features that were counted in units of `step`: exact for powers of two."""
+        return replace(
+            self,
+            F1=self.F1 * step,
+            FtF=self.FtF * step * step[:, None],
+            Fty=self.Fty * step[:, None],
+        )
+
     def _combined(self, other: Moments, sign: int) -> Moments:
         if self.Fty.shape != other.Fty.shape:
             raise InvalidInput(
@@ -75,16 +86,43 @@ class Moments:
 def moments(F: Array, y: Array, w: Array | None = None) -> Moments:
     """The moments of one block: F (n, N) features, y (n, K) targets, w (n,) weights."""
     xp = namespace(F)
-    with_one = xp.concatenate([y, xp.ones_like(y[:, :1])], 1)  # sums ride along with products
+    return total([(xp.concatenate([F, y, xp.ones_like(y[:, :1])], 1), w)], F.shape[1])
+
+
+def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
+    """The moments of blocks (A, w) with rows A_i = (f_i, y_i, 1) and f_i of a width: one product.
+
+    .. math:: \\sum_i w_i A_i A_i^\\top
+    """
+    rows, C = 0, None
+    for A, w in blocks:
+        rows += len(A)
+        C = _add_gram(C, A, w)
+    assert C is not None
+    f, y = slice(width), slice(width, -1)
+    FtF = C[f, f] if is_torch(C) else _mirrored(C[f, f])
+    sums, yty = C[-1], C[y, y].diagonal()  # rows below: in the lower triangle
+    return Moments(rows, float(sums[-1]), sums[f], sums[y], FtF, C[y, f].T, yty)
+
+
+def _add_gram(C: Array | None, A: Array, w: Array | None) -> Array:
+    """C + A^T diag(w) A; on NumPy arrays C is used up, and its lower triangle is what counts."""
+    if is_torch(A):
+        product = A.T @ A if w is None else (A * w[:, None]).T @ A
+        return product if C is None else C + product
+    C = np.zeros((A.shape[1],) * 2) if C is None else C
     if w is None:
-        # F.T @ F on one array is a symmetric rank-k update: half the work of a product
-        FtF, Fty, yt1 = F.T @ F, F.T @ with_one, with_one.sum(0)
-        yty = (y * y).sum(0)
+        _blas.add_gram(C, A, over_rows=False)
     else:
-        Fw, yw = F * w[:, None], with_one * w[:, None]
-        FtF, Fty, yt1 = Fw.T @ F, Fw.T @ with_one, yw.sum(0)
-        yty = (yw[:, :-1] * y).sum(0)
-    return Moments(len(F), float(yt1[-1]), Fty[:, -1], yt1[:-1], FtF, Fty[:, :-1], yty)
+        _blas.add_product(C, A * w[:, None], A)
+    return C
+
+
+def _mirrored(C: Floats) -> Floats:
+    """The symmetric matrix with the lower triangle of C."""
+    full: Floats = np.tril(C)
+    full += np.tril(C, -1).T
+    return full
 
 
 def grid(values: Array, bits: int) -> Array:
