@@ -87,7 +87,9 @@ def fit(path: Path, name: str, width: int, coefficients: Path, workers: int | No
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
             Client(cluster) as client,
         ):
             client.run(lambda: og.OneStepRegressor)  # imports are not the fit's

@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.errors import InvalidInput
 from onegrad.stream.table import Rows, column_values, is_numeric, is_table
 
-BLOCK = 32_768  # rows read at once
+BLOCK = 16_384  # rows read at once
 
 
 @dataclass(frozen=True)
