@@ -126,7 +126,7 @@ def resigned(members, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m.update({"W.npy": m["W.npy"][:-8] + bytes(8)}), "'W.npy' was changed"),
+        (lambda m: m.update({"W.npy": m["W.npy"][:-8] + b"\x41" * 8}), "'W.npy' was changed"),
         (lambda m: m.pop("W.npy"), "'W.npy' is missing"),
         (lambda m: m.update({"model.json": m["model.json"].replace(b"10", b"11", 1)}), "changed"),
         (lambda m: m.pop("model.json"), "no model.json"),

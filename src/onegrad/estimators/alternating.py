@@ -1,203 +1,167 @@
 r"""Ridge, first-layer update with the trained readout, ridge, and so on.
 
-Two updates of the first layer, each from sums over rows that the readout was fitted on:
+A round of the update looks at the fitted function f and at what it leaves unexplained:
 
-* the **metric**: :math:`W = W_0 M^{1/2}` with the average gradient outer product
-  :math:`M = \frac1n\sum_i \nabla f(x_i)\,\nabla f(x_i)^\top` of the fitted function, full or
-  diagonal;
-* the **gradient step**: :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G` with the gradient G of
-  the loss, for classification.
+1. the metric :math:`M = \frac1n\sum_i \nabla f(x_i)\,\nabla f(x_i)^\top` says in which directions f
+   varies;
+2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
+   the penalised loss grows by without neuron i;
+3. the others make room for new ones, drawn with the metric in several ways
+   (:mod:`onegrad.estimators.neurons`); of every few entrants the one that goes best with the
+   residual comes in.
 
-Each is repeated from the untrained layer as long as held-out rows agree; the best layer met wins. A
-share of the neurons looks at a single input each, drawn by its importance (the diagonal of M):
-what trees see at once and directions in general position do not.
+For classification the best layer then makes a few gradient steps on the logistic loss,
+:math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is judged on held-out rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.special
 
 from onegrad.activations import Function
-from onegrad.estimators.lesson import (
-    Draw,
-    Lesson,
-    Trial,
-    data_biases,
-    gradient_outer_product,
-    try_layer,
-)
+from onegrad.estimators.lesson import Lesson, Trial, gradient_outer_product, try_layer
+from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.stream.layer import Layer, Scaling, clipped
 from onegrad.stream.statistics import Floats
 
-FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
+KEPT = 0.4  # share of the neurons that stays in a round
+ENTRANTS = 4  # new neurons that compete for a place
+NARROW = 4  # one in so many rounds is made at half the width, before the others
+PATIENCE = 4  # rounds without improvement after which they end
 STEPS = (0.3, 1.0)  # relative lengths of the gradient step
-POWER = 0.5  # of the metric, round by round
-POWERS = (0.35, 0.5, 0.75, 1.0)  # tried at the end
-AXIS_SHARES = (0.0, 0.5)  # of neurons, likewise
-PATIENCE = 4  # rounds without improvement after which a chain ends
-
-
-@dataclass(frozen=True)
-class Metric:
-    """M^p, made of the full matrix or of its diagonal."""
-
-    M: Floats
-    diagonal: bool
-    power: float
-
-    @property
-    def importance(self) -> Floats:
-        """Diagonal of M, scaled to sum one."""
-        share: Floats = np.diag(self.M) / np.trace(self.M)
-        return share
-
-    @cached_property
-    def root(self) -> Floats:
-        """M^p of the metric scaled to trace d; no eigenvalue is zero."""
-        d = len(self.M)
-        M = np.diag(np.diag(self.M)) if self.diagonal else self.M
-        values, V = np.linalg.eigh(M * (d / np.trace(M)))
-        root: Floats = (V * (np.maximum(values, 0.0) + FLOOR) ** self.power) @ V.T
-        root *= np.sqrt(d / (root * root).sum())
-        return root
+GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is fixed before the rounds: the draw, the untrained layer, sizes."""
+    """What is fixed before the rounds.
 
-    draw: Draw
+    Parameters
+    ----------
+    width, scaling, activation, bound : of the layer.
+    rounds, steps : most rounds of new neurons, and of gradient steps after them.
+    shares : of each kind of new neurons; they sum to one.
+    power : of the metric.
+    rng : all random numbers.
+    """
+
+    width: int
     scaling: Scaling
     activation: Function
     bound: float
-    skip: bool
-    axis_share: float
     rounds: int
+    steps: int
+    shares: dict[str, float] = field(repr=False)
+    power: float
+    rng: np.random.Generator
 
-    def layer(self, lesson: Lesson, metric: Metric | None, axis_share: float) -> Layer:
-        """The layer W_0 M^p, part of it axis-aligned, with biases placed at rows."""
-        N, d = self.draw.W0.shape
-        root = None if metric is None else metric.root
-        W = self.draw.W0 / np.sqrt(d)
-        if root is not None:
-            W = W @ root
-        along = round(axis_share * N) if d > 1 else 0
-        share = np.full(d, 1.0 / d) if metric is None else metric.importance
-        column = np.searchsorted(np.cumsum(share), self.draw.column[:along], side="right")
-        W[:along] = 0.0
-        W[np.arange(along), np.minimum(column, d - 1)] = self.draw.sign[:along]
-        return self.placed(lesson, W)
-
-    def placed(self, lesson: Lesson, W: Floats) -> Layer:
-        b = data_biases(W, lesson, self.draw.place, self.bound)
-        return Layer(self.scaling, W, b, self.activation, self.skip, self.bound)
+    def layer(self, neurons: Neurons) -> Layer:
+        return Layer(self.scaling, neurons.W, neurons.b, self.activation, True, self.bound)
 
 
-def learn(
-    lesson: Lesson, recipe: Recipe, kinds: tuple[str, ...], ridge: float | None
-) -> list[Trial]:
+def learn(lesson: Lesson, recipe: Recipe, ridge: float | None) -> list[Trial]:
     """All trials, the untrained layer first; the lowest score is the choice."""
-    untrained = recipe.layer(lesson, None, recipe.axis_share)
-    first = try_layer(lesson, untrained, ridge=ridge, label={"update": "none", "round": 0})
-    trials = [first]
+    ground = Ground.of(lesson.update, recipe.bound)
+    plain = Metric(np.eye(lesson.inputs), recipe.power)
+    untrained = recipe.layer(ground.draw(recipe.shares, recipe.width, plain, recipe.rng))
+    label = {"update": "none", "round": 0}
+    trials = [try_layer(lesson, untrained, ridge=ridge, label=label, worth=True)]
     if len(lesson.held):
-        for kind in kinds:
-            trials += _chain(lesson, recipe, kind, first, ridge)
-        if recipe.rounds:
-            trials += _variations(lesson, recipe, min(trials, key=lambda t: t.score), ridge)
+        trials += _rounds(lesson, recipe, ground, trials[0], ridge)
+        trials += _steps(lesson, recipe, ground, min(trials, key=lambda t: t.score), ridge)
     return trials
 
 
-def _chain(
-    lesson: Lesson, recipe: Recipe, kind: str, first: Trial, ridge: float | None
+def _rounds(
+    lesson: Lesson, recipe: Recipe, ground: Ground, first: Trial, ridge: float | None
 ) -> Iterator[Trial]:
-    """Rounds of one kind of update, until held-out rows say that it no longer helps."""
-    update = UPDATES[kind]
-    current, lowest, waited = first, first.score, 0
-    for round_ in range(1, recipe.rounds + 1):
-        candidates = [
-            try_layer(
-                lesson,
-                layer,
-                ridge=ridge,
-                start=current.ridge,
-                label={"update": kind, "round": round_, **label},
-                origin=metric,
-            )
-            for layer, label, metric in update(lesson, recipe, current)
-        ]
-        if not candidates:
+    """Rounds of new neurons at full width, after a few at half of it, which cost a quarter."""
+    few = recipe.rounds // NARROW
+    narrow = [first, *_phase(lesson, recipe, ground, first, (recipe.width + 1) // 2, few, ridge)]
+    best = min(narrow[1:], key=lambda t: t.score, default=first)
+    for trial in _phase(lesson, recipe, ground, best, recipe.width, recipe.rounds - few, ridge):
+        trial.label["round"] += len(narrow) - 1
+        yield trial
+
+
+def _phase(
+    lesson: Lesson,
+    recipe: Recipe,
+    ground: Ground,
+    trial: Trial,
+    width: int,
+    rounds: int,
+    ridge: float | None,
+) -> Iterator[Trial]:
+    """Rounds at one width, until held-out rows say that they no longer help."""
+    lowest, waited = np.inf, 0
+    for round_ in range(1, rounds + 1):
+        neurons = _renewed(lesson, recipe, ground, trial, width)
+        if neurons is None:
             return
-        yield from candidates
-        current = min(candidates, key=lambda trial: trial.score)
-        waited = 0 if current.score < lowest else waited + 1
-        lowest = min(lowest, current.score)
+        trial = try_layer(
+            lesson,
+            recipe.layer(neurons),
+            ridge=ridge,
+            start=trial.ridge,
+            label={"update": "neurons", "round": round_},
+            worth=True,
+        )
+        yield trial
+        waited = 0 if trial.score < lowest else waited + 1
+        lowest = min(lowest, trial.score)
         if waited == PATIENCE:
             return
 
 
-def _variations(
-    lesson: Lesson, recipe: Recipe, best: Trial, ridge: float | None
+def _renewed(
+    lesson: Lesson, recipe: Recipe, ground: Ground, trial: Trial, width: int
+) -> Neurons | None:
+    """The neurons of a trial that are worth most, and new ones; None where f is constant."""
+    layer, rows = trial.layer, lesson.update
+    outputs = rows.t.shape[1]
+    few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, lesson.inputs)]
+    M = gradient_outer_product(few, layer, trial.eager.coef)
+    if not M.any():
+        return None
+    kept = round(KEPT * width)
+    metric = Metric(M, recipe.power)
+    entrants = ground.draw(recipe.shares, ENTRANTS * (width - kept), metric, recipe.rng)
+    fitted = [layer.of_scaled(block.z) @ trial.readout.coef for block in rows.blocks()]
+    residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
+    assert trial.worth is not None
+    stays = np.argsort(-trial.worth, kind="stable")[:kept]
+    old = Neurons(layer.W[stays], layer.b[stays])
+    return old + ground.best(entrants, residual, ENTRANTS)
+
+
+def _steps(
+    lesson: Lesson, recipe: Recipe, ground: Ground, trial: Trial, ridge: float | None
 ) -> Iterator[Trial]:
-    """The best layer with other powers of its metric, then with other shares of axis neurons."""
-    metric = best.origin if isinstance(best.origin, Metric) else None
-    if metric is not None:
-        for power in [p for p in POWERS if p != metric.power]:
-            changed = Metric(metric.M, metric.diagonal, power)
-            layer = recipe.layer(lesson, changed, recipe.axis_share)
-            label = {**best.label, "power": power}
-            trial = try_layer(
-                lesson, layer, ridge=ridge, start=best.ridge, label=label, origin=changed
-            )
-            yield trial
-            if trial.score < best.score:
-                best, metric = trial, changed
-    elif best.label["update"] != "none":
-        return
-    for share in AXIS_SHARES:
-        layer = recipe.layer(lesson, metric, share)
-        label = {**best.label, "axis_share": share}
-        yield try_layer(lesson, layer, ridge=ridge, start=best.ridge, label=label, origin=metric)
-
-
-Candidates = Iterator[tuple[Layer, dict[str, Any], Metric | None]]
-
-
-def _metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
-    M = gradient_outer_product(lesson.update, trial.layer, trial.eager.coef)
-    if M.any():
-        metric = Metric(M, diagonal=False, power=POWER)
-        yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
-
-
-def _diagonal_metric(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
-    M = gradient_outer_product(lesson.update, trial.layer, trial.eager.coef)
-    if M.any():
-        metric = Metric(M, diagonal=True, power=POWER)
-        yield recipe.layer(lesson, metric, recipe.axis_share), {}, metric
-
-
-def _gradient(lesson: Lesson, recipe: Recipe, trial: Trial) -> Candidates:
-    G = loss_gradient(lesson, trial)
-    length = np.linalg.norm(G)
-    if length > 0:
+    """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
+    at = ground.z[ground.rows(recipe.rng.random(recipe.width))]
+    for round_ in range(1, recipe.steps + 1):
+        G = loss_gradient(lesson, trial)
+        length = np.linalg.norm(G)
+        if length == 0:
+            return
         W = trial.layer.W
-        for step in STEPS:
-            moved = W + step * np.linalg.norm(W) / length * G
-            yield recipe.placed(lesson, moved), {"step": step}, None
-
-
-UPDATES: dict[str, Callable[[Lesson, Recipe, Trial], Candidates]] = {
-    "metric": _metric,
-    "diagonal metric": _diagonal_metric,
-    "gradient": _gradient,
-}
+        candidates = [
+            try_layer(
+                lesson,
+                recipe.layer(ground.placed(W + step * np.linalg.norm(W) / length * G, at)),
+                ridge=ridge,
+                start=trial.ridge,
+                label={"update": "gradient", "round": round_, "step": step},
+            )
+            for step in STEPS
+        ]
+        yield from candidates
+        trial = min(candidates, key=lambda t: t.score)
 
 
 def loss_gradient(lesson: Lesson, trial: Trial) -> Floats:

@@ -18,7 +18,7 @@ from onegrad.stream.ridge import NormalEquations, Readout
 from onegrad.stream.sample import Keys
 from onegrad.stream.statistics import Floats
 
-DECADES = range(-7, 2)  # exponents of the relative ridges that are tried
+DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins
 EAGER = 1e-2  # largest relative ridge of the readout that first-layer updates look at
 NO_CHOICE = -2  # relative ridge where there are no held-out rows to choose it
@@ -89,7 +89,7 @@ class Trial:
     losses: Floats  # of the held-out rows; the score is their mean
     path: tuple[tuple[float, float], ...]  # (relative ridge, score)
     label: dict[str, Any] = field(default_factory=dict)
-    origin: object = None  # what the layer was made from, where it can be made anew
+    worth: Floats | None = None  # (N,) what the loss would grow by without a neuron, where asked
 
 
 def try_layer(
@@ -100,7 +100,7 @@ def try_layer(
     ridge: float | None = None,
     start: float = 10.0**START,
     label: dict[str, Any] | None = None,
-    origin: object = None,
+    worth: bool = False,
 ) -> Trial:
     """Fit the readout without the held-out rows, score it on them, ridge by ridge.
 
@@ -110,15 +110,16 @@ def try_layer(
     equations = NormalEquations.of(layer.scaled_moments(*lesson.fit.parts), intercept)
     held = lesson.held
     F = layer.of_scaled(held.z)
-    found: dict[float, tuple[float, Floats, Readout]] = {}
+    found: dict[float, tuple[float, Floats, Readout, Floats]] = {}
 
     def judge(relative: float) -> float:
         if relative not in found:
-            readout = equations.solve(relative * equations.scale)
+            factor = equations.factor(relative * equations.scale)
+            readout = equations.solve(relative * equations.scale, factor)
             predicted = F @ readout.coef + readout.intercept
             losses = lesson.loss(predicted, held.t, held.w) if len(held) else np.zeros(0)
             score = float(held.w @ losses / held.w.sum()) if len(held) else np.nan
-            found[relative] = (score, losses, readout)
+            found[relative] = (score, losses, readout, factor)
         return found[relative][0]
 
     if ridge is not None:
@@ -132,8 +133,9 @@ def try_layer(
     path = tuple((r, found[r][0]) for r in sorted(found))
     eager = min(best, EAGER)
     judge(eager)
-    score, losses, readout = found[best]
-    return Trial(layer, readout, found[eager][2], best, score, losses, path, label or {}, origin)
+    score, losses, readout, factor = found[best]
+    neurons = equations.worth(readout, factor)[-len(layer.W) :] if worth else None
+    return Trial(layer, readout, found[eager][2], best, score, losses, path, label or {}, neurons)
 
 
 def chosen(trials: list[Trial], w: Floats) -> Trial:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -91,12 +91,11 @@ ALTERNATING = """
     Parameters
     ----------
     width : number of neurons N.
-    rounds : most rounds of each kind of update.
+    rounds : most rounds of new neurons.
     ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
-    axis_share : share of neurons that look at a single input (0 and 1/2 are tried too).
     clip : standard deviations at which the neurons' inputs are clipped.
-    hold_out : share of the rows that no first-layer update sees; they choose update, round, power
-        of the metric, share of axis neurons and ridge. Without any the layer stays untrained.
+    hold_out : share of the rows that no first-layer update sees; they choose round and ridge.
+        Without any the layer stays untrained.
     sample_rows : rows that the first layer is learned on; the readout is fitted on all.
     device : "cpu", or "cuda" for the pass over the data.
     n_jobs : processes for the passes over a source of several parts.
@@ -287,15 +286,20 @@ class OneStepFeatures(_OneStep, Features):
 class _Alternating(_Common):
     """Rounds of first-layer updates with the trained readout."""
 
-    _updates: tuple[str, ...] = ("metric", "diagonal metric")
+    _shares: ClassVar[dict[str, float]] = {
+        "any": 0.4,
+        "axis": 0.15,
+        "pair": 0.15,
+        "neighbours": 0.3,
+    }
+    _power, _steps = 0.75, 0
 
     def __init__(
         self,
         width: int = 1000,
         *,
-        rounds: int = 12,
+        rounds: int = 32,
         ridge: float | str = "auto",
-        axis_share: float = 0.25,
         clip: float = 4.0,
         hold_out: float = 0.2,
         sample_rows: int = 20_000,
@@ -306,7 +310,6 @@ class _Alternating(_Common):
         self.width = width
         self.rounds = rounds
         self.ridge = ridge
-        self.axis_share = axis_share
         self.clip = clip
         self.hold_out = hold_out
         self.sample_rows = sample_rows
@@ -317,7 +320,6 @@ class _Alternating(_Common):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _check_number("rounds", self.rounds, 0, whole=True)
-        _check_number("axis_share", self.axis_share, 0, 1)
 
     def _learn(
         self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator
@@ -325,15 +327,17 @@ class _Alternating(_Common):
         activation = resolve("relu:raw")
         assert isinstance(activation, Function)
         recipe = alternating.Recipe(
-            Draw.of(self.width, lesson.inputs, rng),
+            self.width,
             scaling,
             activation,
             float(self.clip),
-            True,
-            float(self.axis_share),
             self.rounds,
+            self._steps if self.rounds else 0,
+            self._shares,
+            self._power,
+            rng,
         )
-        trials = alternating.learn(lesson, recipe, self._updates, self._ridge)
+        trials = alternating.learn(lesson, recipe, self._ridge)
         return trials[0], trials
 
 
@@ -343,7 +347,14 @@ class AlternatingRegressor(_Alternating, Regression):
 
 class AlternatingClassifier(_Alternating, Classification):
     __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + ALTERNATING
-    _updates = ("metric", "diagonal metric", "gradient")
+    _shares: ClassVar[dict[str, float]] = {
+        "any": 0.2,
+        "axis": 0.15,
+        "pair": 0.15,
+        "neighbours": 0.25,
+        "rows": 0.25,
+    }
+    _power, _steps = 0.5, 4
 
 
 ESTIMATORS: dict[str, Any] = {

@@ -54,9 +54,10 @@ class NormalEquations:
         trace = float(np.trace(self.G)) / len(self.G)
         return trace if trace > 1e-300 else 1.0
 
-    def solve(self, ridge: float) -> Readout:
-        """One ridge, by a Cholesky factor."""
-        a = scipy.linalg.cho_solve((self.factor(ridge), True), self.v, check_finite=False)
+    def solve(self, ridge: float, factor: Floats | None = None) -> Readout:
+        """One ridge, by a Cholesky factor (its own, where it is known)."""
+        L = self.factor(ridge) if factor is None else factor
+        a = scipy.linalg.cho_solve((L, True), self.v, check_finite=False)
         return Readout(ridge, a, self.y_mean - self.f_mean @ a)
 
     def factor(self, ridge: float) -> Floats:
@@ -71,6 +72,16 @@ class NormalEquations:
                 f"ridge {ridge:g} is too small for features of mean variance {self.scale:g}: "
                 "the normal equations are singular"
             ) from None
+
+    def worth(self, readout: Readout, factor: Floats) -> Floats:
+        r"""(N,) what the penalised loss would grow by without a feature.
+
+        .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
+        """
+        inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
+        diagonal = np.einsum("ij,ij->j", inverse, inverse)  # of L^-T L^-1
+        worth: Floats = (readout.coef**2).sum(1) / diagonal
+        return worth
 
     def residual_variance(self, a: Floats) -> Floats:
         """(K,) mean squared residual of coefficients a: Var y - 2 a.v + a.G.a."""

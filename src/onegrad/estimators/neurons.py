@@ -1,0 +1,217 @@
+r"""Where new neurons come from, and which of them are worth having.
+
+A neuron is :math:`\sigma(w\cdot z + b)` and switches at a point of the data. With
+:math:`R = M^p` of a metric M, its direction is one of
+
+* *any*: :math:`w = R g`, g standard normal;
+* *axis*: one input, drawn by its importance :math:`M_{jj}`;
+* *pair*: two inputs, drawn by the roots of their importance;
+* *neighbours*: :math:`w = R\,(Rz_i - Rz_j)` for two rows that are near in the metric, switching
+  between them;
+* *rows*: :math:`w = z_i - z_j` for any two rows.
+
+All are scaled to unit variance of w.z, so that one ridge is fair to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onegrad.estimators.lesson import Rows
+from onegrad.stream.layer import clipped, row_blocks
+from onegrad.stream.statistics import Floats
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
+NEAR = 8  # rows among which a neighbour is looked for
+FEW = 256  # rows of the entrants' features at once: they stay in cache
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Directions W (N, d) and biases b (N,)."""
+
+    W: Floats
+    b: Floats
+
+    def __len__(self) -> int:
+        return len(self.b)
+
+    def __getitem__(self, which: Any) -> Neurons:
+        return Neurons(self.W[which], self.b[which])
+
+    def __add__(self, other: Neurons) -> Neurons:
+        return Neurons(np.concatenate([self.W, other.W]), np.concatenate([self.b, other.b]))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """M^p of an average gradient outer product M (d, d)."""
+
+    M: Floats
+    power: float
+
+    @cached_property
+    def importance(self) -> Floats:
+        """(d,) diagonal of M, scaled to sum one."""
+        share: Floats = np.diag(self.M) / np.trace(self.M)
+        return share
+
+    @cached_property
+    def root(self) -> Floats:
+        """M^p of the metric scaled to trace d; no eigenvalue is zero."""
+        d = len(self.M)
+        values, V = np.linalg.eigh(self.M * (d / np.trace(self.M)))
+        root: Floats = (V * (np.maximum(values, 0.0) + FLOOR) ** self.power) @ V.T
+        root *= np.sqrt(d / (root * root).sum())
+        return root
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The rows that neurons are drawn from: inputs as neurons see them, and weights."""
+
+    z: Floats
+    w: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, bound: float) -> Ground:
+        return cls(clipped(rows.z, bound), rows.w)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        centred = self.z - self.w @ self.z / self.w.sum()
+        C: Floats = (centred * self.w[:, None]).T @ centred / self.w.sum()
+        return C
+
+    @cached_property
+    def single(self) -> Any:
+        """The inputs in single precision: enough to compare neurons."""
+        return self.z.astype(np.float32)
+
+    @cached_property
+    def _below(self) -> Floats:
+        total: Floats = np.cumsum(self.w)
+        return total
+
+    def rows(self, u: Floats) -> Indices:
+        """Rows drawn by weight: where the share u of all weight lies below."""
+        return _positions(self._below, u)
+
+    def placed(self, W: Floats, at: Floats) -> Neurons:
+        """Neurons of directions W, scaled, that switch at the points `at` (N, d)."""
+        deviation = np.sqrt(np.maximum(((W @ self.covariance) * W).sum(1), 0.0))
+        W = W / np.where(deviation > 1e-12, deviation, 1.0)[:, None]
+        return Neurons(W, -(W * at).sum(1))
+
+    def draw(
+        self, shares: Mapping[str, float], count: int, metric: Metric, rng: np.random.Generator
+    ) -> Neurons:
+        """`count` neurons of each kind's share, in random order."""
+        kinds = rng.choice(len(shares), size=count, p=np.array([*shares.values()]))
+        parts = [
+            self.placed(*KINDS[kind](self, metric, int((kinds == k).sum()), rng))
+            for k, kind in enumerate(shares)
+        ]
+        drawn = sum(parts[1:], parts[0])
+        return drawn[np.argsort(np.argsort(kinds, kind="stable"), kind="stable")]
+
+    def best(self, entrants: Neurons, residual: Floats, of: int) -> Neurons:
+        """Of every `of` entrants the one whose ReLU goes best with the residual (n, K).
+
+        The measure is what the neuron alone would take off the residual's sum of squares,
+        sum_k Cov(h, r_k)^2 / Var(h).
+        """
+        W, b = entrants.W.astype(np.float32), entrants.b.astype(np.float32)
+        with_one = np.column_stack([residual, np.ones(len(residual))])
+        right = (with_one * self.w[:, None]).astype(np.float32)
+        first = np.zeros((len(W), right.shape[1]))  # sums of w h r and w h
+        square = np.zeros(len(W))
+        for rows in row_blocks(len(self.z), FEW):
+            h = self.single[rows] @ W.T
+            h += b
+            np.maximum(h, 0, out=h)
+            first += h.T @ right[rows]
+            np.square(h, out=h)
+            square += right[rows, -1] @ h
+        total = self.w.sum()
+        mean = first[:, -1] / total
+        covariance = first[:, :-1] - mean[:, None] * (self.w @ residual)
+        variance = np.maximum(square - total * mean**2, 1e-9 * square + np.finfo(float).tiny)
+        gain = (covariance**2).sum(1) / variance
+        winners = gain.reshape(-1, of).argmax(1) + of * np.arange(len(W) // of)
+        return entrants[winners]
+
+
+Drawn = tuple[Floats, Floats]  # directions (N, d) and the points where they switch (N, d)
+
+
+def _any(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+    g = rng.standard_normal((count, len(metric.M)))
+    return g @ metric.root, ground.z[ground.rows(rng.random(count))]
+
+
+def _axis(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+    W = np.zeros((count, len(metric.M)))
+    column = _columns(metric.importance, rng.random(count))
+    W[np.arange(count), column] = rng.choice([-1.0, 1.0], size=count)
+    return W, ground.z[ground.rows(rng.random(count))]
+
+
+def _pair(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+    W = np.zeros((count, len(metric.M)))
+    for column in _columns(np.sqrt(metric.importance), rng.random((2, count))):
+        W[np.arange(count), column] = rng.standard_normal(count) * np.diag(metric.root)[column]
+    return W, ground.z[ground.rows(rng.random(count))]
+
+
+def _neighbours(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+    u = ground.z @ metric.root
+    i, others = ground.rows(rng.random(count)), ground.rows(rng.random((count, NEAR)))
+    square = np.stack([((u[j] - u[i]) ** 2).sum(1) for j in others.T], 1)
+    nearest = np.where(square > 1e-12, square, np.inf).argmin(1)
+    j = others[np.arange(count), nearest]
+    between = rng.random((count, 1))
+    at = (1 - between) * ground.z[i] + between * ground.z[j]
+    return _directions(u[j] - u[i], rng) @ metric.root, at
+
+
+def _rows(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+    i, j, k = ground.rows(rng.random((3, count)))
+    return _directions(ground.z[j] - ground.z[i], rng), ground.z[k]
+
+
+KINDS: dict[str, Callable[[Ground, Metric, int, np.random.Generator], Drawn]] = {
+    "any": _any,
+    "axis": _axis,
+    "pair": _pair,
+    "neighbours": _neighbours,
+    "rows": _rows,
+}
+
+
+def _columns(weight: Floats, u: Floats) -> Indices:
+    """Columns drawn by weight with uniform numbers u."""
+    return _positions(np.cumsum(weight), u)
+
+
+def _positions(below: Floats, u: Floats) -> Indices:
+    """Where the share u of the last of the cumulative sums `below` is reached."""
+    found = np.searchsorted(below, u * below[-1], side="right")
+    positions: Indices = np.minimum(found, len(below) - 1)
+    return positions
+
+
+def _directions(difference: Floats, rng: np.random.Generator) -> Floats:
+    """Differences scaled to length one; where rows are equal, any direction."""
+    g = rng.standard_normal(difference.shape)
+    length = np.linalg.norm(difference, axis=1, keepdims=True)
+    unit: Floats = np.where(length > 1e-6, difference, g)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    return unit
