@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad._xp import blas_threads
 from onegrad.stream import source
 from onegrad.stream import sources as sources_module
 
@@ -34,6 +35,10 @@ def estimator(**settings):
     return og.OneStepRegressor(200, sample_rows=2000, random_state=0, **settings)
 
 
+def alternating():
+    return og.AlternatingRegressor(200, sample_rows=2000, rounds=2, random_state=0)
+
+
 @pytest.fixture(scope="module")
 def serial(data):
     return estimator().fit(*data)
@@ -51,6 +56,17 @@ def cluster():
             distributed.Client(cluster) as client,
         ):
             yield client
+
+
+@pytest.mark.parametrize("make", [estimator, alternating])
+def test_blas_threads(data, make):
+    """Products round differently on one thread and on two; kinks that lie on rows notice."""
+    with blas_threads(1):
+        one = make().fit(*data)
+    with blas_threads(2):
+        two = make().fit(*data)
+    np.testing.assert_array_equal(two.fitted_.layer.W, one.fitted_.layer.W)
+    np.testing.assert_allclose(two.coef_, one.coef_, rtol=0, atol=1e-10 * np.abs(one.coef_).max())
 
 
 def test_processes(data, serial):

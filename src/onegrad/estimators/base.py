@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from onegrad._xp import blas_threads
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted, Spectrum, summary
 from onegrad.estimators.lesson import (
@@ -87,7 +88,8 @@ class Network(BaseEstimator):  # type: ignore[misc]
         drawn = fold(SamplePass(self.sample_rows, seed, self._collects_labels), head.parts, **how)
         if not len(drawn.y):
             raise InvalidInput("all weights are zero: there are no rows to learn from")
-        fitted, lesson, pass_ = self._first_layer(drawn, seed)
+        with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
+            fitted, lesson, pass_ = self._first_layer(drawn, seed)
         fitted = replace(fitted, moments=fold(pass_, whole.parts, **how))
         self._settle(_completed(fitted, lesson))
         return self
