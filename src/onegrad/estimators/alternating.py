@@ -16,8 +16,8 @@ For classification the best layer then makes a few gradient steps on the logisti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.special
@@ -55,7 +55,7 @@ class Recipe:
     bound: float
     rounds: int
     steps: int
-    shares: dict[str, float] = field(repr=False)
+    shares: Mapping[str, float]
     power: float
     rng: np.random.Generator
 

@@ -97,7 +97,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
     def _first_layer(self, drawn: Sample, seed: int) -> tuple[Fitted, Lesson, MomentsPass]:
         """Everything that is learned from the sample alone; moments are still empty."""
         encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
-        x = encoded(drawn.X, encoding)
+        x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
         self._remember_columns(drawn, encoding)
         targets = self._targets(drawn)
         standard = getattr(self, "inputs", "standard") == "standard"

@@ -194,22 +194,14 @@ class Draw:
     ----------
     W0 : (N, d) standard normal directions.
     place : (N,) in (0, 1): which row each neuron's bias is placed at.
-    column, sign : (N,) which input an axis-aligned neuron looks at, and from which side.
     """
 
     W0: Floats
     place: Floats
-    column: Floats
-    sign: Floats
 
     @classmethod
     def of(cls, width: int, inputs: int, rng: np.random.Generator) -> Draw:
-        return cls(
-            rng.standard_normal((width, inputs)),
-            rng.random(width),
-            rng.random(width),
-            rng.choice([-1.0, 1.0], size=width),
-        )
+        return cls(rng.standard_normal((width, inputs)), rng.random(width))
 
     def on_sphere(self) -> Draw:
         """The same directions with rows of length sqrt(d)."""
