@@ -11,7 +11,8 @@ disturbs less.
 
 products   Z W^T and F^T F in blocks of the same size, for all rows, on numbers already in memory
 fit        both passes over the file and the first layer on a sample of it
-dask 1, k  the same fit on one worker and on k, one BLAS thread each
+dask 1, k  the same fit on one worker and on k, one BLAS thread each (workers that Dask starts have
+           no more); the first layer is learned here, on all cores
 
 The coefficients of all fits are compared.
 """
@@ -156,8 +157,8 @@ def main() -> None:
             ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
             print(f"fit / products = {ratio:.2f} ({unit})")
     if not args.skip_dask:
-        one = measured(args, "dask 1", 1)
-        many = measured(args, f"dask {args.workers}", 1)
+        one = measured(args, "dask 1", args.threads)
+        many = measured(args, f"dask {args.workers}", args.threads)
         print(f"{args.workers} workers are {one['seconds'] / many['seconds']:.2f} x one")
         a, b, c = (
             np.load(args.dir / f"{name}.npy") for name in ("fit", "dask_1", f"dask_{args.workers}")

@@ -86,12 +86,14 @@ def blas_threads(count: int) -> Iterator[None]:
         yield
 
 
-def abreast(f: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
-    """f(item) for every item, in order, on a thread per core with one BLAS thread each.
+def abreast(
+    f: Callable[[Item], Value], items: Iterable[Item], threads: int | None = None
+) -> Iterator[Value]:
+    """f(item) for every item, in order, on so many threads (all cores) with one BLAS thread each.
 
     Few items are taken ahead. A single one is left to this thread and all BLAS threads.
     """
-    coming, count = iter(items), cores()
+    coming, count = iter(items), threads or cores()
     first = list(islice(coming, min(count, 2)))
     if len(first) < 2:
         yield from map(f, chain(first, coming))

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from onegrad._xp import blas_threads
+from onegrad._xp import blas_threads, cores
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted, Spectrum, summary
 from onegrad.estimators.lesson import (
@@ -88,13 +88,16 @@ class Network(BaseEstimator):  # type: ignore[misc]
         drawn = fold(SamplePass(self.sample_rows, seed, self._collects_labels), head.parts, **how)
         if not len(drawn.y):
             raise InvalidInput("all weights are zero: there are no rows to learn from")
+        threads = cores()
         with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-            fitted, lesson, pass_ = self._first_layer(drawn, seed)
+            fitted, lesson, pass_ = self._first_layer(drawn, seed, threads)
         fitted = replace(fitted, moments=fold(pass_, whole.parts, **how))
         self._settle(_completed(fitted, lesson))
         return self
 
-    def _first_layer(self, drawn: Sample, seed: int) -> tuple[Fitted, Lesson, MomentsPass]:
+    def _first_layer(
+        self, drawn: Sample, seed: int, threads: int
+    ) -> tuple[Fitted, Lesson, MomentsPass]:
         """Everything that is learned from the sample alone; moments are still empty."""
         encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
         x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
@@ -105,11 +108,11 @@ class Network(BaseEstimator):  # type: ignore[misc]
         rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
         held = held_out(drawn.keys, drawn.w, self.hold_out if self._chooses() else 0.0)
         update, fit, used_up = self._split(drawn, held)
-        lesson = Lesson(rows[update], rows[fit], rows[held], targets.loss)
+        lesson = Lesson(rows[update], rows[fit], rows[held], targets.loss, threads)
         first, trials = self._learn(lesson, scaling, np.random.default_rng(seed))
         best = chosen(trials, lesson.held.w)
         intercept = getattr(self, "intercept", True)
-        untrained = NormalEquations.of(first.layer.scaled_moments(*lesson.fit.parts), intercept)
+        untrained = NormalEquations.of(lesson.moments(first.layer), intercept)
         nothing = Moments(0, 0.0, *(np.zeros(0) for _ in range(5)))
         fitted = Fitted(
             layer=best.layer,

@@ -27,7 +27,7 @@ from onegrad.stream.statistics import Floats, Moments
 class Spectrum:
     """Eigenvalues of the features' covariance, largest first, learned and untrained.
 
-    `spikes` are the learned eigenvalues above the largest untrained one.
+    `spikes` are the learned eigenvalues above the largest untrained one, rounding allowed for.
     """
 
     learned: Floats
@@ -35,7 +35,8 @@ class Spectrum:
 
     @property
     def spikes(self) -> Floats:
-        above: Floats = self.learned[self.learned > self.untrained.max(initial=0.0)]
+        edge = (1 + 1e-9) * self.untrained.max(initial=0.0)
+        above: Floats = self.learned[self.learned > edge]
         return above
 
 

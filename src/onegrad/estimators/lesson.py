@@ -16,7 +16,7 @@ import numpy as np
 from onegrad.stream.layer import BLOCK_ROWS, Layer, clipped, row_blocks
 from onegrad.stream.ridge import NormalEquations, Readout
 from onegrad.stream.sample import Keys
-from onegrad.stream.statistics import Floats
+from onegrad.stream.statistics import Floats, Moments
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins
@@ -66,6 +66,11 @@ class Lesson:
     fit: Rows
     held: Rows
     loss: Loss
+    threads: int = 1  # that add up moments
+
+    def moments(self, layer: Layer) -> Moments:
+        """Of the readout's rows."""
+        return layer.scaled_moments(*self.fit.parts, threads=self.threads)
 
     @property
     def inputs(self) -> int:
@@ -107,7 +112,7 @@ def try_layer(
     `ridge` fixes the penalty (absolute); otherwise decades around `start` (relative) are searched.
     """
     layer = layer.with_grid(layer.of_scaled(lesson.fit.z[:BLOCK_ROWS]))
-    equations = NormalEquations.of(layer.scaled_moments(*lesson.fit.parts), intercept)
+    equations = NormalEquations.of(lesson.moments(layer), intercept)
     held = lesson.held
     F = layer.of_scaled(held.z)
     found: dict[float, tuple[float, Floats, Readout, Floats]] = {}

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from onegrad._xp import Array, Backend, is_torch, namespace
+from onegrad._xp import Array, Backend, abreast, is_torch, namespace
 from onegrad.activations import Function
 from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, total
 
@@ -118,9 +120,18 @@ class Layer:
         """Moments of the rows x, a bounded number of rows at a time."""
         return self._moments(lambda rows: self.scaling(x[rows]), y, w)
 
-    def scaled_moments(self, z: Array, y: Array, w: Array | None = None) -> Moments:
-        """Moments of rows that are scaled already."""
-        return self._moments(lambda rows: z[rows], y, w)
+    def scaled_moments(
+        self, z: Array, y: Array, w: Array | None = None, threads: int = 1
+    ) -> Moments:
+        """Moments of rows that are scaled already; the sums are exact on any number of threads."""
+
+        def part(rows: slice) -> Moments:
+            scaled = z[rows]
+            weights = None if w is None else w[rows]
+            return self._moments(lambda some: scaled[some], y[rows], weights)
+
+        parts = row_blocks(len(z), -(-max(len(z), 1) // threads))
+        return reduce(add, abreast(part, parts, threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
