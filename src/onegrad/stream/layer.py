@@ -21,8 +21,8 @@ from onegrad._xp import Array, Backend, abreast, is_torch, namespace
 from onegrad.activations import Function
 from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, total
 
-GRAM_ROWS, CACHE_ROWS = 2048, 64  # rows of a product, and of elementwise work before it
-BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000, which malloc reuses
+BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
+CACHE_ROWS = 64  # rows of elementwise work on them
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,17 @@ class Layer:
 
     def of_scaled(self, z: Array) -> Array:
         """Features of rows that are scaled already."""
-        h = self.activation(self.preactivations(z))
-        return namespace(z).concatenate([z, h], 1) if self.skip else h
+        if is_torch(z):
+            h = self.activation(self.preactivations(z))
+            return namespace(z).concatenate([z, h], 1) if self.skip else h
+        F = np.empty((len(z), self.width))
+        skip = self.width - len(self.W)
+        F[:, :skip] = z[:, :skip]
+        h = F[:, skip:]
+        np.matmul(clipped(z, self.bound), self.W.T, out=h)
+        h += self.b
+        self.activation(h, out=h)
+        return F
 
     def preactivations(self, z: Array) -> Array:
         """(n, N) values W clip(z) + b."""
@@ -146,7 +155,7 @@ class Layer:
         N, n = self.width, len(y)
         if is_torch(y):
             xp = namespace(y)
-            for rows in row_blocks(n, GRAM_ROWS):
+            for rows in row_blocks(n, BLOCK_ROWS):
                 f = xp.round(self.of_scaled(z(rows)) / self.step)
                 yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)
             return
@@ -156,9 +165,9 @@ class Layer:
         if self.activation.homogeneous:  # weights can carry the units: one pass less
             W *= per_step[skip:, None]
             per_step = per_step[:skip]
-        A = np.ones((min(n, GRAM_ROWS), N + y.shape[1] + 1))
+        A = np.ones((min(n, BLOCK_ROWS), N + y.shape[1] + 1))
         x = np.ones((len(A), W.shape[1]))
-        for rows in row_blocks(n, GRAM_ROWS):
+        for rows in row_blocks(n, BLOCK_ROWS):
             count = rows.stop - rows.start
             block, scaled = A[:count], z(rows)
             F, h = block[:, :N], block[:, skip:N]
