@@ -101,12 +101,12 @@ def fit(path: Path, name: str, width: int, coefficients: Path, workers: int | No
     return seconds
 
 
-def measured(args: argparse.Namespace, what: str, threads: int) -> dict[str, Any]:
-    """Run one measurement in a process of its own."""
-    environment = os.environ | {
-        name: str(threads)
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    }
+def measured(args: argparse.Namespace, what: str) -> dict[str, Any]:
+    """Run one measurement in a process of its own; Dask decides on its workers' threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    if not what.startswith("dask"):
+        environment |= dict.fromkeys(names, str(args.threads))
     command = [sys.executable, __file__, "--what", what, "--rows", str(args.rows),
                "--columns", str(args.columns), "--width", str(args.width), "--dir", str(args.dir),
                "--estimator", args.estimator]  # fmt: skip
@@ -150,15 +150,15 @@ def main() -> None:
         write_data(path, args.rows, args.columns)
     print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, {args.estimator}", flush=True)
     if not args.only_dask:
-        before = measured(args, "products", args.threads)
-        whole = measured(args, "fit", args.threads)
-        after = measured(args, "products", args.threads)
+        before = measured(args, "products")
+        whole = measured(args, "fit")
+        after = measured(args, "products")
         for unit in ("seconds", "cpu"):
             ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
             print(f"fit / products = {ratio:.2f} ({unit})")
     if not args.skip_dask:
-        one = measured(args, "dask 1", args.threads)
-        many = measured(args, f"dask {args.workers}", args.threads)
+        one = measured(args, "dask 1")
+        many = measured(args, f"dask {args.workers}")
         print(f"{args.workers} workers are {one['seconds'] / many['seconds']:.2f} x one")
         a, b, c = (
             np.load(args.dir / f"{name}.npy") for name in ("fit", "dask_1", f"dask_{args.workers}")
