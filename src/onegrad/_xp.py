@@ -181,6 +181,12 @@ class Backend:
             except (AttributeError, ValueError, OSError):
                 return 8 * 2**30
 
+    def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        """f(item) for every item, on threads of one BLAS thread each where all have work."""
+        if len(items) < max(2, self.threads):
+            return [f(item) for item in items]
+        return list(abreast(f, items, self.threads)) if self.threads > 1 else list(map(f, items))
+
     def each(self, f: Callable[[Any], None], items: Iterable[Any]) -> None:
         """f(item) for every item, on this backend's threads."""
         for _ in self._pool.map(f, items) if self._pool else map(f, items):
@@ -295,6 +301,9 @@ class TorchBackend(Backend):
 
     def preferred_batch(self, entries: int) -> int:
         return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
+
+    def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        return [f(item) for item in items]
 
     def side_by_side(self) -> tuple[int, Backend]:
         """Two on a GPU: while one waits for its results the other fills the device's queue."""

@@ -34,7 +34,8 @@ def cell_bytes(
     weights = 3 * N * d  # W, G and one temporary
     # X, its scaled copy and its random numbers; products, features and their temporaries
     passing = stretch * (3 * d + 5 * N)
-    factors = 4 if leave_one_out else 2  # the Gram matrix at work, its factor or eigenvectors
+    # the Gram matrix at work, its factor or eigenvectors; of several networks at a time
+    factors = (4 if leave_one_out else 2) * min(networks, on.threads)
     if model in KERNELS:
         held = n * d + (factors + 2) * n * n
         passing += 2 * n * N if model == "ntk" else 0

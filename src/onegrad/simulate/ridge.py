@@ -99,19 +99,21 @@ def _primal(
     y_mean = y1 / n * p.intercept  # zero without an intercept
     yy = yy - n * y_mean**2
     lams = be.asarray(ridges)
-    found, paths = [], []
-    for e in range(E):
-        f_mean = F1[e] / n
+
+    def solved(e: int) -> tuple[Fit, Path, Array]:
+        f_mean, C = F1[e] / n, gram[e]
+        gram[e] = None  # its memory is free for the next factor
         if p.intercept:
-            gram[e] -= n * (f_mean[:, :, None] @ f_mean[:, None, :])
+            C -= n * (f_mean[:, :, None] @ f_mean[:, None, :])
         b = Fy[e] - n * f_mean * y_mean[:, None]
-        solved = path(be, gram.pop(e), b, n, ridges, leave_one_out)
-        gram.insert(e, None)  # its memory is free for the next factor
-        A = solved.x
+        found = path(be, C, b, n, ridges, leave_one_out)
+        A = found.x
         intercept = y_mean[:, None] - (f_mean[:, None, :] @ A)[:, 0]
         train = (yy[:, None] - (b[:, None, :] @ A)[:, 0]) / n  # y^T y - b^T A = y^T (y - F A)
-        found.append(Fit(A, intercept, train, train - lams * (A * A).sum(-2)))
-        paths.append((solved, f_mean))
+        return Fit(A, intercept, train, train - lams * (A * A).sum(-2)), found, f_mean
+
+    each = be.map(solved, range(E))
+    found, paths = [fit for fit, _, _ in each], [(way, f_mean) for _, way, f_mean in each]
     if not leave_one_out:
         return found
     return _with_leave_one_out(sampler, teacher, features, ridges, tick, found, paths)
