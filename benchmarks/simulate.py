@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 import onegrad as og
-from onegrad._xp import cores
+from onegrad._threads import cores
 from onegrad.simulate.simulation import simulate
 
 

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import reduce
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.special
 
 from onegrad import _blas
 from onegrad._shifted import solve_shifted
+from onegrad._threads import Item, Value, abreast
 from onegrad.errors import InvalidInput
 
 Array = Any  # a numpy.ndarray or a torch.Tensor
-Item = TypeVar("Item")
-Value = TypeVar("Value")
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 
 CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache
@@ -66,46 +63,6 @@ def one_minus_square(x: Array) -> Array:
 def transpose(x: Array) -> Array:
     """The last two axes exchanged."""
     return x.swapaxes(-1, -2)
-
-
-def cores() -> int:
-    """Processor cores that this process may use, OMP_NUM_THREADS and the like respected."""
-    from threadpoolctl import threadpool_info
-
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    blas = [int(pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return max(1, min(allowed or 1, *blas)) if blas else (allowed or 1)
-
-
-@contextmanager
-def blas_threads(count: int) -> Iterator[None]:
-    """Let every BLAS call use so many threads."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(count, user_api="blas"):
-        yield
-
-
-def abreast(
-    f: Callable[[Item], Value], items: Iterable[Item], threads: int | None = None
-) -> Iterator[Value]:
-    """f(item) for every item, in order, on so many threads (all cores) with one BLAS thread each.
-
-    Few items are taken ahead. A single one is left to this thread and all BLAS threads.
-    """
-    coming, count = iter(items), threads or cores()
-    first = list(islice(coming, min(count, 2)))
-    if len(first) < 2:
-        yield from map(f, chain(first, coming))
-        return
-    with blas_threads(1), ThreadPoolExecutor(count) as pool:
-        ahead: deque[Future[Value]] = deque()
-        for item in chain(first, coming):
-            ahead.append(pool.submit(f, item))
-            if len(ahead) > count:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
 
 
 @contextmanager
@@ -183,9 +140,7 @@ class Backend:
 
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """f(item) for every item, on threads of one BLAS thread each where all have work."""
-        if len(items) < max(2, self.threads):
-            return [f(item) for item in items]
-        return list(abreast(f, items, self.threads)) if self.threads > 1 else list(map(f, items))
+        return list(abreast(f, items, self.threads if len(items) >= self.threads else 1))
 
     def each(self, f: Callable[[Any], None], items: Iterable[Any]) -> None:
         """f(item) for every item, on this backend's threads."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad._xp import blas_threads
+from onegrad._threads import blas_threads
 from onegrad.stream import source
 from onegrad.stream import sources as sources_module
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from onegrad._xp import blas_threads, cores
+from onegrad._threads import blas_threads, cores
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted, Spectrum, summary
 from onegrad.estimators.lesson import (

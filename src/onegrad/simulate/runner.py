@@ -8,7 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad._xp import backend, blas_threads, cores, one_line_memory_errors
+from onegrad._threads import blas_threads, cores
+from onegrad._xp import backend, one_line_memory_errors
 from onegrad.problem import Problem
 from onegrad.simulate.cell import TRAINED, Cell, cells, default_test
 from onegrad.simulate.memory import Plan, plan

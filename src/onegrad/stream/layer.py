@@ -17,7 +17,8 @@ from operator import add
 
 import numpy as np
 
-from onegrad._xp import Array, Backend, abreast, is_torch, namespace
+from onegrad._threads import abreast
+from onegrad._xp import Array, Backend, is_torch, namespace
 from onegrad.activations import Function
 from onegrad.stream.statistics import FEATURE_BITS, Floats, Moments, grid, total
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad._xp import abreast, backend, to_numpy
+from onegrad._threads import abreast
+from onegrad._xp import backend, to_numpy
 from onegrad.errors import InvalidInput
 from onegrad.stream.encode import Encoding, encoded
 from onegrad.stream.fold import plus
