@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from simulate import useful_flops
 
 import onegrad as og
-from onegrad._xp import backend
-from onegrad.simulate.simulation import simulate
-from simulate import useful_flops
+from onegrad.arrays.backend import backend
+from onegrad.networks.simulation import simulate
 
 AGREEMENT = (
     {"n": 700, "d": 120, "N": 300, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.5},

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 import onegrad as og
-from onegrad.stream import source
-from onegrad.stream.layer import BLOCK_ROWS
+from onegrad.data import source
+from onegrad.layers.layer import BLOCK_ROWS
 
 
 def write_data(path: Path, rows: int, columns: int) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import onegrad as og
-from onegrad.theory.resolvent import traces
+from onegrad.theory.asymptotic.resolvent import traces
 
 
 def best(call: Callable[[], object], repeats: int = 40) -> float:

@@ -2,7 +2,7 @@
 
     python benchmarks/uniform_variants.py --device cuda --seeds 600
 
-Prints tests/data/uniform_variants.json (with --outside: uniform_outside.json), which
+Prints tests/numbers/uniform_variants.json (with --outside: uniform_outside.json), which
 tests/theory/uniform reads: each problem with mean and standard error of (train, test).
 """
 

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 import onegrad as og
-from onegrad.simulate import spectrum as measure
+from onegrad.networks import spectrum as measure
 
 problem = og.Problem(n=800, d=400, N=600, activation="softplus", teacher="H1 + H2/sqrt(2)")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from onegrad.activations import Function, register
 from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
+from onegrad.functions.function import Function, register
 from onegrad.problem import Problem
 
 __version__ = "0.1.0"
@@ -18,8 +18,8 @@ _LAZY = {
     "Spectrum": "onegrad.theory",
     "spike_count": "onegrad.theory",
     "thresholds": "onegrad.theory",
-    "simulate": "onegrad.simulate",
-    "Simulation": "onegrad.simulate",
+    "simulate": "onegrad.networks",
+    "Simulation": "onegrad.networks",
     "OneStepRegressor": "onegrad.estimators",
     "OneStepClassifier": "onegrad.estimators",
     "OneStepFeatures": "onegrad.estimators",

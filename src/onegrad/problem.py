@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from onegrad.activations import Function, MultiIndex, Spec, resolve
 from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.functions.function import Function, MultiIndex, Spec, resolve
 from onegrad.laws import INPUTS, NOISE, Law, parse_law
 
 CHOICES = {

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad._xp import backend
-from onegrad.simulate import network as net
-from onegrad.simulate import spectrum
-from onegrad.simulate.equivalents import spiked
-from onegrad.simulate.ridge import whole
-from onegrad.simulate.sampling import Sampler
-from onegrad.simulate.simulation import simulate
+from onegrad.arrays.backend import backend
+from onegrad.networks import network as net
+from onegrad.networks import spectrum
+from onegrad.networks.equivalents import spiked
+from onegrad.networks.fits import whole
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.simulation import simulate
 
 SIZES = {"n": 500, "d": 250, "N": 333, "ridge": 0.05, "noise": 0.3}
 SEEDS = 12

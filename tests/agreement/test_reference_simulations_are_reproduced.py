@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.simulate.simulation import simulate
+from onegrad.networks.simulation import simulate
 
 # activation, teacher, noise, n, d, N, ridge, residual, alpha, train, test, train_se, test_se
 POINTS = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.simulate.simulation import simulate
+from onegrad.networks.simulation import simulate
 
 SIZES = {"n": 500, "d": 250, "N": 333, "ridge": 0.01}
 ALPHAS = [0.1, 0.3, 0.45]

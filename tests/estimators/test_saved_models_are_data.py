@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 import onegrad as og
+from onegrad.data import source
 from onegrad.errors import InvalidInput
 from onegrad.estimators import load
-from onegrad.stream import source
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.simulate.learned import learned_part
-from onegrad.theory.resolvent import traces
+from onegrad.networks.learned import learned_part
+from onegrad.theory.asymptotic.resolvent import traces
 from onegrad.theory.uniform.learned import learned
 
 SEEDS = 12

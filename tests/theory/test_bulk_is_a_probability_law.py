@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
-from onegrad.theory.bulk import Bulk
+from onegrad.theory.asymptotic.bulk import Bulk
 
 COEFFICIENTS = [(0.3669, 0.0274), (0.25, 0.09), (1.0, 0.0), (0.0, 1.0), (1.0, 1e-3), (0.5, 0.5)]
 

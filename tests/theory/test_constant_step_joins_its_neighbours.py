@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
-from onegrad.theory import small_step, staircase
-from onegrad.theory.scalars import Scalars
+from onegrad.theory.asymptotic import small_step, staircase
+from onegrad.theory.asymptotic.scalars import Scalars
 
 problems = st.builds(
     og.Problem,

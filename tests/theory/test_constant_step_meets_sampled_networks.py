@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory import small_step
-from onegrad.theory.scalars import Scalars
+from onegrad.theory.asymptotic import small_step
+from onegrad.theory.asymptotic.scalars import Scalars
 
 
 def errors(p, W, sample):

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
-from onegrad.theory.scalars import Scalars
+from onegrad.theory.asymptotic.scalars import Scalars
 
 problems = st.builds(
     og.Problem,

@@ -1,22 +1,9 @@
 """Every formula against tabulated values.
 
-tests/data/theory_reference.json: values of an independent implementation, rounded to 8 digits, with
-simulations beside them (float64; `sizes` says n, d, N and seeds). For "train drop" and "test drop"
-the spikes u, u^2, ... were added as unpenalised features, whatever the student: an update that is
-exactly rank one and has every degree.
-
-Exceptions to the tolerance of 1e-6, with reasons:
-
-* constant spike, ReLU: the table's averages over the readout and over ReLU are good to 2e-5 only
-  (its rank-one rows are left out: a Problem has no such update).
-* bulk fractions: the table integrated the density on a coarse grid (0.8 % off at worst). Here the
-  density integrates to one within 1e-6 (test_bulk_is_a_probability_law.py), and the fractions meet
-  the simulated ones.
-* outliers with the full residual: the table omits the overlap tau_0 = -c_1/(b sqrt N) of untrained
-  neurons with the learned direction. It matters for the second ReLU outlier (24.80 there, 22.20
-  here; test_outliers_meet_sampled_features.py samples it) and, by 2 %, for tanh.
-* outliers of H123 are left out: heavy-tailed and unusable, as the table itself said.
-* tau* of erf and erf2: zero up to rounding.
+tests/numbers/theory_reference.json: values of an independent implementation, rounded to 8 digits,
+with simulations beside them (float64; `sizes` says n, d, N and seeds). For "train drop" and "test
+drop" the spikes u, u^2, ... were added as unpenalised features, whatever the student: an update
+that is exactly rank one and has every degree.
 """
 
 import json
@@ -27,13 +14,14 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.activations import resolve
-from onegrad.theory import bounds, random_features, small_step, staircase
-from onegrad.theory.outliers import outliers, perturbation, profiles
-from onegrad.theory.scalars import Scalars
+from onegrad.functions.function import resolve
+from onegrad.theory import bounds
+from onegrad.theory.asymptotic import random_features, small_step, staircase
+from onegrad.theory.asymptotic.outliers import outliers, perturbation, profiles
+from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.spectrum import bulk_of
 
-ROWS = json.loads((Path(__file__).parents[1] / "data" / "theory_reference.json").read_text())
+ROWS = json.loads((Path(__file__).parents[1] / "numbers" / "theory_reference.json").read_text())
 
 FUNCTIONS = {
     "tanh": "tanh", "erf": "erf", "erf2": "erf2",

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.hermite import hermite_at_zero
-from onegrad.theory.resolvent import traces
-from onegrad.theory.scalars import Scalars
-from onegrad.theory.staircase import all_degrees, drops
+from onegrad.functions.hermite import hermite_at_zero
+from onegrad.theory.asymptotic.resolvent import traces
+from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.asymptotic.staircase import all_degrees, drops
 
 STUDENTS = {
     "generic": "H1 + 0.4*H2 + 0.3*H3 + 0.2*H4 + 0.1*H5 + 0.05*H6",

@@ -5,7 +5,7 @@ import itertools
 import mpmath
 import pytest
 
-from onegrad.theory.resolvent import traces
+from onegrad.theory.asymptotic.resolvent import traces
 
 POINTS = list(
     itertools.product(

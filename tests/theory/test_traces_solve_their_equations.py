@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad.errors import InvalidInput
-from onegrad.theory.resolvent import traces
+from onegrad.theory.asymptotic.resolvent import traces
 
 LAM = np.logspace(-8, 4, 13)
 RATIO = np.logspace(-3, 3, 13)

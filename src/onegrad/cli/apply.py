@@ -40,8 +40,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.stream import source
 
     if args.out.suffix not in KINDS:
         raise InvalidInput(f"--out must end in {', '.join(KINDS)}; got {str(args.out)!r}")

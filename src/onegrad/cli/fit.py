@@ -54,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onegrad.stream import source
+    from onegrad.data import source
 
     if not args.out.parent.is_dir():
         raise InvalidInput(f"--out {str(args.out)!r}: no such directory")

@@ -38,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onegrad.simulate.simulation import simulate
+    from onegrad.networks.simulation import simulate
 
     problem, axes = problem_of(args)
     options: dict[str, Any] = {

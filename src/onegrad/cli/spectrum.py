@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     theory = spectrum(problem)
     measured = None
     if args.simulate:
-        from onegrad.simulate import spectrum as measure
+        from onegrad.networks import spectrum as measure
 
         progress = Progress("networks", quiet=args.json)
         measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)

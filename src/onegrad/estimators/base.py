@@ -17,7 +17,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from onegrad._threads import blas_threads, cores
+from onegrad.arrays.threads import blas_threads, cores
+from onegrad.data import Source, fold, source
+from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.sample import Sample
+from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted, Spectrum, summary
 from onegrad.estimators.lesson import (
@@ -28,13 +32,12 @@ from onegrad.estimators.lesson import (
     gradient_outer_product,
     held_out,
 )
+from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Targets
-from onegrad.stream import MomentsPass, NormalEquations, SamplePass, Scaling, Source, fold, source
-from onegrad.stream.encode import Encoding, encoded
-from onegrad.stream.sample import Sample
-from onegrad.stream.statistics import Floats, Moments
-from onegrad.stream.table import is_table
+from onegrad.layers.layer import Scaling
+from onegrad.ridge.equations import NormalEquations
+from onegrad.ridge.moments import Floats, Moments
 
 FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
 
@@ -72,7 +75,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : matrix of inputs; or a source of any size (see onegrad.stream.source), a Dask array or
+        X : matrix of inputs; or a source of any size (see onegrad.data.source), a Dask array or
             dataframe, whose rows are read block by block.
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.

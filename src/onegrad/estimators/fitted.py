@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
 from onegrad.estimators.lesson import Rows
 from onegrad.estimators.targets import Targets
-from onegrad.stream.encode import Encoding
-from onegrad.stream.layer import Layer, row_blocks
-from onegrad.stream.ridge import NormalEquations, Readout
-from onegrad.stream.statistics import Floats, Moments
+from onegrad.layers.layer import Layer, row_blocks
+from onegrad.ridge.equations import NormalEquations, Readout
+from onegrad.ridge.moments import Floats, Moments
 
 
 @dataclass(frozen=True)

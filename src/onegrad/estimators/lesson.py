@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.stream.layer import BLOCK_ROWS, Layer, clipped, row_blocks
-from onegrad.stream.ridge import NormalEquations, Readout
-from onegrad.stream.sample import Keys
-from onegrad.stream.statistics import Floats, Moments
+from onegrad.data.sample import Keys
+from onegrad.layers.layer import BLOCK_ROWS, Layer, clipped, row_blocks
+from onegrad.ridge.equations import NormalEquations, Readout
+from onegrad.ridge.moments import Floats, Moments
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onegrad.activations import Function, resolve
+from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
 from onegrad.estimators import alternating, one_step
 from onegrad.estimators.base import Network
 from onegrad.estimators.kinds import Classification, Features, Regression
 from onegrad.estimators.lesson import Draw, Lesson, Trial
+from onegrad.functions.function import Function, resolve
+from onegrad.layers.layer import Scaling
 from onegrad.problem import Problem
-from onegrad.stream.layer import Scaling
-from onegrad.stream.sample import Sample
-from onegrad.stream.statistics import Floats
+from onegrad.ridge.moments import Floats
 
 CHOICES = {
     "inputs": ("standard", "raw"),

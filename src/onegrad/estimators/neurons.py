@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.estimators.lesson import Rows
-from onegrad.stream.layer import clipped, row_blocks
-from onegrad.stream.statistics import Floats
+from onegrad.layers.layer import clipped, row_blocks
+from onegrad.ridge.moments import Floats
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from onegrad import __version__
-from onegrad.activations import resolve
+from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.models import ESTIMATORS
 from onegrad.estimators.targets import Classes, Numbers, Targets
-from onegrad.stream.encode import Encoding
-from onegrad.stream.layer import Layer, Scaling
-from onegrad.stream.statistics import Moments
+from onegrad.functions.function import resolve
+from onegrad.layers.layer import Layer, Scaling
+from onegrad.ridge.moments import Moments
 
 FORMAT = 1
 HEADER = "model.json"

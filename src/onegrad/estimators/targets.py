@@ -1,6 +1,6 @@
 """What is predicted, as the numbers that ridge regression fits: scaled targets, or plus-minus one.
 
-Both codings lie on a binary grid (see onegrad.stream.statistics), so that their moments are exact.
+Both codings lie on a binary grid (see onegrad.ridge.moments), so that their moments are exact.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import scipy.optimize
 import scipy.special
 
 from onegrad.errors import InvalidInput
-from onegrad.stream.statistics import TARGET_BITS, Floats, grid, rounded
+from onegrad.ridge.moments import TARGET_BITS, Floats, grid, rounded
 
 Values = np.ndarray[Any, Any]
 

@@ -50,7 +50,7 @@ def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Calla
 @register("errors", seeded=True, options=("model", "n_test"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
-    from onegrad.simulate.simulation import simulate
+    from onegrad.networks.simulation import simulate
 
     found = simulate(
         cell.problem,
@@ -81,7 +81,7 @@ def theory(cell: Cell, device: str) -> Values:
 @register("spectrum", seeded=True)
 def spectrum(cell: Cell, device: str) -> Values:
     """Eigenvalues of F F^T/n and W W^T, alignments with He_k; (seeds, etas, 1, …)."""
-    from onegrad.simulate.spectrum import spectrum
+    from onegrad.networks.spectrum import spectrum
 
     n = cell.problem.n
     found = [
@@ -127,9 +127,9 @@ def gradient(cell: Cell, device: str) -> Values:
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-    from onegrad._xp import backend, to_numpy
-    from onegrad.simulate import network
-    from onegrad.simulate.sampling import Sampler
+    from onegrad.arrays.backend import backend, to_numpy
+    from onegrad.networks import network
+    from onegrad.networks.sampling import Sampler
 
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in _seeds(cell):

@@ -11,10 +11,10 @@ import numpy as np
 
 from onegrad.errors import InvalidInput
 from onegrad.explorer.api import at, one_of, plain, read_problem
+from onegrad.networks.learned import learned_part
+from onegrad.networks.simulation import simulate
+from onegrad.networks.spectrum import spectrum
 from onegrad.problem import Problem
-from onegrad.simulate.learned import learned_part
-from onegrad.simulate.simulation import simulate
-from onegrad.simulate.spectrum import spectrum
 
 ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
-from onegrad.activations import Function, MultiIndex, Spec, resolve
 from onegrad.errors import InvalidInput, OutOfScope
-from onegrad.hermite import gaussian_rule
-from onegrad.theory.uniform.moments import gaussian_moments
+from onegrad.functions.averages import gaussian_moments
+from onegrad.functions.function import Function, MultiIndex, Spec, resolve
+from onegrad.functions.hermite import gaussian_rule
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
 COARSE = 81  # points of the first search

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from onegrad.errors import InvalidInput, OutOfScope
-from onegrad.hermite import Floats
+from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
-from onegrad.theory import assumptions, random_features, small_step, staircase
-from onegrad.theory.random_features import Errors
-from onegrad.theory.scalars import Scalars
-from onegrad.theory.windows import Counts, counts
+from onegrad.theory.asymptotic import assumptions, random_features, small_step, staircase
+from onegrad.theory.asymptotic.random_features import Errors
+from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.asymptotic.windows import Counts, counts
 
 Value = Any  # a float, or an array of the grid's shape
 
@@ -99,7 +99,7 @@ def predict(
     printed : with "staircase", the formulas as printed, wrong factors included.
     axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2].
 
-    See onegrad.theory.random_features, small_step, staircase, uniform for formulas and assumptions.
+    See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
     if theory not in THEORIES:
         raise InvalidInput(f"theory must be one of {', '.join(THEORIES)}; got {theory!r:.60}")

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 from onegrad.errors import InvalidInput
-from onegrad.hermite import Floats
+from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
-from onegrad.theory import assumptions
-from onegrad.theory.bulk import Bulk
-from onegrad.theory.outliers import outliers, perturbation
+from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.bulk import Bulk
+from onegrad.theory.asymptotic.outliers import outliers, perturbation
 
 POINTS = 400  # of the ready density grid
 SHOWN = 6  # degrees whose alignments are reported
@@ -90,7 +90,7 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
         the bulk with the step).
 
     Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
-    See Moniri et al. 2024, Theorem 3.3; onegrad.theory.bulk and outliers;
+    See Moniri et al. 2024, Theorem 3.3; onegrad.theory.asymptotic.bulk and outliers;
     tests/theory/test_reference_values.py (task 8), test_bulk_is_a_probability_law.py.
     """
     if method not in METHODS:

@@ -19,7 +19,7 @@ from onegrad.theory.uniform.equations import equations
 from onegrad.theory.uniform.fixed_point import solve
 from onegrad.theory.uniform.losses import losses
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[2] / "numbers"
 SETTINGS = json.loads((DATA / "uniform_simulations.json").read_text())["settings"]
 SMALL_RUNS = json.loads((DATA / "uniform_small_runs.json").read_text())["settings"]
 CUBIC = "H1 + H2/2 + H3/6"  # heavy-tailed: outside the theory's range at large steps

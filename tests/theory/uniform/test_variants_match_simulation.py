@@ -12,7 +12,7 @@ import pytest
 from onegrad import AssumptionWarning, Problem
 from onegrad.theory.uniform import predict
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[2] / "numbers"
 RUNS = json.loads((DATA / "uniform_variants.json").read_text())
 OUTSIDE = json.loads((DATA / "uniform_outside.json").read_text())["settings"]
 # step rows as few as d and a large c_2: the bulk moves most

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.hermite import Floats
+from onegrad.functions.averages import gaussian_moments
+from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.uniform.bulk import Measure, bulk_nodes, isotropic_nodes
-from onegrad.theory.uniform.moments import gaussian_moments
 from onegrad.theory.uniform.nodes import Neurons, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.setting import Scalars, scalars
 

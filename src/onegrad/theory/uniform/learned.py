@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.hermite import Floats, normalised_hermite
+from onegrad.functions.hermite import Floats, normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.equations import Sizes, equations
 from onegrad.theory.uniform.fixed_point import solve

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.hermite import Floats, gauss_hermite
+from onegrad.functions.averages import gaussian_moments
+from onegrad.functions.hermite import Floats, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.bulk import Learned
-from onegrad.theory.uniform.moments import gaussian_moments
 from onegrad.theory.uniform.setting import Scalars
 
 LARGEST_GAUSS = 16

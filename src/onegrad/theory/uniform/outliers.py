@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcinv
 
 from onegrad.errors import NotConverged
-from onegrad.hermite import Floats, normalised_hermite
+from onegrad.functions.hermite import Floats, normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.equations import Equations, Sizes, equations
 from onegrad.theory.uniform.fixed_point import Array, Solution, solve

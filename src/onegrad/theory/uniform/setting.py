@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.errors import OutOfScope
-from onegrad.hermite import expect
+from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 
 LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from onegrad.errors import AssumptionWarning, NotConverged
-from onegrad.hermite import Floats
+from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.spectrum import SHOWN, Spectrum, Spike
 from onegrad.theory.uniform.equations import Equations, Sizes

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from onegrad.activations import Function
-from onegrad.hermite import expect
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.uniform.losses import Losses
 from onegrad.theory.uniform.setting import scalars

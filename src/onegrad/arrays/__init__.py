@@ -1,0 +1,1 @@
+"""Arrays on NumPy and torch, BLAS without Python's lock, threads."""

@@ -1,0 +1,105 @@
+"""A uniform sample of distinct rows that depends on the rows alone.
+
+Every row has a key, a hash of its contents. The sample is the rows with the smallest keys: a value
+that adds, so that any chunking, order or number of workers gives the same sample. Rows that are
+equal share a key and are kept once with the sum of their weights: repeating a row is the same as
+weighting it, and no row can be both learned from and held out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.data.table import Rows, columns, concatenate, take
+from onegrad.ridge.moments import Floats
+
+Keys = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At most `size` rows: keys in increasing order, inputs, targets, weights, and what was seen.
+
+    `rows` counts all rows that were looked at and `labels` all distinct targets, where they are
+    collected (classification).
+    """
+
+    size: int
+    keys: Keys
+    X: Rows
+    y: np.ndarray[Any, Any]
+    w: Floats
+    rows: int
+    labels: frozenset[Any] = frozenset()
+
+    def __add__(self, other: Sample) -> Sample:
+        return _smallest(
+            self.size,
+            np.concatenate([self.keys, other.keys]),
+            concatenate([self.X, other.X]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.w, other.w]),
+            self.rows + other.rows,
+            self.labels | other.labels,
+        )
+
+
+def sample(
+    X: Rows,
+    y: np.ndarray[Any, Any],
+    w: Floats | None,
+    size: int,
+    seed: int,
+    labels: bool = False,
+) -> Sample:
+    """The sample of one block; rows of weight zero do not exist."""
+    n = len(y)
+    w = np.ones(n) if w is None else w
+    keep = w > 0
+    if not keep.all():
+        X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
+    found = frozenset(np.unique(y).tolist()) if labels else frozenset()
+    return _smallest(size, row_keys(X, y, seed), X, y, w, len(y), found)
+
+
+def _smallest(
+    size: int, keys: Keys, X: Rows, y: Any, w: Floats, rows: int, labels: frozenset[Any]
+) -> Sample:
+    unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    weights: Floats = np.bincount(group, weights=w).astype(np.float64)
+    first = first[:size]
+    return Sample(size, unique[:size], take(X, first), y[first], weights[:size], rows, labels)
+
+
+def row_keys(X: Rows, y: np.ndarray[Any, Any], seed: int) -> Keys:
+    """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
+    targets = y if y.ndim > 1 else y[:, None]
+    parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]
+    odd = np.random.Generator(np.random.Philox(seed)).integers(
+        0, 2**63, size=len(parts), dtype=np.uint64
+    )
+    total = np.zeros(len(y), np.uint64)
+    for part, factor in zip(parts, odd * np.uint64(2) + np.uint64(1), strict=True):
+        bits = entry_bits(part)
+        total += (bits ^ (bits >> np.uint64(32))) * factor
+    return _mixed(total)
+
+
+def entry_bits(column: np.ndarray[Any, Any]) -> Keys:
+    """64 bits for each entry: a number's own (as float64), a hash of any other value's text."""
+    if column.dtype.kind in "fiub":
+        return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
+    values, codes = np.unique(column.astype(str), return_inverse=True)
+    digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
+    return np.frombuffer(b"".join(digests), np.uint64)[codes]
+
+
+def _mixed(h: Keys) -> Keys:
+    """The finaliser of splitmix64: every input bit reaches every output bit."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
+    return h ^ (h >> np.uint64(31))

@@ -1,0 +1,207 @@
+"""Where rows come from: arrays, files of any size, iterators, Dask collections.
+
+A source is a list of parts (see onegrad.data.parts); :func:`source` finds the right kind.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.data.parts import (
+    ArrayPart,
+    Block,
+    Columns,
+    CsvPart,
+    DaskPart,
+    IteratorPart,
+    NpyPart,
+    NpzPart,
+    ParquetPart,
+    Part,
+)
+from onegrad.errors import InvalidInput
+
+FILES = {".parquet": "Parquet", ".csv": "CSV", ".npz": "npz", ".npy": "npy"}
+PART_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file
+
+
+@dataclass(frozen=True)
+class Source:
+    """All parts of a data set; `once` marks a stream that can be read a single time."""
+
+    parts: Sequence[Part]
+    once: bool = False
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks in order."""
+        for part in self.parts:
+            yield from part.blocks()
+
+    def with_head(self, rows: int) -> tuple[Source, Source]:
+        """The source of the first pass and that of the second.
+
+        A stream that can be read once gives its first rows to the first pass; they are kept, and
+        the second pass reads them and then the rest.
+        """
+        if not self.once:
+            return self, self
+        stream = self.blocks()
+        head: list[Block] = []
+        while sum(map(len, head)) < rows and (block := next(stream, None)) is not None:
+            head.append(block)
+        whole = IteratorPart(lambda: itertools.chain(head, stream))
+        return Source([IteratorPart(_Repeat(head))]), Source([whole], once=True)
+
+
+def source(
+    data: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    target: str | int | None = None,
+    weight: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Source:
+    """The source that `data` means.
+
+    Parameters
+    ----------
+    data : a path, a directory or a glob pattern of .parquet, .csv, .npz or .npy files; an iterator
+        of blocks (X, y) or (X, y, weights), or a function that starts a new one; a NumPy array or
+        memory map; a Dask array or dataframe.
+    y, sample_weight : with arrays, the targets and weights beside them.
+    target, weight, columns : with tables, the names of the target, the weights and the inputs
+        (default: all others). With .npz the target is the name of an array beside X (default "y"),
+        with .npy the number of a column.
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | Path):
+        return _from_files(str(data), target, weight, columns)
+    chosen = Columns(
+        None if target is None else str(target), weight, None if columns is None else tuple(columns)
+    )
+    if type(data).__module__.startswith("dask"):
+        return _from_dask(data, y, sample_weight, chosen)
+    if isinstance(data, np.ndarray):
+        return Source(_array_parts(data, y, sample_weight))
+    if isinstance(data, Iterator):
+        return Source([IteratorPart(lambda: data)], once=True)
+    if callable(data):
+        return Source([IteratorPart(data)])
+    if isinstance(data, list | tuple):
+        return Source([IteratorPart(_Repeat(data))])
+    raise InvalidInput(
+        f"data must be a path, an array, an iterator of blocks or a Dask collection; "
+        f"got {type(data).__name__}"
+    )
+
+
+@dataclass(frozen=True)
+class _Repeat:
+    """A function that starts a new iterator over the same blocks."""
+
+    blocks: Sequence[Any]
+
+    def __call__(self) -> Sequence[Any]:
+        return self.blocks
+
+
+def _from_files(
+    path: str, target: str | int | None, weight: str | None, columns: Sequence[str] | None
+) -> Source:
+    files = _files(path)
+    kinds = sorted({Path(f).suffix for f in files})
+    if len(kinds) > 1 or kinds[0] not in FILES:
+        raise InvalidInput(
+            f"{path!r} holds {', '.join(kinds)} files; allowed is one kind of {', '.join(FILES)}"
+        )
+    inputs = None if columns is None else tuple(columns)
+    if kinds[0] == ".npy":
+        return Source([p for f in files for p in _npy_parts(f, target)])
+    if kinds[0] == ".npz":
+        chosen = Columns(None if target is None else str(target), weight)
+        return Source([NpzPart(f, chosen) for f in files])
+    chosen = Columns(None if target is None else str(target), weight, inputs)
+    if kinds[0] == ".csv":
+        return Source([CsvPart(f, chosen) for f in files])
+    return Source([p for f in files for p in _parquet_parts(f, chosen)])
+
+
+def _files(path: str) -> list[str]:
+    """The files that a path, a directory or a pattern names, in order."""
+    if Path(path).is_dir():
+        found = [str(p) for p in Path(path).rglob("*") if p.suffix in FILES]
+    else:
+        found = [path] if Path(path).is_file() else glob.glob(path)  # noqa: PTH207
+    if not found:
+        raise InvalidInput(f"no such file: {path!r}; allowed are {', '.join(FILES)}")
+    return sorted(found)
+
+
+def _parquet_parts(path: str, columns: Columns) -> Iterator[Part]:
+    """Neighbouring row groups of at least PART_ROWS rows together."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(path)
+    except pa.ArrowInvalid as error:
+        raise InvalidInput(f"{path!r} is not a Parquet file: {error!s:.100}") from None
+    columns.of(metadata.schema.to_arrow_schema().names)
+    groups: list[int] = []
+    rows = 0
+    for i in range(metadata.num_row_groups):
+        groups.append(i)
+        rows += metadata.row_group(i).num_rows
+        if rows >= PART_ROWS or i == metadata.num_row_groups - 1:
+            yield ParquetPart(path, tuple(groups), columns)
+            groups, rows = [], 0
+
+
+def _npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
+    X = np.load(path, mmap_mode="r", allow_pickle=False)
+    if X.ndim != 2:
+        raise InvalidInput(f"{path!r} must hold a matrix; it has {X.ndim} dimensions")
+    d = X.shape[1]
+    if target is not None and str(target) not in map(str, range(-d, d)):
+        raise InvalidInput(
+            f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
+        )
+    column = None if target is None else int(target)
+    return (NpyPart(path, i, i + PART_ROWS, column) for i in range(0, len(X), PART_ROWS))
+
+
+def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
+    pieces = (slice(i, i + PART_ROWS) for i in range(0, len(X), PART_ROWS))
+    return [ArrayPart(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
+
+
+def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
+    """One part a partition; arrays are cut by rows only."""
+    if hasattr(data, "columns"):
+        columns.of(list(data.columns))
+        return Source([DaskPart(piece, columns=columns) for piece in data.to_delayed()])
+    pieces = [_row_pieces(data)]
+    for name, values in (("y", y), ("sample_weight", w)):
+        if values is None:
+            pieces.append([None] * len(pieces[0]))
+            continue
+        if not hasattr(values, "to_delayed"):
+            raise InvalidInput(f"{name} must be a Dask array when X is one")
+        pieces.append(_row_pieces(values.rechunk({0: data.chunks[0]})))
+    return Source([DaskPart(*piece) for piece in zip(*pieces, strict=True)])
+
+
+def _row_pieces(array: Any) -> list[Any]:
+    whole_rows: Callable[..., Any] = array.rechunk
+    if array.ndim > 1:
+        array = whole_rows({1: -1})
+    return list(array.to_delayed().ravel())

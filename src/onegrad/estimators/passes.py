@@ -1,0 +1,98 @@
+"""The two passes over the data, as functions of one part: the sample, and the moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+
+from onegrad.arrays.backend import backend, to_numpy
+from onegrad.arrays.threads import abreast
+from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.fold import plus
+from onegrad.data.parts import Block, Part
+from onegrad.data.sample import Sample, row_keys, sample
+from onegrad.data.table import is_table, take
+from onegrad.errors import InvalidInput
+from onegrad.layers.layer import Layer
+from onegrad.ridge.moments import Floats, Moments
+
+
+class Coding(Protocol):
+    """Targets as the numbers that ridge fits."""
+
+    def encode(self, y: Any) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class SamplePass:
+    """part -> Sample of its rows."""
+
+    size: int
+    seed: int
+    labels: bool
+
+    def __call__(self, part: Part) -> Sample | None:
+        return reduce(plus, abreast(self.block, checked(part.blocks())), None)
+
+    def block(self, block: Block) -> Sample:
+        return sample(block.X, _targets(block), block.w, self.size, self.seed, self.labels)
+
+
+@dataclass(frozen=True)
+class MomentsPass:
+    """part -> Moments of its rows under a fixed layer.
+
+    Rows whose key is below `skip_below` do not count: they were used up by the gradient step.
+    """
+
+    layer: Layer
+    targets: Coding
+    encoding: Encoding | None
+    seed: int = 0
+    skip_below: int = 0
+    device: str = "cpu"
+
+    def __call__(self, part: Part) -> Moments | None:
+        return reduce(plus, abreast(self.block, checked(part.blocks())), None)
+
+    def block(self, block: Block) -> Moments:
+        """Moments of one block, on the device, and back."""
+        X, y, w = block.X, _targets(block), block.w
+        if self.skip_below:
+            keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
+            X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
+        x, t = encoded(X, self.encoding), self.targets.encode(y)
+        if self.device == "cpu":
+            return self.layer.moments(x, t, w)
+        there = backend(self.device)
+        m = self.layer.on(there).moments(
+            there.asarray(x), there.asarray(t), None if w is None else there.asarray(w)
+        )
+        return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
+
+
+def _targets(block: Block) -> Any:
+    if block.y is None:
+        raise InvalidInput("the data have no target; name its column, or give y")
+    return block.y
+
+
+def checked(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Blocks whose rows are consistent and finite; anything else is named."""
+    for block in blocks:
+        n = len(block)
+        for name, values in (("y", block.y), ("weights", block.w)):
+            if values is not None and len(values) != n:
+                raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
+            if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise InvalidInput(f"{name} must be finite; found NaN or infinity")
+        if not is_table(block.X) and not np.isfinite(block.X).all():
+            raise InvalidInput("inputs must be finite; found NaN or infinity")
+        if block.w is not None and (block.w < 0).any():
+            raise InvalidInput("weights must not be negative")
+        if n:
+            yield block

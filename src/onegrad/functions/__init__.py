@@ -1,0 +1,1 @@
+"""Activations and teachers: functions of one number, their Hermite coefficients, their names."""

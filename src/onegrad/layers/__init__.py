@@ -1,0 +1,1 @@
+"""The map from a row to its features, and its gradients."""

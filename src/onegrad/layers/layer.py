@@ -1,0 +1,193 @@
+r"""The map from a row to its features: scaled inputs, one layer of neurons, a linear skip.
+
+.. math:: z = (x - m)/s, \qquad f(x) = \big(z,\ \sigma(W\,\mathrm{clip}_c(z) + b)\big)
+
+The neurons see inputs clipped at c (a few standard deviations); the skip sees them clipped only far
+out, so that a linear trend in a heavy-tailed input is not lost.
+
+Everything here is fixed before the pass over the data: a layer is a pure function of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from onegrad.arrays.backend import Array, Backend, is_torch, namespace
+from onegrad.arrays.threads import abreast
+from onegrad.functions.function import Function
+from onegrad.ridge.moments import FEATURE_BITS, Floats, Moments, grid, total
+
+BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
+CACHE_ROWS = 64  # rows of elementwise work on them
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """x -> clip((x - centre) / scale, -bound, bound), column by column."""
+
+    centre: Array
+    scale: Array
+    bound: float
+
+    def __call__(self, x: Array) -> Array:
+        return clipped((x - self.centre) / self.scale, self.bound)
+
+    @classmethod
+    def standard(cls, x: Floats, w: Floats, bound: float) -> Scaling:
+        """Weighted mean and standard deviation; a constant column is not divided by ~0."""
+        centre = w @ x / w.sum()
+        deviation = np.sqrt(w @ (x - centre) ** 2 / w.sum())
+        constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
+        return cls(centre, np.where(constant, 1.0, deviation), bound)
+
+    @classmethod
+    def identity(cls, columns: int) -> Scaling:
+        return cls(np.zeros(columns), np.ones(columns), np.inf)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """x -> (z, sigma(W clip(z) + b)); the skip z only where asked.
+
+    Parameters
+    ----------
+    scaling : x -> z.
+    W, b : (N, d) and (N,).
+    activation : sigma and its derivative.
+    skip : whether z itself is among the features.
+    bound : where the inputs of the neurons are clipped.
+    step : grid of each feature (see onegrad.ridge.moments), or None before it is known.
+    """
+
+    scaling: Scaling
+    W: Array
+    b: Array
+    activation: Function
+    skip: bool
+    bound: float = np.inf
+    step: Array | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self.W.shape[0] + (self.W.shape[1] if self.skip else 0))
+
+    def __call__(self, x: Array) -> Array:
+        """Features of the rows x, shape (n, width)."""
+        return self.of_scaled(self.scaling(x))
+
+    def of_scaled(self, z: Array) -> Array:
+        """Features of rows that are scaled already."""
+        if is_torch(z):
+            h = self.activation(self.preactivations(z))
+            return namespace(z).concatenate([z, h], 1) if self.skip else h
+        F = np.empty((len(z), self.width))
+        skip = self.width - len(self.W)
+        F[:, :skip] = z[:, :skip]
+        h = F[:, skip:]
+        np.matmul(clipped(z, self.bound), self.W.T, out=h)
+        h += self.b
+        self.activation(h, out=h)
+        return F
+
+    def preactivations(self, z: Array) -> Array:
+        """(n, N) values W clip(z) + b."""
+        h = clipped(z, self.bound) @ self.W.T
+        h += self.b
+        return h
+
+    def gradients(self, z: Array, coef: Array) -> Iterator[Array]:
+        r"""For each output, (n, d) gradients :math:`W^\top(\sigma'(Wz+b)\odot a_h) + a_z`.
+
+        The clip counts as the identity: a clipped input still says in which direction f grows.
+        """
+        slopes = self.activation.derivative(self.preactivations(z))
+        split = self.width - len(self.W)  # coefficients of the skip come first
+        for k in range(coef.shape[1]):
+            g = (slopes * coef[split:, k]) @ self.W
+            yield g + coef[:split, k] if split else g
+
+    def on(self, there: Backend) -> Layer:
+        """The same layer with its arrays on another device."""
+        scaling = replace(
+            self.scaling,
+            centre=there.asarray(self.scaling.centre),
+            scale=there.asarray(self.scaling.scale),
+        )
+        W, b, step = there.asarray(self.W), there.asarray(self.b), there.asarray(self.step)
+        return replace(self, scaling=scaling, W=W, b=b, step=step)
+
+    def with_grid(self, F: Array) -> Layer:
+        """The same layer with the grid of its features F on some rows."""
+        return replace(self, step=grid(F, FEATURE_BITS))
+
+    def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
+        """Moments of the rows x, a bounded number of rows at a time."""
+        return self._moments(lambda rows: self.scaling(x[rows]), y, w)
+
+    def scaled_moments(
+        self, z: Array, y: Array, w: Array | None = None, threads: int = 1
+    ) -> Moments:
+        """Moments of rows that are scaled already; the sums are exact on any number of threads."""
+
+        def part(rows: slice) -> Moments:
+            scaled = z[rows]
+            weights = None if w is None else w[rows]
+            return self._moments(lambda some: scaled[some], y[rows], weights)
+
+        parts = row_blocks(len(z), -(-max(len(z), 1) // threads))
+        return reduce(add, abreast(part, parts, threads))
+
+    def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
+        blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
+        return total(blocks, self.width).in_units(self.step)
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        """(f, y, 1) of some rows at a time, f in whole numbers of grid units.
+
+        The next block overwrites the last one: memory that is warm already.
+        """
+        assert self.step is not None
+        N, n = self.width, len(y)
+        if is_torch(y):
+            xp = namespace(y)
+            for rows in row_blocks(n, BLOCK_ROWS):
+                f = xp.round(self.of_scaled(z(rows)) / self.step)
+                yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)
+            return
+        skip = N - len(self.W)
+        per_step = 1.0 / self.step
+        W = np.concatenate([self.W, self.b[:, None]], 1)
+        if self.activation.homogeneous:  # weights can carry the units: one pass less
+            W *= per_step[skip:, None]
+            per_step = per_step[:skip]
+        A = np.ones((min(n, BLOCK_ROWS), N + y.shape[1] + 1))
+        x = np.ones((len(A), W.shape[1]))
+        for rows in row_blocks(n, BLOCK_ROWS):
+            count = rows.stop - rows.start
+            block, scaled = A[:count], z(rows)
+            F, h = block[:, :N], block[:, skip:N]
+            x[:count, :-1] = clipped(scaled, self.bound)
+            np.matmul(x[:count], W.T, out=h)
+            F[:, :skip] = scaled[:, :skip]
+            block[:, N:-1] = y[rows]
+            for some in row_blocks(count, CACHE_ROWS):  # few rows at a time stay in cache
+                self.activation(h[some], out=h[some])
+                F[some, : len(per_step)] *= per_step
+                np.rint(F[some], out=F[some])
+            yield rows, block
+
+
+def clipped(z: Array, bound: float) -> Array:
+    """z held between -bound and bound."""
+    return z if bound == np.inf else namespace(z).clip(z, -bound, bound)
+
+
+def row_blocks(n: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
+    return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))

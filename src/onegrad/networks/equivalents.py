@@ -1,0 +1,132 @@
+r"""Features that the theorems put in place of the trained ones.
+
+*Spiked*:
+:math:`F_\ell = F_0 + \sum_{k=1}^{\ell} c_k(c_1\eta)^k\,q_k(\tilde X\beta)(a^{\circ k})^\top`.
+As printed, :math:`q_k(t)=t^k` and :math:`\beta = X^\top y/n`. Corrected, :math:`\beta` uses the
+residual of the step and :math:`q_k(t) = E_z(t + \delta z)^k` with :math:`c_1\delta` the length of
+the gradient's part that is not rank one: that part lengthens every neuron.
+
+*Gaussian equivalent*: :math:`c_0 + c_1\tilde XW^\top + c_{>1}Z` with independent standard normal Z.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from onegrad.arrays.backend import Array, namespace
+from onegrad.errors import InvalidInput
+from onegrad.networks.network import ALL, Affine, FeatureMap, Gradient, Network
+from onegrad.networks.sampling import GAUSSIAN, Role, Rows, Sampler
+
+TILE = 1024  # columns of independent normals that share a stream
+
+
+def spike_count(n: int, eta: float) -> int:
+    r"""Number of spikes at :math:`\eta=n^\alpha`: the least :math:`\ell > 2\alpha/(1-2\alpha)`.
+
+    There is none below alpha = 0. See Moniri et al. 2024, Theorem 3.3.
+    """
+    if eta < 1:
+        return 0
+    alpha = math.log(eta) / math.log(n)
+    if alpha >= 0.5:
+        raise InvalidInput(f"alpha must be < 1/2 for the spiked features; got alpha = {alpha:.4g}")
+    return math.floor(2 * alpha / (1 - 2 * alpha)) + 1
+
+
+@dataclass(frozen=True)
+class Spiked:
+    """F_0 plus its spikes, for several eta."""
+
+    untrained: Affine
+    terms: tuple[tuple[tuple[float, int], ...], ...]  # of each eta: (c_k (c_1 eta)^k, k) for k >= 1
+    beta: Array  # (B, d)
+    delta: Array  # (B,)
+    a: Array  # (B, N)
+
+    @property
+    def count(self) -> int:
+        return len(self.terms)
+
+    @property
+    def width(self) -> int:
+        return self.untrained.width
+
+    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+        (F_0,) = self.untrained.tiles(rows, neurons)
+        t = (rows.X @ self.beta[..., None])[..., 0]  # (B, rows)
+        a = self.a[:, neurons]
+        for terms in self.terms:
+            F = F_0
+            for coefficient, k in terms:
+                q = smoothed_power(t, self.delta[:, None], k)
+                F = F + coefficient * q[..., None] * (a**k)[:, None, :]
+            yield F
+
+
+def smoothed_power(t: Array, delta: Array, k: int) -> Array:
+    r""":math:`E_z(t+\delta z)^k = \sum_j \binom{k}{2j}(2j-1)!!\,\delta^{2j}t^{k-2j}`."""
+    double_factorial, total = 1, t**k
+    for j in range(1, k // 2 + 1):
+        double_factorial *= 2 * j - 1
+        total = total + math.comb(k, 2 * j) * double_factorial * delta ** (2 * j) * t ** (k - 2 * j)
+    return total
+
+
+def spiked(
+    sampler: Sampler, network: Network, first: Gradient, etas: tuple[float, ...], printed: bool
+) -> FeatureMap:
+    """The spiked approximation of one step, corrected or as printed."""
+    p = sampler.problem
+    if p.steps != 1:
+        raise InvalidInput(f"steps must be 1 for the spiked features; got {p.steps}")
+    c = [float(x) for x in p.sigma.c]
+    terms = tuple(
+        tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spike_count(p.n, eta) + 1))
+        for eta in etas
+    )
+    untrained = Affine(sampler.backend, p.sigma, network.W)
+    if printed:
+        return Spiked(untrained, terms, first.beta_labels, 0.0 * network.a[:, 0], network.a)
+    # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 is the mean of |zeta_i|^2, weight a_i^2
+    zeta = first.G - c[1] * network.a[..., None] * first.beta[:, None, :]
+    length = (zeta * zeta).sum(-1).sum(-1) / (network.a * network.a).sum(-1)
+    delta = length**0.5 / abs(c[1]) if c[1] else 0.0 * length
+    return Spiked(untrained, terms, first.beta, delta, network.a)
+
+
+@dataclass(frozen=True)
+class GaussianEquivalent:
+    """c_0 + c_1 X W^T + c_{>1} Z for several networks; training and test rows have their own Z.
+
+    Z is a matrix of tiles, each with its own stream, so that any part of it can be asked for.
+    """
+
+    sampler: Sampler
+    linear: FeatureMap  # X W^T
+
+    @property
+    def count(self) -> int:
+        return self.linear.count
+
+    @property
+    def width(self) -> int:
+        return self.linear.width
+
+    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+        f = self.sampler.problem.sigma
+        noise = math.sqrt(f.nonlinear_energy) * self._normals(rows, range(self.width)[neurons])
+        noise = noise + float(f.c[0])
+        for P in self.linear.tiles(rows, neurons):
+            yield float(f.c[1]) * P + noise
+
+    def _normals(self, rows: Rows, columns: range) -> Array:
+        """The columns of Z that are asked for; they start at a tile."""
+        xp, count = namespace(rows.X), rows.X.shape[1]
+        parts = []
+        for j in range(columns.start, columns.stop, TILE):
+            key = (Role.NORMALS, rows.role, j // TILE)
+            parts.append(self.sampler.entries(GAUSSIAN, key, rows.start, count, TILE))
+        return xp.concatenate(parts, -1)[..., : len(columns)]

@@ -1,0 +1,102 @@
+r"""Kernel ridge baselines, in the units of N features: ridge means the same as for the network.
+
+* `ntk`: tangent features of the first layer,
+  :math:`K = \tfrac1d XX'^\top \odot S\,\mathrm{diag}(Na_i^2)\,S'^\top` with
+  :math:`S=\sigma'(XW_0^\top)`
+* `inner-product-kernel`: infinitely many untrained neurons,
+  :math:`K = N k(x\cdot x'/d)`, :math:`k(t) = \sum_k k!\,c_k^2 t^k`
+* `rbf-kernel`: :math:`K = N\exp(-\|x-x'\|^2/2d)`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays.backend import Array, namespace, to_numpy, transpose
+from onegrad.networks.fits import DualFit, dual_fit, whole
+from onegrad.networks.network import Network, Tick
+from onegrad.networks.sampling import Host, Role, Sampler
+
+Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
+
+KERNELS = ("ntk", "inner-product-kernel", "rbf-kernel")
+TERMS = 12  # of the series of k; x . x'/d is small off the diagonal and about one on it
+
+
+def kernel(name: str, sampler: Sampler, network: Network) -> Kernel:
+    """One of KERNELS for the networks of a sampler."""
+    p, d = sampler.problem, sampler.problem.d
+    if name == "ntk":
+        scaled = p.N * network.a * network.a
+
+        def tangent(X: Array, Y: Array) -> Array:
+            S = p.sigma.derivative(X @ transpose(network.W)) * scaled[:, None, :]
+            T = p.sigma.derivative(Y @ transpose(network.W))
+            return (X @ transpose(Y) / d) * (S @ transpose(T))
+
+        return tangent
+    if name == "rbf-kernel":
+
+        def rbf(X: Array, Y: Array) -> Array:
+            squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
+            return p.N * namespace(X).exp((X @ transpose(Y) - squares / 2) / d)
+
+        return rbf
+    k = _dual_activation(p.sigma.c, p.sigma.second_moment)
+
+    def inner(X: Array, Y: Array) -> Array:
+        return p.N * k(X @ transpose(Y) / d)
+
+    return inner
+
+
+def _dual_activation(c: Host, second_moment: float) -> Callable[[Array], Array]:
+    r""":math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail collected in one power: :math:`k(1)=E\sigma^2`.
+
+    A polynomial with non-negative coefficients, hence positive definite for inputs of any length.
+    """
+    terms = [math.factorial(k) * float(c[k]) ** 2 for k in range(TERMS)]
+    terms.append(max(second_moment - sum(terms), 0.0))
+
+    def k(t: Array) -> Array:
+        total = 0.0 * t
+        for term in reversed(terms):  # Horner
+            total = total * t + term
+        return total
+
+    return k
+
+
+@dataclass(frozen=True)
+class KernelErrors:
+    """Errors of a kernel machine: a stack of B replicates, R penalties."""
+
+    fit: DualFit
+    risk: Host  # (B, R)
+
+
+def kernel_errors(
+    sampler: Sampler,
+    teacher: Array,
+    k: Kernel,
+    ridges: Sequence[float],
+    n_test: int,
+    tick: Tick,
+    leave_one_out: bool = False,
+) -> KernelErrors:
+    """Kernel ridge on the rows of the ridge fit, and its risk on the test rows."""
+    rows = whole(sampler, teacher)
+    K = k(rows.X, rows.X)
+    tick()
+    fit = dual_fit(sampler.backend, K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    del K
+    total = np.zeros((len(sampler.seeds), len(ridges)))
+    for test in sampler.rows(Role.TEST, n_test, teacher):
+        r = test.clean[..., None] - k(test.X, rows.X) @ fit.alpha - fit.intercept[:, None]
+        total += to_numpy((r * r).sum(-2))
+        tick()
+    return KernelErrors(fit, total / n_test)

@@ -1,0 +1,62 @@
+"""What a trained network has learned of its teacher, as a function of the teacher's index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays.backend import Backend, backend, to_numpy
+from onegrad.errors import OutOfScope
+from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.networks import network as net
+from onegrad.networks.fits import fits
+from onegrad.networks.sampling import Role, Sampler
+from onegrad.problem import Problem
+
+DEGREE = 12
+BINS = 24  # of equal probability
+
+
+@dataclass(frozen=True)
+class LearnedPart:
+    r"""One network's :math:`E[\hat f(x)\,h_k(u)]`, k = 0..degree, with u = beta_star . x.
+
+    u, fitted : mean of u and of the prediction in bins of equal probability.
+    """
+
+    coefficients: Floats
+    u: Floats
+    fitted: Floats
+
+
+def learned_part(
+    problem: Problem, seed: int = 0, *, n_test: int = 20_000, on: Backend | None = None
+) -> LearnedPart:
+    """Train the network of this seed and project it on the teacher's index over fresh rows.
+
+    See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
+    """
+    if problem.input_law.name != "gaussian" or not hasattr(problem.teacher_function, "c"):
+        raise OutOfScope("teacher: the learned part is measured for one index and Gaussian inputs")
+    sampler = Sampler(problem, (seed,), on or backend())
+    network = net.initial(sampler)
+    first = net.gradient(sampler, network, network.W, 0, _no_tick)
+    features = net.trained(sampler, network, first, (problem.step,), _no_tick)
+    (fit,) = fits(sampler, network.teacher, features, (problem.ridge,), _no_tick)
+    indices, predictions = [], []
+    for rows in sampler.rows(Role.TEST, n_test, network.teacher):
+        (F,) = features.tiles(rows)
+        predictions.append(to_numpy(F @ fit.coefficients + fit.intercept[:, None, :]).ravel())
+        indices.append(to_numpy(rows.X @ network.teacher).ravel())
+    u, f = np.concatenate(indices), np.concatenate(predictions)
+    order = np.array_split(np.argsort(u), BINS)
+    return LearnedPart(
+        coefficients=normalised_hermite(u, DEGREE) @ f / len(u),
+        u=np.array([u[i].mean() for i in order]),
+        fitted=np.array([f[i].mean() for i in order]),
+    )
+
+
+def _no_tick() -> None:
+    pass

@@ -1,0 +1,264 @@
+"""Random numbers and data: every block of rows has its own stream.
+
+A stream is named by (seed, key, block), so the numbers of a replicate do not depend on how many
+replicates, rows or threads are handled at a time, nor on the device that uses them. Blocks are
+filled row by row: a smaller n sees the first rows of a larger one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays.backend import Array, Backend, namespace
+from onegrad.errors import InvalidInput
+from onegrad.functions.function import MultiIndex
+from onegrad.laws import Law
+from onegrad.problem import Problem
+
+Host = np.ndarray[Any, Any]
+
+
+class Role(IntEnum):
+    """What a stream is for; stored results depend on these numbers, so they never change."""
+
+    TEACHER = 0
+    WEIGHTS = 1
+    READOUT = 2
+    STEP = 3
+    RIDGE = 4
+    TEST = 5
+    DIRECTION = 6  # of a spiked covariance or of a mixture's centres
+    ORDER = 7  # in which a user's rows are taken
+    SIGN = 16  # with a role: on which side of a mixture its rows lie
+    NOISE = 17  # with a role: the label noise of its rows
+    CORRUPT = 18  # with a role: which of its labels are replaced
+    REPLACE = 19  # with a role: by the labels of which inputs
+    NORMALS = 20  # with a role: the independent part of the Gaussian equivalent
+
+
+GAUSSIAN = Law("gaussian")
+
+
+def block_rows(width: int) -> int:
+    """Rows that share a stream: 1,024, fewer for very long rows."""
+    return max(16, min(1024, 2**23 >> max(width - 1, 1).bit_length()))
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """The generator that (seed, key) names."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def fill(rng: np.random.Generator, law: Law, out: Host) -> None:
+    """Independent entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1))."""
+    if law.name == "gaussian":
+        rng.standard_normal(out=out)
+    elif law.name == "rademacher":
+        out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
+        out *= 2.0
+        out -= 1.0
+    elif law.name == "uniform":
+        rng.random(out=out)
+        out -= 0.5
+        out *= math.sqrt(12)
+    elif law.name == "unit":
+        rng.random(out=out)
+    else:
+        assert law.name == "student-t" and law.parameter is not None
+        out[...] = rng.standard_t(law.parameter, out.shape)
+        out *= math.sqrt(1 - 2 / law.parameter)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A stretch of inputs and labels of a stack of replicates.
+
+    X has shape (B, rows, d); `clean` is sigma_star(beta . x) and `y` adds noise and corruption.
+    """
+
+    role: Role
+    start: int
+    X: Array
+    clean: Array
+    y: Array
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """The data of a stack of replicates of one problem, one replicate per seed."""
+
+    problem: Problem
+    seeds: tuple[int, ...]
+    backend: Backend
+    data: Host | None = None  # a user's rows
+    device_random: bool = False
+    orders: dict[int, Host] = field(default_factory=dict)
+
+    # -- independent entries -----------------------------------------------------------------
+
+    def entries(self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int) -> Array:
+        """Rows start..start+rows of the matrix that (law, key) names, shape (B, rows, width).
+
+        `start` lies at the beginning of a block.
+        """
+        be, size = self.backend, block_rows(width)
+        if self.device_random:
+            return be.device_entries(self.seeds, law, key, start, rows, width)
+        out = be.host_buffer(len(self.seeds), rows, width)
+
+        def one(place: tuple[int, int]) -> None:
+            i, r = place
+            rng = stream(self.seeds[i], *key, (start + r) // size)
+            fill(rng, law, out[i, r : r + size])
+
+        be.each(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
+        return be.from_buffer(out)
+
+    # -- the network -------------------------------------------------------------------------
+
+    @property
+    def indices(self) -> int:
+        f = self.problem.teacher_function
+        return f.indices if isinstance(f, MultiIndex) else 1
+
+    def teacher(self) -> Array:
+        """Orthonormal teacher directions, shape (B, d, indices), uniform over the sphere."""
+        Z = self.entries(GAUSSIAN, (Role.TEACHER,), 0, self.indices, self.problem.d)
+        xp = namespace(Z)
+        found: list[Array] = []
+        for k in range(self.indices):  # Gram-Schmidt: the first directions do not depend on later
+            v = Z[:, k]
+            for u in found:
+                v = v - (v * u).sum(-1)[:, None] * u
+            found.append(v / (v * v).sum(-1)[:, None] ** 0.5)
+        return xp.stack(found, -1)
+
+    def weights(self) -> Array:
+        """W_0, shape (B, N, d): rows N(0, I/d) or uniform on the unit sphere."""
+        p = self.problem
+        W = self.entries(GAUSSIAN, (Role.WEIGHTS,), 0, p.N, p.d)
+        W /= (W * W).sum(-1)[..., None] ** 0.5 if p.weights == "sphere" else math.sqrt(p.d)
+        return W
+
+    def readout(self) -> Array:
+        """a, shape (B, N): sqrt(N) a has standard normal, unit or random-sign entries."""
+        p = self.problem
+        law = Law("rademacher") if p.readout == "rademacher" else GAUSSIAN
+        a = self.entries(law, (Role.READOUT,), 0, p.N, 1)[..., 0]
+        return (0 * a + 1 if p.readout == "constant" else a) / math.sqrt(p.N)
+
+    # -- rows --------------------------------------------------------------------------------
+
+    def rows(self, role: Role, n: int, teacher: Array, index: int = 0) -> Iterator[Rows]:
+        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps."""
+        p = self.problem
+        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
+        for start in range(0, n, stretch):
+            rows = min(stretch, n - start)
+            X = self._inputs(role, index, start, rows)
+            clean = self.labels(X @ teacher)
+            y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
+            yield Rows(role, start, X, clean, y)
+
+    def _inputs(self, role: Role, index: int, start: int, rows: int) -> Array:
+        if self.data is not None:
+            return self._taken(role, index, start, rows)
+        law, d, key = self.problem.input_law, self.problem.d, (role, index)
+        if law.name in ("gaussian", "rademacher", "uniform", "student-t"):
+            return self.entries(law, key, start, rows, d)
+        X = self.entries(GAUSSIAN, key, start, rows, d)
+        assert law.parameter is not None
+        if law.name == "power-law":  # eigenvalues k^-p, mean 1
+            spectrum = np.arange(1, d + 1) ** -law.parameter
+            X *= self.backend.asarray(np.sqrt(spectrum / spectrum.mean()))
+            return X
+        v = self.entries(GAUSSIAN, (Role.DIRECTION,), 0, 1, d)
+        v /= (v * v).sum(-1)[..., None] ** 0.5  # (B, 1, d)
+        if law.name == "spiked":  # covariance I + s v v^T
+            side = (math.sqrt(1 + law.parameter) - 1) * (X * v).sum(-1)[..., None]
+        else:  # a mixture of two centres
+            sign = self.entries(Law("rademacher"), (Role.SIGN, *key), start, rows, 1)
+            side = law.parameter * sign
+        return X + side * v
+
+    def _taken(self, role: Role, index: int, start: int, rows: int) -> Array:
+        """A user's rows, each used once: those of the steps, then of ridge, then of the test."""
+        assert self.data is not None
+        p = self.problem
+        batches = p.steps if p.batches == "fresh" else 1
+        before = {
+            Role.STEP: index * p.rows_of_step,
+            Role.RIDGE: batches * p.rows_of_step,
+            Role.TEST: batches * p.rows_of_step + (p.n if p.ridge_rows == "fresh" else 0),
+        }[role]
+        picked = []
+        for seed in self.seeds:
+            if seed not in self.orders:
+                self.orders[seed] = stream(seed, Role.ORDER).permutation(len(self.data))
+            picked.append(self.data[self.orders[seed][before + start : before + start + rows]])
+        return self.backend.asarray(np.stack(picked))
+
+    # -- labels ------------------------------------------------------------------------------
+
+    def labels(self, indices: Array) -> Array:
+        """sigma_star of the teacher's indices, shape (B, rows, indices)."""
+        f = self.problem.teacher_function
+        return f(indices) if isinstance(f, MultiIndex) else f(indices[..., 0])
+
+    def _disturbed(self, clean: Array, role: Role, index: int, start: int, rows: int) -> Array:
+        """Labels with noise; a fraction of them replaced by those of independent inputs."""
+        p, y = self.problem, clean
+        if p.corrupted:
+            unit = self.entries(Law("unit"), (Role.CORRUPT, role, index), start, rows, 1)[..., 0]
+            other = self.entries(GAUSSIAN, (Role.REPLACE, role, index), start, rows, self.indices)
+            y = y + (unit < p.corrupted) * (self.labels(other) - clean)
+        if p.noise:
+            key = (Role.NOISE, role, index)
+            noise = self.entries(p.noise_distribution, key, start, rows, 1)
+            y = y + p.noise * noise[..., 0]
+        return y
+
+
+def seed_tuple(seeds: Any) -> tuple[int, ...]:
+    """A count k as the seeds 0..k-1, or a sequence of distinct whole numbers as it is."""
+    complaint = f"seeds must be a count >= 1 or distinct whole numbers >= 0; got {seeds!r:.60}"
+    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
+        if not 1 <= seeds <= 10**7:
+            raise InvalidInput(complaint)
+        return tuple(range(int(seeds)))
+    try:
+        values = tuple(int(s) for s in seeds)
+        exact = all(v == s for v, s in zip(values, seeds, strict=True))
+    except (TypeError, ValueError, OverflowError):
+        exact, values = False, ()
+    if not exact or not values or min(values) < 0 or len(set(values)) < len(values):
+        raise InvalidInput(complaint)
+    return values
+
+
+def user_rows(data: Any, problem: Problem, n_test: int) -> Host:
+    """A user's array, checked: finite, d columns, enough rows for steps, ridge and test."""
+    try:
+        X = np.asarray(data, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("rows must be an array of numbers, one row per input") from None
+    if X.ndim != 2 or X.shape[1] != problem.d:
+        raise InvalidInput(f"rows must have shape (m, d) with d = {problem.d}; got {X.shape}")
+    bad = np.flatnonzero(~np.isfinite(X).all(1))
+    if len(bad):
+        raise InvalidInput(f"rows must be finite; row {bad[0]} of {len(X)} has a NaN or infinity")
+    batches = problem.steps if problem.batches == "fresh" else 1
+    ridge = problem.n if problem.ridge_rows == "fresh" else 0
+    needed = batches * problem.rows_of_step + ridge + n_test
+    if len(X) < needed:
+        raise InvalidInput(
+            f"rows must number at least {needed} (steps, ridge and {n_test} test rows); "
+            f"got {len(X)}: lower n, n_step or n_test"
+        )
+    return X

@@ -1,0 +1,136 @@
+"""Singular values of the features and weights of real networks, and what their vectors point at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from onegrad.arrays.backend import backend
+from onegrad.errors import InvalidInput
+from onegrad.functions.hermite import normalised_hermite
+from onegrad.networks import network as net
+from onegrad.networks.equivalents import spiked
+from onegrad.networks.fits import whole
+from onegrad.networks.sampling import Host, Sampler, seed_tuple
+from onegrad.problem import Problem
+
+TOP = 8  # singular vectors whose alignments are kept
+DEGREE = 6  # of He_k
+
+
+@dataclass(frozen=True)
+class MeasuredSpectrum:
+    """Spectra of the networks of several seeds.
+
+    F, F_0, W : all singular values, largest first, one row per seed.
+    alignments : squared cosine of the i-th left singular vector of F with He_k(u),
+        u = X_tilde beta / |beta|; shape (seeds, TOP, DEGREE), k = 1, 2, ...
+    distance, distance_printed : operator norm of F - F_l over sqrt(n), for the corrected and the
+        printed spiked features; NaN where they are not defined (alpha >= 1/2, several steps).
+    edge : where the bulk of F F^T/n ends, if it was given.
+    """
+
+    problem: Problem
+    seeds: tuple[int, ...]
+    F: Host
+    F_0: Host
+    W: Host
+    alignments: Host
+    distance: Host
+    distance_printed: Host
+    edge: float | None = None
+
+    @property
+    def eigenvalues(self) -> Host:
+        """Largest eigenvalues of F F^T/n, shape (seeds, TOP)."""
+        return np.asarray(self.F[:, :TOP] ** 2 / self.problem.n)
+
+    @property
+    def outliers(self) -> Host:
+        """Eigenvalues of F F^T/n beyond the edge, one count per seed."""
+        if self.edge is None:
+            raise InvalidInput("edge must be given to count outliers")
+        return np.asarray((self.F**2 / self.problem.n > self.edge).sum(1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""
+        k = len(self.seeds)
+        x = self.eigenvalues
+        count = x.shape[1]
+        if self.edge is not None:
+            count = int(np.sum(x.mean(0) > self.edge))
+        se = x.std(0, ddof=1) / np.sqrt(k) if k > 1 else np.full(x.shape[1], np.nan)
+        spikes = [
+            {
+                "eigenvalue": float(x[:, i].mean()),
+                "eigenvalue_se": float(se[i]),
+                "singular_value": float(self.F[:, i].mean()),
+                "alignment": {
+                    str(j + 1): float(self.alignments[:, i, j].mean()) for j in range(DEGREE)
+                },
+            }
+            for i in range(count)
+        ]
+        return {
+            "spikes": spikes,
+            "seeds": list(self.seeds),
+            "distance": float(self.distance.mean()),
+            "distance_printed": float(self.distance_printed.mean()),
+            **({} if self.edge is None else {"outliers": [int(c) for c in self.outliers]}),
+        }
+
+
+def spectrum(
+    problem: Problem,
+    seeds: int | Sequence[int] = 5,
+    *,
+    edge: float | None = None,
+    distances: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> MeasuredSpectrum:
+    """Spectra of the trained networks of `seeds`; `edge` is where theory ends the bulk of F F^T/n.
+
+    `distances=False` leaves out the operator norms of F - F_l, half of the time.
+    """
+    chosen = seed_tuple(seeds)
+    found = []
+    for i, seed in enumerate(chosen):
+        found.append(_one(problem, seed, distances))
+        if progress:
+            progress(i + 1, len(chosen))
+    F, F_0, W, *others = (np.stack(column) for column in zip(*found, strict=True))
+    alignments, distance, printed = others
+    return MeasuredSpectrum(problem, chosen, F, F_0, W, alignments, distance, printed, edge)
+
+
+def _one(problem: Problem, seed: int, distances: bool) -> tuple[Host, ...]:
+    sampler = Sampler(problem, (seed,), backend())
+    network = net.initial(sampler)
+    first = net.gradient(sampler, network, network.W, 0, _no_tick)
+    features = net.trained(sampler, network, first, (problem.step,), _no_tick)
+    assert isinstance(features, net.Affine)
+    rows = whole(sampler, network.teacher)
+    (F,) = next(features.tiles(rows))
+    (F_0,) = next(net.Affine(sampler.backend, problem.sigma, network.W).tiles(rows))
+    U, s, _ = scipy.linalg.svd(F, full_matrices=False)
+    top = min(TOP, len(s))
+    beta = first.beta[0]
+    H = normalised_hermite(rows.X[0] @ (beta / np.linalg.norm(beta)), DEGREE)[1:].T  # (n, DEGREE)
+    cosines = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2
+    alignments = np.full((TOP, DEGREE), np.nan)
+    alignments[:top] = cosines
+    distance = [np.nan, np.nan]
+    if distances and problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5):
+        for i, printed in enumerate((False, True)):
+            F_l = next(spiked(sampler, network, first, (problem.step,), printed).tiles(rows))[0]
+            distance[i] = float(scipy.linalg.svdvals(F - F_l)[0]) / np.sqrt(problem.n)
+    values = (s, scipy.linalg.svdvals(F_0), scipy.linalg.svdvals(features.W[0]), alignments)
+    return (*values, np.asarray(distance[0]), np.asarray(distance[1]))
+
+
+def _no_tick() -> None:
+    pass

@@ -1,0 +1,1 @@
+"""Ridge regression from sums over rows."""

@@ -1,0 +1,142 @@
+r"""Moments: all that ridge regression needs to know of a set of rows. Sets add and subtract.
+
+Features and targets are rounded to a binary grid before they are multiplied (:func:`grid`,
+:func:`rounded`): every product is then a whole number of grid units, and as long as a sum stays
+below 2^53 units it is *exact*. The moments of a set of rows therefore do not depend, to the last
+bit, on how the rows were cut into blocks, in which order they came or how many workers added them,
+and removing rows leaves what would have been there without them. Beyond 2^53 units (tens of
+millions of rows), or with weights that are not whole numbers, the sums carry ordinary rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import blas as _blas
+from onegrad.arrays.backend import Array, is_torch, namespace
+from onegrad.errors import InvalidInput
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+FEATURE_BITS = 14  # grid of a feature: 2^-14 of its root mean square
+TARGET_BITS = 18  # grid of a target
+
+
+@dataclass(frozen=True)
+class Moments:
+    r"""Weighted sums over rows (f_i, y_i, w_i).
+
+    .. math:: n,\ \sum w_i,\ \sum w_i f_i,\ \sum w_i y_i,\ \sum w_i f_i f_i^\top,\
+              \sum w_i f_i y_i^\top,\ \sum w_i y_i^2
+
+    Parameters
+    ----------
+    rows : number of rows.
+    weight : sum of the weights.
+    F1, y1 : (N,) and (K,) weighted sums of features and targets.
+    FtF, Fty, yty : (N, N), (N, K) and (K,) weighted sums of products.
+    """
+
+    rows: int
+    weight: float
+    F1: Array
+    y1: Array
+    FtF: Array
+    Fty: Array
+    yty: Array
+
+    def __add__(self, other: Moments) -> Moments:
+        return self._combined(other, 1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        if other.rows > self.rows:
+            raise InvalidInput(f"cannot remove {other.rows} rows from {self.rows}")
+        return self._combined(other, -1)
+
+    def in_units(self, step: Array) -> Moments:
+        """Of features that were counted in units of `step`: exact for powers of two."""
+        return replace(
+            self,
+            F1=self.F1 * step,
+            FtF=self.FtF * step * step[:, None],
+            Fty=self.Fty * step[:, None],
+        )
+
+    def _combined(self, other: Moments, sign: int) -> Moments:
+        if self.Fty.shape != other.Fty.shape:
+            raise InvalidInput(
+                f"moments of {tuple(other.Fty.shape)} features and targets do not match "
+                f"{tuple(self.Fty.shape)}"
+            )
+        return Moments(
+            self.rows + sign * other.rows,
+            self.weight + sign * other.weight,
+            self.F1 + sign * other.F1,
+            self.y1 + sign * other.y1,
+            self.FtF + sign * other.FtF,
+            self.Fty + sign * other.Fty,
+            self.yty + sign * other.yty,
+        )
+
+
+def moments(F: Array, y: Array, w: Array | None = None) -> Moments:
+    """The moments of one block: F (n, N) features, y (n, K) targets, w (n,) weights."""
+    xp = namespace(F)
+    return total([(xp.concatenate([F, y, xp.ones_like(y[:, :1])], 1), w)], F.shape[1])
+
+
+def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
+    """The moments of blocks (A, w) with rows A_i = (f_i, y_i, 1) and f_i of a width: one product.
+
+    .. math:: \\sum_i w_i A_i A_i^\\top
+    """
+    rows, C = 0, None
+    for A, w in blocks:
+        rows += len(A)
+        C = _add_gram(C, A, w)
+    assert C is not None
+    f, y = slice(width), slice(width, -1)
+    FtF = C[f, f] if is_torch(C) else _mirrored(C[f, f])
+    sums, yty = C[-1], C[y, y].diagonal()  # rows below: in the lower triangle
+    return Moments(rows, float(sums[-1]), sums[f], sums[y], FtF, C[y, f].T, yty)
+
+
+def _add_gram(C: Array | None, A: Array, w: Array | None) -> Array:
+    """C + A^T diag(w) A; on NumPy arrays C is used up, and its lower triangle is what counts."""
+    if is_torch(A):
+        product = A.T @ A if w is None else (A * w[:, None]).T @ A
+        return product if C is None else C + product
+    C = np.zeros((A.shape[1],) * 2) if C is None else C
+    if w is None:
+        _blas.add_gram(C, A, over_rows=False)
+    else:
+        _blas.add_product(C, A * w[:, None], A)
+    return C
+
+
+def _mirrored(C: Floats) -> Floats:
+    """The symmetric matrix with the lower triangle of C."""
+    full: Floats = np.tril(C)
+    full += np.tril(C, -1).T
+    return full
+
+
+def grid(values: Array, bits: int) -> Array:
+    """The grid of each column: the power of two nearest its root mean square, times 2^-bits."""
+    xp = namespace(values)
+    rms = xp.sqrt((values * values).mean(0))
+    rms = xp.where(rms > 0, rms, xp.ones_like(rms))
+    return 2.0 ** (xp.round(xp.log2(rms)) - bits)
+
+
+def rounded(values: Array, step: Array) -> Array:
+    """values moved to the nearest multiple of step, column by column; in place."""
+    xp = namespace(values)
+    values *= 1.0 / step  # exact: steps are powers of two
+    xp.round(values, out=values)  # halves to even, on every backend
+    values *= step
+    return values

@@ -1,0 +1,1 @@
+"""Limits as n, d and N grow together: the papers' theorems."""

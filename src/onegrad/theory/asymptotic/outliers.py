@@ -1,0 +1,178 @@
+r"""Eigenvalues of :math:`F F^\top/n` beyond the bulk, at the actual strength of every spike.
+
+The trained features are :math:`F_0` plus functions of the learned index u = x.beta/b with a profile
+over neurons. Functions: :math:`\hat q` (the fluctuation of |x|^2), :math:`f_a = F_0 a`, and
+:math:`h_j(u) = He_j(u)/\sqrt{j!}`. Profiles of a neuron with readout :math:`g/\sqrt N`:
+:math:`B = [c_2\sqrt{2/d},\ g/\sqrt N,\ b_0(g),\ b_1(g), \dots]`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import Floats, gauss_hermite, gaussian_rule, normalised_hermite
+from onegrad.problem import Problem
+from onegrad.theory.asymptotic.bulk import Bulk
+from onegrad.theory.asymptotic.resolvent import Traces
+from onegrad.theory.asymptotic.scalars import Scalars
+
+DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
+READOUT_NODES = 80
+ROUNDING = 1e-12  # spikes this much weaker than the strongest are lost in rounding
+
+
+class Profiles(NamedTuple):
+    """Responses b of shape (readouts, degrees), at the nodes g with their weights."""
+
+    g: Floats
+    weights: Floats
+    b: Floats
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    r"""What the step adds to the resolvent's equation :math:`\det(I + \Gamma G) = 0`.
+
+    .. math:: \Gamma = \kappa K + (1-\kappa) p p^\top,\quad K = N E_g[B B^\top],\quad
+        p = \sqrt N E_g[B g],\quad
+        G = \mathrm{diag}(M_1,\ c_1^2 M_2 + c_{>1}^2 M_1,\ M_1, M_2, M_1, \dots)
+
+    with :math:`G_{f_a, h_1} = -c_1^2 M_2/b` for the full residual.
+    """
+
+    K: Floats
+    p: Floats
+    a: float
+    b: float
+    cross: float
+
+    def gamma(self, kappa: float) -> Floats:
+        return np.asarray(kappa * self.K + (1 - kappa) * np.outer(self.p, self.p))
+
+    def G(self, M1: float, M2: float) -> Floats:
+        """The resolvent between the functions; linear in (M1, M2), so also its derivative."""
+        diagonal = np.full(len(self.p), M1)
+        diagonal[1] = self.a * M2 + self.b * M1
+        diagonal[3] = M2
+        G = np.diag(diagonal)
+        G[1, 3] = G[3, 1] = self.cross * M2
+        return G
+
+    def symmetric(self, t: Traces) -> tuple[Floats, Floats]:
+        """C with -G = C C^T, and C^T Gamma C, whose eigenvalues reach one at the outliers."""
+        C = np.asarray(np.linalg.cholesky(-self.G(float(t.M1), float(t.M2))))
+        return C, C.T @ self.gamma(float(t.kappa)) @ C
+
+
+def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
+    r"""Response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
+
+    .. math:: h(g, u) = E_z\,\sigma(\sqrt{1 + v g^2}\,z + \tau g u),\quad
+        \tau = \frac{c_1\eta b}{\sqrt N} + \tau_0,\quad
+        v = \frac{\eta^2}{N}\,\phi\,E[res^2](E\sigma'^2 - c_1^2)
+
+    so that :math:`b_j(g) = (\tau g/S)^j\,E[\sigma(S Z) h_j(Z)]` with
+    :math:`S^2 = 1 + (v + \tau^2) g^2`. For the full residual the untrained neuron already has the
+    overlap :math:`\tau_0 g`, :math:`\tau_0 = -c_1/(b\sqrt N)`, with the learned direction: its
+    linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`.
+    """
+    s = Scalars.of([problem])
+    c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
+    length = float(np.sqrt(s.b_squared[0]))
+    start = -c1 / (length * root_N) if problem.residual == "full" else 0.0
+    tau = c1 * problem.step * length / root_N + start
+    v = problem.step**2 * float(s.noise_length_squared[0]) / problem.N
+
+    g, weights = readout_law(problem.readout)
+    S = np.sqrt(1 + (v + tau**2) * g**2)
+    powers = (tau * g / S)[:, None] ** np.arange(degrees + 1)
+    b = powers * scaled_coefficients(problem.sigma, S, degrees)
+    b[:, 1] -= c1 * start * g
+    return Profiles(g, weights, b)
+
+
+def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
+    """The profiles averaged over the readout; rows: |x|^2 fluctuation, f_a, h_0, h_1, ...
+
+    For Gaussian W_0 the constant also has the profile c_2(|w|^2 - 1), of variance 2 c_2^2/d.
+    """
+    sigma, N = problem.sigma, problem.N
+    c1, c2 = float(sigma.c[1]), float(sigma.c[2])
+    g, weights, b = profiles(problem, degrees)
+    fluctuation = np.full((len(g), 1), c2 * math.sqrt(2 / problem.d))
+    B = np.hstack([fluctuation, g[:, None] / math.sqrt(N), b])
+    K = N * (B.T * weights) @ B
+    if problem.weights == "gaussian":
+        K[2, 2] += 2 * c2**2 / problem.psi
+    p = math.sqrt(N) * (weights * g) @ B
+    cross = 0.0
+    if problem.residual == "full":  # f_a contains c_1 X W_0^T a, and beta contains -c_1 W_0^T a
+        cross = -(c1**2) / math.sqrt(float(Scalars.of([problem]).b_squared[0]))
+    return Perturbation(K, p, c1**2, sigma.nonlinear_energy, cross)
+
+
+def readout_law(readout: str) -> tuple[Floats, Floats]:
+    """Nodes and weights for g = sqrt(N) a."""
+    if readout == "gaussian":
+        return gauss_hermite(READOUT_NODES)
+    if readout == "constant":
+        return np.ones(1), np.ones(1)
+    return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+
+
+def scaled_coefficients(sigma: Function, S: Floats, degrees: int) -> Floats:
+    """E[sigma(S Z) h_j(Z)], j = 0..degrees, for each scale S: shape (scales, degrees + 1)."""
+    scales, where = np.unique(S, return_inverse=True)
+    if any(sigma.kinks):  # a kink away from zero moves with the scale
+        rows = [_coefficients(sigma, s, tuple(q / s for q in sigma.kinks), degrees) for s in scales]
+        return np.vstack(rows)[where]
+    return _coefficients(sigma, scales[:, None], sigma.kinks, degrees)[where]
+
+
+def _coefficients(
+    sigma: Function, scale: Floats | float, kinks: tuple[float, ...], degrees: int
+) -> Floats:
+    x, w = gaussian_rule(kinks)
+    return np.atleast_2d(sigma(scale * x) * w) @ normalised_hermite(x, degrees).T
+
+
+def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
+    r"""Eigenvalues beyond the right edge, largest first, with squared cosines to h_1, h_2, ...
+
+    .. math:: \cos^2 = \frac{(Gc)_j^2}{-c^\top G' c + (Gc)^\top \Gamma' (Gc)},\qquad
+        c \in \ker(I + \Gamma G),\quad ' = \partial_\lambda
+
+    Holds at physics-level rigour: leave-one-out, checked by simulation.
+    See tests/theory/test_reference_values.py (task 8).
+    """
+    top = math.log(bulk.excess_at_edge) - 1e-12  # derivatives diverge at the edge itself
+
+    def eigenvalues(log_excess: float) -> Floats:
+        _, S = change.symmetric(bulk.beyond(math.exp(log_excess)))
+        return np.asarray(np.linalg.eigvalsh(S)[::-1])
+
+    strengths = eigenvalues(top)
+    count = int(np.sum(strengths > max(1.0, ROUNDING * strengths[0])))
+    low = top - 1.0
+    while count and eigenvalues(low)[0] > 1:
+        low -= 2.0
+    found = []
+    for i in range(count):
+        root = scipy.optimize.brentq(
+            lambda s, i=i: eigenvalues(s)[i] - 1, low, top, xtol=1e-14, rtol=1e-14
+        )
+        t = bulk.beyond(math.exp(root))
+        C, S = change.symmetric(t)
+        y = np.linalg.eigh(S)[1][:, -1 - i]
+        Gc = -C @ y
+        c = change.gamma(float(t.kappa)) @ C @ y
+        dGamma = float(t.dkappa) * (change.K - np.outer(change.p, change.p))
+        norm = -c @ change.G(float(t.dM1), float(t.dM2)) @ c + Gc @ dGamma @ Gc
+        found.append((-float(t.lam), Gc[3:] ** 2 / norm))
+    return found

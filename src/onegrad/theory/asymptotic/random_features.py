@@ -1,0 +1,52 @@
+r"""Absolute errors of the untrained features, :math:`F_0 = \sigma(\tilde X W_0^\top)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onegrad.functions.hermite import Floats
+from onegrad.theory.asymptotic.scalars import Scalars
+
+
+@dataclass(frozen=True)
+class Errors:
+    """train: ridge objective with its penalty; test: with label noise; squared: training loss
+    without the penalty. One entry per problem."""
+
+    train: Floats
+    test: Floats
+    squared: Floats | None = None
+
+
+def errors(s: Scalars) -> Errors:
+    r"""Errors before any training.
+
+    .. math::
+        L_{tr}(F_0) &= \lambda [c_{\star,1}^2 M_2 + c_{\star,0}^2 M_0
+            + (c_{\star,>1}^2 + \sigma_\varepsilon^2) M_1] \\
+        L_{te}(F_0) &= [c_{\star,1}^2(-M_2') + c_{\star,0}^2(-M_0')
+            + (c_{\star,>1}^2 + \sigma_\varepsilon^2)(-M_1')]/M_1^2
+
+    :math:`M_0 = w M_1` belongs to the constant (zero when it is free; see Scalars.constant_weight),
+    and :math:`c_{\star,0} = 0` for the default centred teacher.
+
+    Holds for isotropic Gaussian inputs, n, d, N proportional; any eta is ignored.
+    See Mei and Montanari 2022; Ba et al. 2022, R_0; tests/theory/test_reference_values.py (task 5).
+    """
+    t = s.traces
+    w, dw = s.constant_weight
+    constant, linear = s.c_star[:, 0] ** 2, s.c_star[:, 1] ** 2
+    rest = s.c_star_squared - linear + s.noise_squared
+    M0, dM0 = w * t.M1, dw * t.M1 + w * t.dM1
+    train = s.lam * (linear * t.M2 + constant * M0 + rest * t.M1)
+    test = -(linear * t.dM2 + constant * dM0 + rest * t.dM1) / t.M1**2
+    return with_squared_loss(s, train, test)
+
+
+def with_squared_loss(s: Scalars, train: Floats, test: Floats) -> Errors:
+    r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`.
+
+    It is the generalised cross-validation identity, which i.i.d. rows obey in the limit, trained
+    or not: finitely many spikes leave :math:`\mathrm{Tr}\,R` at :math:`M_1`.
+    """
+    return Errors(train, test, (s.lam * s.traces.M1) ** 2 * test)

@@ -1,0 +1,165 @@
+r"""The traces of the untrained resolvent :math:`R_0 = (F_0 F_0^\top + \lambda n)^{-1}`.
+
+Every asymptotic error is a combination of :math:`M_1 = \mathrm{Tr}\,R_0` and
+:math:`M_2 = \frac1d \mathrm{Tr}\,\tilde X^\top R_0 \tilde X` (unnormalised traces) and their
+derivatives in :math:`\lambda`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onegrad.errors import InvalidInput, NotConverged
+from onegrad.functions.hermite import Floats
+
+MAX_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class Traces:
+    r"""M_1, M_2, :math:`\kappa`, :math:`h = \kappa M_1` and their derivatives d/d lam.
+
+    The papers' traces are :attr:`m1` and :attr:`m2`: :math:`m_i = M_i/r` with
+    :math:`r = \psi/\phi = n/N`.
+    """
+
+    r: Floats
+    lam: Floats
+    kappa: Floats
+    M1: Floats
+    M2: Floats
+    h: Floats
+    dkappa: Floats
+    dM1: Floats
+    dM2: Floats
+    dh: Floats
+    iterations: int
+
+    @property
+    def m1(self) -> Floats:
+        return self.M1 / self.r
+
+    @property
+    def m2(self) -> Floats:
+        return self.M2 / self.r
+
+    @property
+    def dm1(self) -> Floats:
+        return self.dM1 / self.r
+
+    @property
+    def dm2(self) -> Floats:
+        return self.dM2 / self.r
+
+
+def traces(
+    c1_squared: ArrayLike,
+    c_gt1_squared: ArrayLike,
+    phi: ArrayLike,
+    psi: ArrayLike,
+    lam: ArrayLike,
+) -> Traces:
+    r"""The physical solution of the trace equations, over broadcast arrays.
+
+    .. math:: \kappa = 1 - r + r\lambda M_1,\quad
+        \kappa (1 + c_1^2 M_2 + c_{>1}^2 M_1) = 1,\quad
+        M_2 = \frac{M_1}{1 + c_1^2 \kappa M_1/\psi}
+
+    With :math:`h = \kappa M_1` one scalar equation is left,
+    :math:`\kappa - 1 + c_{>1}^2 h + c_1^2 h/(1 + c_1^2 h/\psi) = 0`, increasing in :math:`\kappa`
+    on :math:`(\max(0, 1-r), 1]`. It is solved for :math:`\log e` with :math:`e = \kappa` where
+    :math:`r \ge 1` and :math:`e = \kappa - (1-r)` elsewhere, which avoids cancellation, by Newton
+    steps kept inside a bracket.
+
+    Parameters
+    ----------
+    c1_squared, c_gt1_squared : squares of the linear and of the nonlinear part of the activation.
+    phi, psi : d/n and d/N.
+    lam : the ridge, > 0.
+
+    Holds for isotropic Gaussian inputs, centred activation, n, d, N proportional; Gaussian or
+    spherical weights alike.
+    See Moniri et al. 2024 (the system for m_1, m_2), Adlam and Pennington 2020;
+    tests/theory/test_traces_solve_their_equations.py, test_trace_derivatives_match_mpmath.py.
+    """
+    a, b, phi, psi, lam = _checked(
+        c1_squared=c1_squared, c_gt1_squared=c_gt1_squared, phi=phi, psi=psi, lam=lam
+    )
+    r = psi / phi
+    kappa, M1, iterations = _root(a, b, psi, lam, r)
+    return complete(a, b, psi, lam, r, kappa, M1, iterations)
+
+
+def complete(
+    a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats, kappa: Floats, M1: Floats,
+    iterations: int = 0,
+) -> Traces:  # fmt: skip
+    r"""The rest of the Traces from :math:`\kappa` and :math:`M_1`; also at negative lam.
+
+    .. math:: E = c_{>1}^2 + \frac{c_1^2}{(1 + c_1^2 h/\psi)^2},\quad
+        D = 1 + E\Big(M_1 + \frac{\kappa}{r\lambda}\Big),\quad
+        M_1' = -\frac{M_1(1 + E M_1)}{\lambda D},\quad
+        M_2' = -\frac{M_2(\frac{1}{1 + c_1^2 h/\psi} + E M_1)}{\lambda D},\quad
+        \kappa' = \frac{E h}{\lambda D},\quad h' = -\frac{h}{\lambda D}
+
+    Each is one term of one sign: nothing cancels.
+    """
+    h = kappa * M1
+    q = 1 + a * h / psi
+    E = b + a / q**2
+    scale = lam * (1 + E * (M1 + kappa / (r * lam)))  # lam D
+    M2 = M1 / q
+    return Traces(
+        r=r, lam=lam, kappa=kappa, M1=M1, M2=M2, h=h,
+        dkappa=E * h / scale, dM1=-M1 * (1 + E * M1) / scale, dM2=-M2 * (1 / q + E * M1) / scale,
+        dh=-h / scale, iterations=iterations,
+    )  # fmt: skip
+
+
+def _root(a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats) -> tuple[Floats, Floats, int]:
+    """kappa, M1 and the number of Newton steps."""
+    top = np.minimum(r, 1.0)  # e lies in (0, top], and kappa - 1 == e - top
+    shift_kappa = np.maximum(1.0 - r, 0.0)  # kappa == e + shift_kappa
+    shift_M1 = np.maximum(r - 1.0, 0.0)  # r lam M1 == e + shift_M1
+
+    # h <= e/(top lam), so this left end has f <= 0
+    low = np.log(top) - np.log1p((a + b) / (top * lam))
+    high = np.log(top)
+    x = 0.5 * (low + high)
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        e = np.exp(x)
+        kappa, M1 = e + shift_kappa, (e + shift_M1) / (r * lam)
+        h = kappa * M1
+        q = 1 + a * h / psi
+        # a h/q = psi - psi/q; the second form keeps digits where q is large and psi near top
+        saturated = q > 2
+        start = np.where(saturated, psi - top, -top)
+        last = np.where(saturated, -psi / q, a * h / q)
+        f = (e + start) + last + b * h
+        slope = e * (1 + (b + a / q**2) * (M1 + kappa / (r * lam)))  # df/dlog e
+        low, high = np.where(f <= 0, x, low), np.where(f >= 0, x, high)
+        new = x - f / slope
+        new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+        rounding = 2e-16 * (e + np.abs(start) + np.abs(last) + b * h)
+        if np.all((np.abs(f) <= rounding) | (np.abs(new - x) <= 4e-16 * (1 + np.abs(x)))):
+            return kappa, M1, iteration
+        x = new
+    raise NotConverged(
+        f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_ITERATIONS} Newton steps"
+    )
+
+
+def _checked(**arguments: ArrayLike) -> list[Floats]:
+    """All arguments as float arrays of one shape; one line for the first that is not allowed."""
+    arrays = []
+    for name, value in arguments.items():
+        array = np.asarray(value, dtype=float)
+        bound = 0.0 if name.startswith("c") else np.nextafter(0.0, 1.0)
+        if not np.all(np.isfinite(array) & (array >= bound)):
+            sign = ">= 0" if bound == 0.0 else "> 0"
+            raise InvalidInput(f"{name} must be finite and {sign}; got {value!r:.60}")
+        arrays.append(array)
+    return [np.array(x) for x in np.broadcast_arrays(*arrays)]

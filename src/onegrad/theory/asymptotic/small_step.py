@@ -1,0 +1,40 @@
+r"""A step of constant size, :math:`\eta = \Theta(1)`: Ba et al.'s Theorem 5."""
+
+from __future__ import annotations
+
+from onegrad.theory.asymptotic import random_features
+from onegrad.theory.asymptotic.random_features import Errors, with_squared_loss
+from onegrad.theory.asymptotic.scalars import Scalars
+
+
+def drops(s: Scalars) -> Errors:
+    r"""How much one constant-size step lowers the errors.
+
+    .. math::
+        D = c_{\star,1}^4 M_2 \frac{s^2 p}{1 + p\,Q},\quad
+        \delta = -\frac{\partial_\lambda D}{M_1^2} = \frac{c_{\star,1}^4}{M_1^2}\Big[
+            (-M_2')\frac{s^2 p}{1 + pQ} + M_2\frac{s^2(-p')}{(1 + pQ)^2}\Big]
+
+    with :math:`s = c_1^2\eta`, :math:`p = \kappa M_2` and :math:`Q = s^2 b^2`, or
+    :math:`s^2 b^2 - 2 s c_1^2` for the full residual (then part of :math:`\beta` is
+    :math:`-c_1 W_0^\top a`, which the removed neuron direction also reads). The training drop is
+    :math:`\lambda D`. As :math:`\eta \to \infty` both become the first stair.
+
+    Holds for eta of order one, isotropic Gaussian inputs, n, d, N proportional.
+    See Ba et al. 2022, Theorem 5; tests/theory/test_reference_values.py (task 6).
+    """
+    t = s.traces
+    step = s.c1**2 * s.eta
+    Q = step**2 * s.b_squared - 2 * s.full * step * s.c1**2
+    p = t.kappa * t.M2
+    dp = t.dkappa * t.M2 + t.kappa * t.dM2
+    linear = s.c_star[:, 1] ** 4 * step**2
+    D = linear * t.M2 * p / (1 + p * Q)
+    dD = linear * (t.dM2 * p / (1 + p * Q) + t.M2 * dp / (1 + p * Q) ** 2)
+    return Errors(s.lam * D, -dD / t.M1**2)
+
+
+def errors(s: Scalars) -> Errors:
+    """Errors after one constant-size step: those of the untrained features less the drops."""
+    start, drop = random_features.errors(s), drops(s)
+    return with_squared_loss(s, start.train - drop.train, start.test - drop.test)

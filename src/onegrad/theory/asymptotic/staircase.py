@@ -1,0 +1,178 @@
+r"""Steps :math:`\eta \asymp n^\alpha`, 0 < alpha < 1/2: each window learns one degree more.
+
+The spikes act as unpenalised features, so the limit depends on alpha through their number only.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from onegrad.errors import AssumptionWarning, OutOfScope
+from onegrad.functions.function import DEGREE
+from onegrad.functions.hermite import Floats, hermite_at_zero
+from onegrad.theory.asymptotic import random_features
+from onegrad.theory.asymptotic.random_features import Errors, with_squared_loss
+from onegrad.theory.asymptotic.scalars import Bools, Scalars
+from onegrad.theory.asymptotic.windows import Counts
+
+VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
+
+_DEGREES = np.arange(DEGREE + 1)
+_ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(DEGREE + 1)])
+# He_k(0)/sqrt(k!): the coefficients of "value at zero" in the orthonormal basis
+_AT_ZERO = np.array([hermite_at_zero(k) for k in range(DEGREE + 1)]) / _ROOT_FACTORIAL
+
+
+def all_degrees(count: Counts) -> Bools:
+    """Degrees 1, ..., count of each point, shape (points, degrees)."""
+    return np.asarray((_DEGREES >= 1) & (count[:, None] >= _DEGREES))
+
+
+def learned_degrees(s: Scalars, count: Counts) -> Bools:
+    """Degrees k <= count for which the activation has a spike, c_k != 0.
+
+    The theorem assumes all of them; an activation without some (odd ones have no even c_k) learns
+    the others, and a warning says so.
+    """
+    size = np.abs(s.c) * _ROOT_FACTORIAL
+    spike = size > VANISHING * np.sqrt(s.second_moment)[:, None]
+    expected = all_degrees(count)
+    missing = np.any(expected & ~spike, axis=0)
+    if np.any(missing):
+        k = int(np.argmax(missing))
+        warnings.warn(
+            f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
+            f"{k} is not learned",
+            AssumptionWarning,
+            stacklevel=5,  # the caller of predict
+        )
+    return np.asarray(expected & spike)
+
+
+def unbroken(learned: Bools) -> Bools:
+    """Whether the learned degrees of each parity have no gap: 1, 3, 5, ... and 2, 4, 6, ..."""
+    gaps = [~part & (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] > 0) for part in
+            (learned[:, 1::2], learned[:, 2::2])]  # fmt: skip
+    return np.asarray(~np.any(np.hstack(gaps), axis=1))
+
+
+def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
+    r"""How much the spikes of these degrees lower the errors: :math:`\Delta_\ell, \Lambda_\ell`.
+
+    .. math::
+        \Delta_\ell/\lambda &= c_{\star,1}^2\rho^2 M_2 + B_\ell M_1,\qquad
+        \Lambda_\ell = -\partial_\lambda(\Delta_\ell/\lambda)/M_1^2 \\
+        B_\ell &= w\,c_{\star,0}^2 + \sum_{k=2}^\ell k!\,c_{\star,k}^2\rho^{2k}
+            - \frac{w\,(c_{\star,0} + \sum_{k=2}^\ell L_k c_{\star,k}\rho^k)^2}
+                   {1 + w\sum_{k=2}^\ell L_k^2/k!},\qquad L_k = (1+\nu^2)^{k/2} He_k(0)
+
+    The even spikes span the even polynomials that vanish at zero, smoothed over the part of the
+    step that is not rank one (:math:`\nu^2`); w is the weight of the constant
+    (Scalars.constant_weight). `rank_one` takes the update as exactly rank one, :math:`\nu = 0`:
+    the spikes are then :math:`u, u^2, \dots` as in the printed theorem, which also has w = 1.
+
+    Parameters
+    ----------
+    learned : which degrees have a spike, shape (points, degrees): `learned_degrees`.
+
+    Holds for alpha strictly between thresholds, Gaussian readout, isotropic Gaussian inputs,
+    n, d, N proportional.
+    See Moniri et al. 2024, Section 4 (train for every l, test for l = 1, 2); the corrections and
+    the test drop for every l are derived in docs/theory.md; tests/theory/test_reference_values.py
+    (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
+    """
+    w, dw = s.constant_weight
+    nu_squared = np.zeros_like(w) if rank_one else s.nu_squared
+    D, dD = _closed_form(s, learned, nu_squared, w, dw)
+    for i in np.flatnonzero(~unbroken(learned)):
+        D[i], dD[i] = _projection(s, int(i), np.flatnonzero(learned[i]), nu_squared[i], w[i], dw[i])
+    return Errors(s.lam * D, -dD / s.traces.M1**2)
+
+
+def _closed_form(
+    s: Scalars, learned: Bools, nu_squared: Floats, w: Floats, dw: Floats
+) -> tuple[Floats, Floats]:
+    """Delta/lam and its derivative where the spikes of each parity have no gap."""
+    t, k = s.traces, _DEGREES
+    nonlinear = learned & (k >= 2)
+    # orthonormal coefficients of the smoothed teacher, c_star_k rho^k sqrt(k!)
+    teacher = np.where(nonlinear, s.c_star * s.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
+    # L_k/sqrt(k!), divided by the largest power of 1 + nu^2, which may overflow
+    stretch = np.log1p(nu_squared)[:, None] / 2
+    top = np.max(np.where(nonlinear & (k % 2 == 0), k, 0), axis=1, keepdims=True)
+    at_zero = np.where(nonlinear & (k <= top), _AT_ZERO * np.exp((k - top) * stretch), 0.0)
+    unit = np.exp(-top * stretch)[:, 0]
+
+    c0 = s.c_star[:, 0]
+    at_origin = unit * c0 + np.sum(teacher * at_zero, axis=1)
+    denominator = unit**2 + w * np.sum(at_zero**2, axis=1)
+    B = w * c0**2 + np.sum(teacher**2, axis=1) - w * at_origin**2 / denominator
+    dB = dw * (c0**2 - (at_origin * unit / denominator) ** 2)
+    linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.rho**2, 0.0)
+    return linear * t.M2 + B * t.M1, linear * t.dM2 + B * t.dM1 + dB * t.M1
+
+
+def _projection(
+    s: Scalars, i: int, degrees: Counts, nu_squared: float, w: float, dw: float
+) -> tuple[float, float]:
+    r"""Delta/lam and its derivative at one point, for any set of spike degrees.
+
+    .. math:: \Delta/\lambda = \max_{y \in V} \sum_j m_j (2 t_j y_j - y_j^2),\qquad
+        V = \mathrm{span}\{E_z(u + \nu z)^k\}
+
+    in Hermite coefficients, with t the smoothed teacher and m = (M_0, M_2, M_1, M_1, ...). At the
+    maximum only m depends on lam.
+    """
+    t, k = s.traces, _DEGREES
+    M1, dM1 = t.M1[i], t.dM1[i]
+    metric, slope = np.full(DEGREE + 1, M1), np.full(DEGREE + 1, dM1)
+    metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
+    teacher = s.c_star[i] * s.rho[i] ** k * _ROOT_FACTORIAL
+    # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
+    basis = np.zeros((len(degrees), DEGREE + 1))
+    for row, degree in zip(basis, degrees.tolist(), strict=True):
+        for j in range(degree % 2, degree + 1, 2):
+            moment = abs(hermite_at_zero(degree - j)) * (1 + nu_squared) ** ((degree - j) / 2)
+            row[j] = math.comb(degree, j) * moment * _ROOT_FACTORIAL[j]
+    basis /= np.linalg.norm(basis, axis=1, keepdims=True)
+    root = np.sqrt(metric)
+    x = np.linalg.lstsq((basis * root).T, root * teacher, rcond=None)[0]
+    gain = 2 * teacher * (y := x @ basis) - y**2
+    return float(metric @ gain), float(slope @ gain)
+
+
+def errors(s: Scalars, count: Counts) -> Errors:
+    """Errors after a step that adds `count` spikes."""
+    start, drop = random_features.errors(s), drops(s, learned_degrees(s, count))
+    return with_squared_loss(s, start.train - drop.train, start.test - drop.test)
+
+
+def printed_errors(s: Scalars, count: Counts) -> Errors:
+    r"""The errors as printed, kept to show the difference; the test drop is wrong.
+
+    The residual is y, W_0 spherical, the update rank one, every degree up to `count` is learned,
+    and the test drops are
+
+    .. math:: \frac{c_{\star,1}^4}{b^2}(-m_2')
+        \;+\; \frac{4 c_{\star,1}^4 c_{\star,2}^2}{3 b^4 m_1^2}(-m_1') \quad (\ell = 2)
+
+    where the first lacks the factor :math:`\phi/(\psi m_1^2)` and the second :math:`\phi/\psi`.
+    """
+    if np.any(count > 2):
+        raise OutOfScope(
+            "printed: the test error is printed for at most two spikes (alpha < 1/3); "
+            f"got {int(count.max())} spikes"
+        )
+    learned_degrees(s, count)  # warns where the theorem's c_k != 0 fails
+    s = replace(s, full=np.zeros_like(s.full), gaussian_weights=np.zeros_like(s.full))
+    t, rho = s.traces, s.rho
+    drop = drops(s, all_degrees(count), rank_one=True)
+    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * rho**2 * -t.dm2, 0.0)
+    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * rho**4 * -t.dm1 / t.m1**2
+    test += np.where(count >= 2, quadratic, 0.0)
+    start = random_features.errors(s)
+    return Errors(start.train - drop.train, start.test - test)

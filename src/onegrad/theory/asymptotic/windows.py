@@ -1,0 +1,103 @@
+r"""Windows of the step exponent: how many spikes a step :math:`\eta \asymp n^\alpha` adds."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import AssumptionWarning, InvalidInput
+from onegrad.functions.function import DEGREE
+from onegrad.functions.hermite import Floats
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
+
+
+def thresholds(count: int) -> Floats:
+    r"""The exponents at which the first `count` spikes appear, :math:`\alpha_k = (k-1)/(2k)`.
+
+    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise InvalidInput(f"count must be a whole number >= 0; got {count!r:.60}")
+    k = np.arange(1, count + 1)
+    return np.asarray((k - 1) / (2 * k))
+
+
+def spike_count(alpha: float) -> int:
+    r"""Number of spikes that one step of size :math:`\eta \asymp n^\alpha` adds.
+
+    .. math:: \ell \text{ with } \tfrac{\ell-1}{2\ell} < \alpha < \tfrac{\ell}{2\ell+2},
+        \text{ that is } \ell = \lceil 1/(1-2\alpha) \rceil - 1
+
+    At a threshold, where the theorem is silent, the lower window is taken and a warning says so.
+
+    Holds for c_1, ..., c_l != 0, isotropic Gaussian inputs, n, d, N proportional.
+    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
+    """
+    try:
+        alpha = float(alpha)
+    except (TypeError, ValueError):
+        alpha = math.nan
+    if not alpha < 0.5:
+        raise InvalidInput(f"alpha must be a number < 1/2; got {alpha!r:.60}")
+    count, at_threshold = _window(alpha)
+    if at_threshold:
+        _warn_thresholds([alpha], stacklevel=3)
+    return count
+
+
+def _window(alpha: float) -> tuple[int, bool]:
+    """Spikes at alpha < 1/2, and whether alpha is the threshold of the next."""
+    if alpha < -AT_THRESHOLD:
+        return 0, False
+    windows = 1 / (1 - 2 * alpha)  # the k-th threshold is where this equals k
+    nearest = round(windows)
+    if abs(alpha - (nearest - 1) / (2 * nearest)) < AT_THRESHOLD:
+        return nearest - 1, True
+    return math.ceil(windows) - 1, False
+
+
+def counts(alphas: Sequence[float | None]) -> Counts:
+    """Spikes at each alpha: none for None (eta = 0); from 1/2 on, with a warning, all DEGREE."""
+    found: dict[float | None, int] = {None: 0}
+    on, beyond = [], []
+    for alpha in dict.fromkeys(alphas):
+        if alpha is None:
+            continue
+        if alpha >= 0.5 - AT_THRESHOLD:
+            found[alpha] = DEGREE
+            beyond.append(alpha)
+            continue
+        count, at_threshold = _window(alpha)
+        found[alpha] = min(count, DEGREE)
+        if at_threshold and count < DEGREE:
+            on.append(alpha)
+    if on:
+        _warn_thresholds(on, stacklevel=6)  # the caller of predict
+    if beyond:
+        warnings.warn(
+            f"staircase theory, alpha: alpha < 1/2 is assumed; at {_listed(beyond)} every degree "
+            "is taken as learned",
+            AssumptionWarning,
+            stacklevel=5,
+        )
+    return np.array([found[alpha] for alpha in alphas], dtype=np.int64)
+
+
+def _warn_thresholds(alphas: list[float], stacklevel: int) -> None:
+    warnings.warn(
+        f"staircase theory, alpha: values strictly between the thresholds (k-1)/(2k) are assumed; "
+        f"{_listed(alphas)} is on one, and the spike that starts there is not counted",
+        AssumptionWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _listed(alphas: list[float]) -> str:
+    shown = ", ".join(f"{alpha:g}" for alpha in alphas[:4])
+    return shown + (", ..." if len(alphas) > 4 else "")

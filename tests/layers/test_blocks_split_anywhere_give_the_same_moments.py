@@ -1,0 +1,72 @@
+"""Moments are exact sums: chunking, order and removal leave no trace, to the last bit."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onegrad.functions.function import resolve
+from onegrad.layers.layer import Layer, Scaling
+
+D, WIDTH = 3, 8
+
+
+def data(n, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, D)).astype(np.float32)
+    y = np.round(rng.standard_normal((n, 2)) * 2**18) / 2**18
+    W, b = rng.standard_normal((WIDTH, D)), rng.standard_normal(WIDTH)
+    layer = Layer(Scaling.identity(D), W, b, resolve("relu:raw"), skip=True)
+    return X.astype(np.float64), y, layer.with_grid(layer(X.astype(np.float64)))
+
+
+def same(a, b):
+    return all(
+        np.array_equal(getattr(a, k), getattr(b, k))
+        for k in ("rows", "weight", "F1", "y1", "FtF", "Fty", "yty")
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(2, 400), seed=st.integers(0, 9), cuts=st.lists(st.integers(0, 400), max_size=6)
+)
+def test_chunking_and_order_do_not_matter(n, seed, cuts):
+    X, y, layer = data(n, seed)
+    whole = layer.moments(X, y)
+    order = np.random.default_rng(seed).permutation(n)
+    edges = [0, *sorted(min(c, n) for c in cuts), n]
+    parts = [order[a:b] for a, b in itertools.pairwise(edges) if b > a]
+    total = layer.moments(X[parts[0]], y[parts[0]])
+    for rows in parts[1:]:
+        total = total + layer.moments(X[rows], y[rows])
+    assert same(whole, total)
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(4, 200), seed=st.integers(0, 9))
+def test_removed_rows_leave_no_trace(n, seed):
+    X, y, layer = data(n, seed)
+    left = layer.moments(X[: n // 2], y[: n // 2])
+    assert same(layer.moments(X, y) - layer.moments(X[n // 2 :], y[n // 2 :]), left)
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(2, 100), seed=st.integers(0, 9))
+def test_whole_weights_are_repetitions(n, seed):
+    X, y, layer = data(n, seed)
+    w = np.random.default_rng(seed).integers(0, 4, n)
+    weighted = layer.moments(X, y, w.astype(float))
+    repeated = layer.moments(np.repeat(X, w, axis=0), np.repeat(y, w, axis=0))
+    assert np.array_equal(weighted.FtF, repeated.FtF)
+    assert np.array_equal(weighted.Fty, repeated.Fty)
+
+
+def test_rounding_to_the_grid_is_small():
+    X, _, layer = data(1000, 0)
+    F = layer(X)
+    assert np.all(np.abs(np.round(F / layer.step) * layer.step - F) <= layer.step / 2)
+    rms = np.sqrt((F**2).mean(0))
+    assert np.all(layer.step <= rms * 2**-13)
+    assert np.all(np.log2(layer.step) == np.round(np.log2(layer.step)))

@@ -1,0 +1,140 @@
+"""The engine against definitions written out row by row, on the engine's own random numbers."""
+
+import numpy as np
+import pytest
+
+import naive
+import onegrad as og
+from onegrad.arrays.backend import backend
+from onegrad.networks import network as net
+from onegrad.networks import replicate as cell
+from onegrad.networks.sampling import Role, Sampler
+
+ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37
+
+VARIANTS = {
+    "tall": {"n": 41, "d": 7, "N": 12},
+    "wide": {"n": 13, "d": 7, "N": 30},
+    "full residual": {"n": 40, "d": 6, "N": 11, "residual": "full", "activation": "softplus:raw"},
+    "intercept": {"n": 40, "d": 6, "N": 11, "intercept": True, "activation": "relu:raw"},
+    "wide intercept": {"n": 14, "d": 6, "N": 25, "intercept": True},
+    "own step rows": {"n": 40, "d": 6, "N": 11, "n_step": 23, "readout": "constant"},
+    "same rows": {"n": 40, "d": 6, "N": 11, "ridge_rows": "same", "weights": "sphere"},
+    "two steps": {"n": 30, "d": 5, "N": 8, "steps": 2, "residual": "full"},
+    "two steps, one batch": {"n": 30, "d": 5, "N": 8, "steps": 2, "batches": "same"},
+    "several indices": {"n": 40, "d": 6, "N": 11, "teacher": "H1@1*H1@2 + H2@3"},
+    "corrupted": {"n": 40, "d": 6, "N": 11, "corrupted": 0.4, "noise_law": "student-t(4)"},
+    "mixture": {"n": 40, "d": 6, "N": 11, "inputs": "mixture(2)", "readout": "rademacher"},
+}
+
+
+def problem_of(name):
+    return og.Problem(**({"noise": 0.3, "teacher": "H1 + H2/2", "eta": 1.0} | VARIANTS[name]))
+
+
+def data(problem, role, n, teacher, index=0):
+    sampler = Sampler(problem, (3,), backend())
+    parts = list(sampler.rows(role, n, teacher, index))
+    return [np.concatenate([getattr(r, k)[0] for r in parts]) for k in ("X", "y", "clean")]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_errors_match(name):
+    p = problem_of(name)
+    network = net.initial(Sampler(p, (3,), backend()))
+    W_0, a, teacher = network.W[0], network.a[0], network.teacher
+    found = cell(p, 3, ETAS, RIDGES, n_test=N_TEST, leave_one_out=True)
+    role = Role.STEP if p.ridge_rows == "same" else Role.RIDGE
+    X_tilde, y_tilde, _ = data(p, role, p.n, teacher)
+    X_test, _, clean = data(p, Role.TEST, N_TEST, teacher)
+    for i, eta in enumerate(ETAS):
+        W = W_0
+        for step in range(p.steps):
+            batch = step if p.batches == "fresh" else 0
+            X, y, _ = data(p, Role.STEP, p.n_step, teacher, batch)
+            full = p.residual == "full"
+            W = W + eta * naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, full)
+        F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
+        for j, lam in enumerate(RIDGES):
+            a_hat, c = naive.ridge(F, y_tilde, lam, p.intercept)
+            train, loss = naive.objective(F, y_tilde, lam, a_hat, c)
+            risk = np.mean((clean - F_test @ a_hat - c) ** 2)
+            loo = naive.leave_one_out(F, y_tilde, lam, p.intercept)
+            assert found.train[i, j] == pytest.approx(train, rel=1e-9)
+            assert found.squared_loss[i, j] == pytest.approx(loss, rel=1e-8)
+            assert found.risk[i, j] == pytest.approx(risk, rel=1e-9)
+            assert found.test[i, j] == pytest.approx(risk + p.noise**2, rel=1e-9)
+            assert found.leave_one_out[i, j] == pytest.approx(loo, rel=1e-8)
+
+
+def test_the_gradient_is_minus_the_derivative_of_the_loss():
+    p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
+    sampler = Sampler(p, (0,), backend())
+    network = net.initial(sampler)
+    G = net.gradient(sampler, network, network.W, 0, lambda: None).G[0]
+    (rows,) = sampler.rows(Role.STEP, p.n, network.teacher)
+    X, y, a = rows.X[0], rows.y[0], network.a[0]
+
+    def loss(W):
+        return np.sum((y - p.sigma(X @ W.T) @ a) ** 2) / (2 * p.n)
+
+    step = 1e-6
+    for j, k in ((0, 0), (3, 2), (4, 3)):
+        E = np.zeros((p.N, p.d))
+        E[j, k] = step
+        W = network.W[0]
+        assert G[j, k] == pytest.approx(-(loss(W + E) - loss(W - E)) / (2 * step), rel=1e-6)
+
+
+def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
+    p = og.Problem(n=50, d=8, N=10, noise=0.2, eta=1.0, teacher="H1@1 + H2@2")
+    network = net.initial(Sampler(p, (1,), backend()))
+    sampler = Sampler(p, (1,), backend())
+    (rows,) = sampler.rows(Role.STEP, p.n, network.teacher)
+    beta = rows.X[0].T @ rows.y[0]
+    inside = network.teacher[0].T @ beta
+    expected = np.linalg.norm(inside) / np.linalg.norm(beta)
+    assert cell(p, 1).overlap == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [{"n": 40, "d": 6, "N": 11}, {"n": 12, "d": 6, "N": 25}])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
+def test_kernels_match(model, sizes, intercept):
+    p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")
+    network = net.initial(Sampler(p, (3,), backend()))
+    W, a = network.W[0], network.a[0]
+    X, y, _ = data(p, Role.RIDGE, p.n, network.teacher)
+    Y, _, clean = data(p, Role.TEST, N_TEST, network.teacher)
+    Z = np.concatenate([X, Y])
+    if model == "ntk":  # the tangent features themselves, scaled by sqrt(N/d)
+        tangent = [(a[:, None] * p.sigma.derivative(W @ z)[:, None] * z).ravel() for z in Z]
+        F = np.sqrt(p.N / p.d) * np.array(tangent)
+    elif model == "linear":
+        F = Z
+    else:
+        K = np.empty((len(Z), len(Z)))
+        for i, u in enumerate(Z):
+            for j, v in enumerate(Z):
+                if model == "rbf-kernel":
+                    K[i, j] = p.N * np.exp(-np.sum((u - v) ** 2) / (2 * p.d))
+                else:
+                    t, c = u @ v / p.d, p.sigma.c
+                    factorial = np.cumprod([1.0, *range(1, 12)])
+                    terms = factorial * c[:12] ** 2
+                    K[i, j] = p.N * np.polyval(
+                        [p.sigma.second_moment - terms.sum(), *terms[::-1]], t
+                    )
+        F = naive.kernel_features(K)
+    F, F_test = F[: p.n], F[p.n :]
+    found = cell(p, 3, ridges=RIDGES, model=model, n_test=N_TEST, leave_one_out=True)
+    for j, lam in enumerate(RIDGES):
+        a_hat, c = naive.ridge(F, y, lam, intercept)
+        train, loss = naive.objective(F, y, lam, a_hat, c)
+        assert found.train[0, j] == pytest.approx(train, rel=1e-6)
+        assert found.squared_loss[0, j] == pytest.approx(loss, rel=1e-6)
+        assert found.risk[0, j] == pytest.approx(
+            np.mean((clean - F_test @ a_hat - c) ** 2), rel=1e-6
+        )
+        loo = naive.leave_one_out(F, y, lam, intercept)
+        assert found.leave_one_out[0, j] == pytest.approx(loo, rel=1e-6)

@@ -1,0 +1,55 @@
+"""Rows are streamed: memory does not grow with n, and the estimate made before a run holds."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+
+import onegrad as og
+from onegrad.arrays.backend import Backend
+from onegrad.networks import cells
+from onegrad.networks.arrangement import cell_bytes
+
+MEASURE = """
+import resource, sys
+import onegrad as og
+from onegrad.networks.simulation import simulate
+n, d, N = map(int, sys.argv[1:])
+found = simulate(og.Problem(n=n, d=d, N=N, eta=2.0), [0])
+assert 0 < found.test.mean < 1
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(peak * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "networks"),
+    [
+        ({"n": 60_000, "d": 32, "N": 64}, 1),
+        ({"n": 5_000, "d": 100, "N": 300}, 4),
+        ({"n": 300, "d": 100, "N": 5_000}, 3),
+    ],
+)
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
+    p = og.Problem(**sizes)
+    etas = [1.0 + k for k in range(networks)]
+    cells(p.replace(n=20, d=5, N=10), (0,), etas, [0.1, 1.0])  # imports and caches
+    tracemalloc.start()
+    cells(p, (0,), etas, [0.1, 1.0], leave_one_out=leave_one_out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    estimate = cell_bytes(p, "trained", networks, 1, Backend(), leave_one_out)
+    assert 0.2 * estimate < peak < 1.1 * estimate
+    assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "limit"), [((262_144, 512, 1024), 1.5e9), ((10**6, 64, 128), 5e8)]
+)
+def test_long_runs_fit_in_bounded_memory(sizes, limit):
+    command = [sys.executable, "-c", MEASURE, *map(str, sizes)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert int(out) < limit

@@ -1,0 +1,102 @@
+"""Bad input, a missing GPU, too little memory: one line that says what to change."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.arrays.backend import Backend, backend
+from onegrad.networks import cell, spectrum
+from onegrad.networks.arrangement import cell_bytes, plan
+from onegrad.networks.simulation import simulate
+
+PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seeds": 0}, "seeds must be"),
+        ({"seeds": [1, 1]}, "distinct"),
+        ({"seeds": [-1]}, "seeds must be"),
+        ({"seeds": [0.5]}, "seeds must be"),
+        ({"seeds": "ten"}, "seeds must be"),
+        ({"model": "transformer"}, "model must be one of trained"),
+        ({"device": "tpu"}, "device must be cpu"),
+        ({"dtype": "float16"}, "dtype must be float64"),
+        ({"random": "dice"}, "random must be host"),
+        ({"random": "device"}, "random='device' needs"),
+        ({"n_test": 0}, "n_test must be"),
+        ({"batch": 1.5}, "batch must be"),
+        ({"rows": np.zeros((200, 3))}, "d = 10"),
+        ({"rows": np.zeros((60, 10)), "n_test": 20}, "at least 120"),
+        ({"rows": [["a"] * 10] * 200}, "numbers"),
+        ({"volume": [1, 2]}, "unknown argument 'volume'"),
+        ({"alpha": [0.6], "model": "spiked"}, "alpha must be < 1/2"),
+        ({"steps": 2, "model": "spiked"}, "steps must be 1"),
+    ],
+)
+def test_bad_arguments(options, words):
+    with pytest.raises(og.InvalidInput) as caught:
+        simulate(PROBLEM, **options)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_nan_in_the_users_rows_is_named():
+    rows = np.zeros((2000, 10))
+    rows[17, 3] = np.nan
+    with pytest.raises(og.InvalidInput, match="row 17 of 2000 has a NaN"):
+        simulate(PROBLEM, rows=rows)
+
+
+def test_a_missing_gpu():
+    with pytest.raises(og.InvalidInput, match=r"needs torch|no CUDA device|CUDA device\(s\)"):
+        simulate(PROBLEM, device="cuda:99")
+
+
+def test_a_run_that_cannot_fit_says_what_it_needs():
+    big = og.Problem(n=10**6, d=10**5, N=10**6)
+    with pytest.raises(og.InvalidInput) as caught:
+        simulate(big, 1, memory_limit=1e9)
+    for words in ("GiB", "0.931 GiB may be used", "lower n or N", "float32", "memory_limit"):
+        assert words in str(caught.value)
+
+
+def test_memory_of_a_streamed_run_does_not_grow_with_n():
+    on = Backend()
+    sizes = [
+        cell_bytes(og.Problem(n=n, d=512, N=1024), "trained", 8, 1, on, False)
+        for n in (10_000, 1_000_000)
+    ]
+    assert sizes[0] == sizes[1] < 0.3 * 2**30
+
+
+def test_plans_shrink_before_they_fail():
+    p = og.Problem(n=5000, d=100, N=1000)
+    on = Backend()
+    free = plan(p, "trained", 8, 10, 4, on, memory_limit=1e12)
+    assert (free.workers, free.at_once) == (4, 8)
+    one = cell_bytes(p, "trained", 8, 1, on, False)
+    alone = plan(p, "trained", 8, 10, 4, on, memory_limit=1.5 * one)
+    assert (alone.workers, alone.at_once) == (1, 8)
+    fewer = plan(p, "trained", 8, 10, 4, on, memory_limit=0.9 * one)
+    assert fewer.workers == 1 and fewer.at_once < 8
+
+
+def test_running_out_of_memory_is_one_line(monkeypatch):
+    def fail(self, *shape):
+        raise MemoryError("Unable to allocate 7.45 GiB")
+
+    monkeypatch.setattr(Backend, "zeros", fail)
+    with pytest.raises(MemoryError, match=r"out of memory \(Unable.*\): lower n, N or batch"):
+        simulate(PROBLEM, 2)
+
+
+def test_a_penalty_lost_in_rounding():
+    with pytest.raises(og.NotConverged, match="larger ridge or dtype float64"):
+        cell(og.Problem(n=300, d=3, N=200, ridge=1e-30, eta=1.0), on=backend(dtype="float32"))
+
+
+def test_counting_outliers_needs_an_edge():
+    with pytest.raises(og.InvalidInput, match="edge must be given"):
+        _ = spectrum(PROBLEM, 1).outliers
