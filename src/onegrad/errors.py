@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent) + os.sep
+
 
 class InvalidInput(ValueError):
     """An argument is not allowed. The message is one line: name, value, what is allowed."""
@@ -17,3 +24,18 @@ class NotConverged(RuntimeError):
 
 class AssumptionWarning(UserWarning):
     """A result was computed outside the assumptions of its theorem; the message says which."""
+
+
+def warn(*messages: str) -> None:
+    """Issue an AssumptionWarning for each line, at the line outside this package that led here."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    place = {
+        "filename": frame.f_code.co_filename,
+        "lineno": frame.f_lineno,
+        "module": frame.f_globals.get("__name__"),
+        "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
+    }
+    for message in messages:
+        warnings.warn_explicit(message, AssumptionWarning, **place)

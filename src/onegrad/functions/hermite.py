@@ -77,7 +77,7 @@ def coefficients(
 ) -> Floats:
     r"""Hermite coefficients :math:`c_k = E[f He_k]/k!`, k = 0..degree.
 
-    See tests/test_hermite_coefficients_match_closed_forms.py (ReLU and erf to 1e-12).
+    See tests/functions/test_hermite_coefficients_match_closed_forms.py (ReLU and erf to 1e-12).
     """
     x, w = gaussian_rule(kinks)
     y = f(x)

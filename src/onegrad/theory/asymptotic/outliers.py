@@ -21,6 +21,7 @@ from onegrad.problem import Problem
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.resolvent import Traces
 from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.direction import direction
 
 DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
 READOUT_NODES = 80
@@ -113,7 +114,7 @@ def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
     p = math.sqrt(N) * (weights * g) @ B
     cross = 0.0
     if problem.residual == "full":  # f_a contains c_1 X W_0^T a, and beta contains -c_1 W_0^T a
-        cross = -(c1**2) / math.sqrt(float(Scalars.of([problem]).b_squared[0]))
+        cross = -(c1**2) / math.sqrt(direction(problem).b_squared)
     return Perturbation(K, p, c1**2, sigma.nonlinear_energy, cross)
 
 
@@ -149,7 +150,7 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
         c \in \ker(I + \Gamma G),\quad ' = \partial_\lambda
 
     Holds at physics-level rigour: leave-one-out, checked by simulation.
-    See tests/theory/test_reference_values.py (task 8).
+    See tests/theory/asymptotic/test_reference_values.py (task 8).
     """
     top = math.log(bulk.excess_at_edge) - 1e-12  # derivatives diverge at the edge itself
 

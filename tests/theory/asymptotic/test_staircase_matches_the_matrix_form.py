@@ -105,7 +105,7 @@ def test_two_spikes_add_the_printed_four_thirds_on_the_sphere():
     s = Scalars.of([p])
     one, two = (drops(s, all_degrees(np.array([k])), rank_one=True).train[0] for k in (1, 2))
     b_squared = s.b_squared[0]
-    printed = 4 / 3 * s.lam[0] * p.psi / p.phi * s.traces.m1[0] * 0.5 / b_squared**2
+    printed = 4 / 3 * s.lam[0] * s.traces.M1[0] * 0.5 / b_squared**2
     assert two - one == pytest.approx(printed, rel=1e-12)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.theory.uniform.bulk import bulk_nodes
+from onegrad.theory.uniform.covariance import covariance
 
 D = 250
 
@@ -53,11 +53,11 @@ def sampled(teacher, noise, phi, squared, seeds):
 def test_nodes_integrate_like_sampled_matrices(teacher, noise, phi, squared):
     f = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star
     mean, se = sampled(f, noise, phi, squared, seeds=16)
-    bulk = bulk_nodes(f, noise, phi, round(D / phi), squared)
+    nodes_of = covariance(f, noise, phi, round(D / phi), squared)
     nodes = []
-    for m in (bulk.trace, bulk.teacher):
+    for m in (nodes_of.trace, nodes_of.teacher):
         moments = [m.mu**2, m.mu**3, m.s, m.s * m.mu, 1 / (4 + m.mu**2)]
-        if m is bulk.teacher:
+        if m is nodes_of.teacher:
             moments[:2] = [m.mu, m.mu**2]
         nodes += [m.weight @ x for x in moments]
         assert m.weight.sum() == pytest.approx(1, abs=1e-9)
