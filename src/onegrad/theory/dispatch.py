@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -50,25 +51,20 @@ def predict(
     errors = staircase.printed_errors(problems) if printed else THEORIES[theory](problems)
     noise = np.array([p.noise**2 for p in problems])
     floor = noise + [kernel_lower_bound(p.sigma_star) for p in problems]
-    columns = {
-        "train": errors.train,
-        "test": errors.test,
+    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
         "risk": errors.test - noise,
         "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),
         "eta": np.array([p.step for p in problems]),
         "ridge": np.array([p.ridge for p in problems]),
-        "squared_loss": errors.squared,
         "linear": floor,
         "kernel_bound": floor.copy(),
-        "residual": errors.residual,
-        "iterations": errors.iterations,
-        "quadrature_error": errors.quadrature_error,
-        "nodes": errors.nodes,
     }
     values = {k: _shaped(v, shape) for k, v in columns.items()}
     lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
-    return Prediction(base, theory, warnings=errors.warnings, axes=lists, printed=printed, **values)
+    return Prediction(
+        problem=base, theory=theory, warnings=errors.warnings, axes=lists, printed=printed, **values
+    )
 
 
 def _shaped(values: np.ndarray[Any, Any] | None, shape: tuple[int, ...]) -> Value:

@@ -12,66 +12,54 @@ import numpy as np
 from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Value = Any  # a number, or an array of the grid's shape
+Value = Any  # a number, an array, or None
 
 SHOWN = 6  # degrees whose alignments a spectrum has
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Errors:
-    """What every theory returns: one entry per problem, and what its solver knew.
+    """What a theory says of errors: numbers for one problem, or arrays over several.
 
-    train : ridge objective with its penalty; squared : without it, where the theory gives it.
-    test : with label noise.
+    train : ridge objective at its minimum, penalty included.
+    test : E(y - f)^2 with label noise.
+    squared_loss : training loss without the penalty, where the theory gives it.
     residual, iterations : of the equations behind the errors, when their solver stopped.
-    quadrature_error, nodes : estimated relative error of finitely many nodes, and how many (of the
-        index, of a neuron); None for closed forms.
+    quadrature_error, nodes : estimated relative error of finitely many nodes, and how many of the
+        index and of a neuron (a last axis of two); None for closed forms.
     warnings : each broken assumption in one line, already issued.
     """
 
-    train: Floats
-    test: Floats
-    squared: Floats | None
-    residual: Floats
-    iterations: Ints
-    quadrature_error: Floats | None = None
-    nodes: Ints | None = None  # (problems, 2)
+    train: Value
+    test: Value
+    squared_loss: Value
+    residual: Value
+    iterations: Value
+    quadrature_error: Value = None
+    nodes: Value = None
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, repr=False)
-class Prediction:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Prediction(Errors):
     """Errors that a theory predicts: floats, or arrays of the grid's shape.
 
-    train : ridge objective at its minimum, penalty included.
-    test : E(y - f)^2 with label noise; risk = test - noise^2.
-    squared_loss : training loss without the penalty, where the theory gives it.
+    risk : test - noise^2.
     alpha, eta, ridge : the points; alpha is NaN where eta = 0.
     linear : test error of the best linear predictor; kernel_bound : lower bound on the test error
         of every kernel at n of the order of d. In this limit the two agree.
-    residual, iterations, quadrature_error, nodes, warnings : what the solver knew, see `Errors`;
-        nodes has a last axis of two.
     axes : the listed values of the grid, in the order of the arrays' axes.
     printed : whether these are a theorem's formulas as printed, wrong factors included.
     """
 
     problem: Problem
     theory: str
-    train: Value
-    test: Value
     risk: Value
     alpha: Value
     eta: Value
     ridge: Value
-    squared_loss: Value
     linear: Value
     kernel_bound: Value
-    residual: Value
-    iterations: Value
-    quadrature_error: Value
-    nodes: Value
-    warnings: tuple[str, ...] = ()
     axes: dict[str, list[Any]] = field(default_factory=dict)
     printed: bool = False
 

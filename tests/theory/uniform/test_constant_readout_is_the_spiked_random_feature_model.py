@@ -11,9 +11,9 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from onegrad import Problem
+from onegrad.theory.direction import direction
 from onegrad.theory.uniform import equations, predict
 from onegrad.theory.uniform.covariance import AlongStep, Covariance, SpectralMeasure
-from onegrad.theory.uniform.step import step
 
 K = 24
 
@@ -79,7 +79,7 @@ def spiked_random_features(problem):
 
 def round_covariance(problem):
     """One node: every direction of the bulk has the energy E r^2 (c_2 = 0, so M is S)."""
-    energy = step(problem).residual_energy
+    energy = direction(problem).residual_energy
     one = SpectralMeasure(np.zeros(1), np.array([energy]), np.ones(1))
     return Covariance(one, one, AlongStep(0.0, problem.phi_step * energy, energy))
 

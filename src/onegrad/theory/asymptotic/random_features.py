@@ -63,9 +63,10 @@ def completed(s: Scalars, found: Pair, warnings: tuple[str, ...]) -> Errors:
     """
     warn(*warnings)
     return Errors(
-        *found,
-        squared=(s.lam * s.traces.M1) ** 2 * found.test,
-        residual=np.asarray(s.traces.residual),
+        train=found.train,
+        test=found.test,
+        squared_loss=(s.lam * s.traces.M1) ** 2 * found.test,
+        residual=s.traces.residual,
         iterations=np.full(len(s.lam), s.traces.iterations),
         warnings=warnings,
     )

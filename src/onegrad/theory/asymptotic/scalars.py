@@ -5,7 +5,7 @@ One entry per problem: a curve is one set of arrays, and every formula is writte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,31 +49,29 @@ class Scalars:
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
         """Read the problems once."""
-
-        def column(read: Callable[[Problem], object]) -> Floats:
-            return np.array([read(p) for p in problems], dtype=float)
-
-        b_squared, rho, residual_squared = np.array([direction(p) for p in problems]).T
-        return cls(
-            phi=column(lambda p: p.phi),
-            psi=column(lambda p: p.psi),
-            phi_step=column(lambda p: p.phi_step),
-            lam=column(lambda p: p.ridge),
-            eta=column(lambda p: p.step),
-            noise_squared=column(lambda p: p.noise**2),
-            c=column(lambda p: p.sigma.c),
-            c_gt1_squared=column(lambda p: p.sigma.nonlinear_energy),
-            second_moment=column(lambda p: p.sigma.second_moment),
-            slope_second_moment=column(lambda p: p.sigma.slope_second_moment),
-            c_star=column(lambda p: p.sigma_star.c),
-            c_star_squared=column(lambda p: p.sigma_star.variance),
-            b_squared=b_squared,
-            rho=rho,
-            residual_squared=residual_squared,
-            full=column(lambda p: p.residual == "full"),
-            gaussian_weights=column(lambda p: p.weights == "gaussian"),
-            intercept=column(lambda p: p.intercept),
-        )
+        sigma, teacher = [p.sigma for p in problems], [p.sigma_star for p in problems]
+        learned = [direction(p) for p in problems]
+        columns = {
+            "phi": [p.phi for p in problems],
+            "psi": [p.psi for p in problems],
+            "phi_step": [p.phi_step for p in problems],
+            "lam": [p.ridge for p in problems],
+            "eta": [p.step for p in problems],
+            "noise_squared": [p.noise**2 for p in problems],
+            "c": [f.c for f in sigma],
+            "c_gt1_squared": [f.nonlinear_energy for f in sigma],
+            "second_moment": [f.second_moment for f in sigma],
+            "slope_second_moment": [f.slope_second_moment for f in sigma],
+            "c_star": [f.c for f in teacher],
+            "c_star_squared": [f.variance for f in teacher],
+            "b_squared": [v.b_squared for v in learned],
+            "rho": [v.rho for v in learned],
+            "residual_squared": [v.residual_energy for v in learned],
+            "full": [p.residual == "full" for p in problems],
+            "gaussian_weights": [p.weights == "gaussian" for p in problems],
+            "intercept": [p.intercept for p in problems],
+        }
+        return cls(**{name: np.array(values, dtype=float) for name, values in columns.items()})
 
     @property
     def c0(self) -> Floats:

@@ -18,8 +18,8 @@ from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained
 from onegrad.theory.asymptotic.scalars import Bools, Scalars
-from onegrad.theory.asymptotic.windows import counts
-from onegrad.theory.results import Errors, Ints
+from onegrad.theory.asymptotic.windows import Ints, counts
+from onegrad.theory.results import Errors
 
 VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
 
@@ -187,4 +187,4 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.rho**4 * -t.dM1 * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
     found = Pair(start.train - drop.train, start.test - test)
-    return replace(completed(s, found, lines), squared=None)
+    return replace(completed(s, found, lines), squared_loss=None)

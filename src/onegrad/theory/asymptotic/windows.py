@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from onegrad.errors import InvalidInput, warn
 from onegrad.functions.function import DEGREE
 from onegrad.functions.hermite import Floats
-from onegrad.theory.results import Ints
 
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
 
 

@@ -55,8 +55,7 @@ class Equations:
     varpi: Floats  # (R',)
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
-    sideways: float  # overlap of W_0^T a with the teacher's direction off v
-    in_plane: float  # square of its part in the plane of v and the teacher
+    in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
     Y0: Floats  # (K,)
     Y1: Floats
     Y2: Floats
@@ -109,7 +108,6 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         varpi=moved.teacher.weight,
         A=value,
         readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
-        sideways=a.sideways,
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,
         Y1=Y1,

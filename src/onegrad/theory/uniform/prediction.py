@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, fields, replace
 
 import numpy as np
 
@@ -28,44 +28,16 @@ Starts = dict[Sizes, tuple[Numbers, Numbers]]  # the last solution with these no
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
 
 
-@dataclass(frozen=True)
-class Solved:
-    """What the theory predicts for one problem, and how well the numbers are known.
-
-    train, test : ridge objective at its minimum, with its penalty; squared error, with its noise.
-    squared_loss : the ridge objective without its penalty.
-    quadrature_error : estimated relative error from the finite number of nodes.
-    residual, iterations : last Newton step of the fixed point, and the steps it took.
-    sizes : nodes that were used.
-    warnings : where the problem leaves the range in which the theory was checked.
-    """
-
-    train: float
-    test: float
-    squared_loss: float
-    quadrature_error: float
-    residual: float
-    iterations: int
-    sizes: Sizes
-    warnings: tuple[str, ...] = ()
-
-
 def errors(problems: Sequence[Problem]) -> Errors:
     """`predict_curve` as columns."""
     points = predict_curve(problems)
-    return Errors(
-        train=np.array([point.train for point in points]),
-        test=np.array([point.test for point in points]),
-        squared=np.array([point.squared_loss for point in points]),
-        residual=np.array([point.residual for point in points]),
-        iterations=np.array([point.iterations for point in points]),
-        quadrature_error=np.array([point.quadrature_error for point in points]),
-        nodes=np.array([astuple(point.sizes) for point in points]),
-        warnings=_distinct(points),
-    )
+    names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
+    columns = {name: np.array([getattr(point, name) for point in points]) for name in names}
+    nodes = np.array([astuple(point.nodes) for point in points])
+    return Errors(**columns, nodes=nodes, warnings=_distinct(points))
 
 
-def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Solved:
+def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
     """Training and test error after one gradient step and ridge.
 
     Parameters
@@ -81,7 +53,7 @@ def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None)
 
 def predict_curve(
     problems: Sequence[Problem], *, rtol: float = RTOL, sizes: Sizes | None = None
-) -> list[Solved]:
+) -> list[Errors]:
     """`predict` for several problems: each starts from the solution of the one before it.
 
     Problems may differ in anything; neighbours that differ little (in step or ridge) gain most.
@@ -91,24 +63,24 @@ def predict_curve(
     for problem in problems:
         require_covered(problem)
     starts: Starts = {}
-    results: list[Solved] = []
+    results: list[Errors] = []
     first = 0
     for problem in problems:
         if sizes is not None:
             results.append(_at(problem, sizes, starts))
         else:
             results.append(_refined(problem, LADDER[first:], rtol, starts))
-            first = max(LADDER.index(results[-1].sizes) - 1, 0)
+            first = max(LADDER.index(results[-1].nodes) - 1, 0)
     warn(*_distinct(results))
     return results
 
 
-def _distinct(points: Sequence[Solved]) -> tuple[str, ...]:
+def _distinct(points: Sequence[Errors]) -> tuple[str, ...]:
     """Every warning once."""
     return tuple(dict.fromkeys(line for point in points for line in point.warnings))
 
 
-def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Starts) -> Solved:
+def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Starts) -> Errors:
     """Add nodes until two predictions agree.
 
     Quadrature converges geometrically, so the error after a change c that followed a change c' is
@@ -128,20 +100,20 @@ def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Sta
     return replace(fine, warnings=(*fine.warnings, note))
 
 
-def _at(problem: Problem, sizes: Sizes, starts: Starts) -> Solved:
+def _at(problem: Problem, sizes: Sizes, starts: Starts) -> Errors:
     """The prediction with given nodes; leaves its solution as the next start."""
     eq = equations(problem, sizes)
     solution = _solve(eq, problem.ridge, starts.get(sizes))
     starts[sizes] = solution.state.pi, solution.state.delta
     values = losses(eq, solution)
-    return Solved(
+    return Errors(
         train=values.train,
         test=values.test,
         squared_loss=values.train - values.penalty,
         quadrature_error=float("nan"),
         residual=solution.residual,
         iterations=solution.iterations,
-        sizes=sizes,
+        nodes=sizes,
         warnings=concerns(problem, eq.step, values),
     )
 

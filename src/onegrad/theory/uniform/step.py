@@ -32,8 +32,7 @@ class Step:
     b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
     c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
     own_noise : variance V of a neuron's random step along its own weight, per unit of gamma g.
-    residual_noise, residual_energy : standard deviation of the residual given the teacher's label;
-        its mean square.
+    residual_noise : standard deviation of the residual given the teacher's label.
 
     For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
     backward : minus its overlap with v.
@@ -50,7 +49,6 @@ class Step:
     nu: float
     own_noise: float
     residual_noise: float
-    residual_energy: float
     backward: float
     sideways: float
     own_output: float
@@ -78,7 +76,6 @@ def step(problem: Problem) -> Step:
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
         own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
         residual_noise=float(np.sqrt(problem.noise**2 + full * sigma.second_moment)),
-        residual_energy=energy,
         backward=backward,
         sideways=backward * theta / np.sqrt(1 - theta**2),
         own_output=own - full * (c1**2 + 6 * c1 * c3),
