@@ -15,9 +15,9 @@ from typing import Any
 
 from onegrad.experiments import Cell, Store, cells_of, run
 from onegrad.experiments.executors import serial
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
+from onegrad.io.progress import Progress
 
 NOBODY = 65534
 processes = multiprocessing.get_context("forkserver")

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.cli.options import add_json_option
-from onegrad.cli.output import Progress, print_json
+from onegrad.cli.output import print_json
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
   onegrad fit sales.parquet --target price --out price.model

@@ -10,8 +10,8 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options
 from onegrad.experiments import figures
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
+from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
   onegrad reproduce --quick                       # everything, small, about three minutes

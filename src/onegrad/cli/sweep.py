@@ -12,10 +12,10 @@ from onegrad.cli.output import print_json
 from onegrad.experiments.executors import executor
 from onegrad.experiments.export import FORMATS, export
 from onegrad.experiments.grid import cells_of, part_of, shard
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
+from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
   onegrad sweep run sweeps/staircase.toml --workers 4

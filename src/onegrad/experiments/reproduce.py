@@ -13,13 +13,13 @@ from onegrad.experiments import figures
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import executor
 from onegrad.experiments.grid import cells_of, part_of, shard
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.report import write_report
 from onegrad.experiments.report.page import Page, Section
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
+from onegrad.io.progress import Progress
 
 
 @dataclass(frozen=True)
