@@ -1,83 +1,34 @@
 """Ways to map a function over cells: in this process, with joblib, on a Dask cluster.
 
-Each takes (measure, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
+Each takes (work, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
 that a runner that is stopped has little in flight.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from onegrad.arrays.backend import backend
 from onegrad.errors import InvalidInput
-from onegrad.experiments.runner import Executor, Outcome, lost
-
-Function = Callable[[str], Outcome]
-TASK, MOST_TOGETHER = 0.25, 64  # seconds that short cells fill together, and how many at most
-ORPHANED = 10  # seconds after which the processes of a runner that was killed go away
+from onegrad.experiments.runner import Executor, Outcome, Work, lost
+from onegrad.io.workers import connected, over_cluster, over_processes
 
 
-def serial(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
+def serial(work: Work, texts: Iterable[str]) -> Iterator[Outcome]:
     """One after another in this process."""
-    return map(measure, texts)
+    return map(work, texts)
 
 
 def with_joblib(jobs: int) -> Executor:
     """`jobs` local processes, one BLAS thread each; joblib batches cells that are very short."""
-
-    def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
-        from joblib import Parallel, delayed, parallel_config
-
-        with parallel_config("loky", inner_max_num_threads=1):
-            pool = Parallel(
-                n_jobs=jobs, return_as="generator_unordered", idle_worker_timeout=ORPHANED
-            )
-            yield from pool(delayed(measure)(text) for text in texts)
-
-    return serial if jobs == 1 else execute
+    return lambda work, texts: over_processes(work, texts, jobs, ordered=False, threads=1)
 
 
 def with_dask(client: Any) -> Executor:
-    """A Dask cluster whose workers may come and go: cells lost with their worker run again.
-
-    A task is one cell, or as many short ones as fill a quarter of a second.
-    """
-
-    def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
-        source = iter(texts)
-        waiting: dict[str, list[str]] = {}
-
-        def submit(count: int, size: int) -> list[Any]:
-            futures = []
-            for _ in range(count):
-                if block := list(islice(source, size)):
-                    futures.append(client.submit(_several, measure, block, pure=False))
-                    waiting[futures[-1].key] = block
-            return futures
-
-        flow = _distributed().as_completed(submit(_window(client), 1), loop=client.loop)
-        for future in flow:
-            block, error = waiting.pop(future.key), future.exception()
-            if error is None:
-                outcomes = future.result()
-            else:
-                outcomes = [lost(text, f"{type(error).__name__}: {error}") for text in block]
-            yield from outcomes
-            future.release()
-            seconds = sum(o.provenance.seconds for o in outcomes) / len(outcomes)
-            size = max(1, min(MOST_TOGETHER, int(TASK / max(seconds, 1e-6))))
-            for fresh in submit(max(1, _window(client) - len(waiting)), size):
-                flow.add(fresh)
-
-    return execute
-
-
-def _several(measure: Function, texts: Sequence[str]) -> list[Outcome]:
-    return [measure(text) for text in texts]
+    """A Dask cluster whose workers may come and go: cells lost with their worker run again."""
+    return lambda work, texts: over_cluster(work, texts, client, lost=lost)
 
 
 @contextlib.contextmanager
@@ -99,34 +50,5 @@ def executor(
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")
-    distributed = _distributed()
-    with contextlib.ExitStack() as stack:
-        address: Any = cluster
-        if cluster is None:
-            address = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs="ERROR",
-                )
-            )
-        try:
-            client = distributed.Client(address, timeout="20s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"--cluster {cluster}: no scheduler answers: {error}") from None
-        yield with_dask(stack.enter_context(client))
-
-
-def _window(client: Any) -> int:
-    """Cells in flight: twice the threads there are now, as workers come and go."""
-    return 2 * max(1, int(sum(client.nthreads().values())))
-
-
-def _distributed() -> Any:
-    try:
-        return importlib.import_module("distributed")
-    except ImportError:
-        message = "--workers and --cluster need Dask: pip install 'onegrad[dask]'"
-        raise InvalidInput(message) from None
+    with connected(cluster, workers) as client:
+        yield with_dask(client)

@@ -42,7 +42,8 @@ class Summary:
     seconds: float
 
 
-Executor = Callable[[Callable[[str], Outcome], Iterable[str]], Iterator[Outcome]]
+Work = Callable[[str], Outcome]
+Executor = Callable[[Work, Iterable[str]], Iterator[Outcome]]
 
 
 def run(
