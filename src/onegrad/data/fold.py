@@ -54,8 +54,8 @@ def fold(
     if client is not None and parts:
         # a part without its data, and its data: whoever has them computes it
         pieces = [(p.filled(*(None for _ in p.remote())), *p.remote()) for p in parts]
-        work: Callable[..., S | None] = partial(_filled, function)
-        total = sum_over_cluster(work, pieces, client, plus, progress)
+        add: Callable[[S | None, S | None], S | None] = plus
+        total = sum_over_cluster(partial(_filled, function), pieces, client, add, progress)
     else:
         results = over_processes(function, parts, jobs if len(parts) > 1 else 1)
         for done, result in enumerate(results, 1):
