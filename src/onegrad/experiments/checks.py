@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
-from onegrad.experiments.results import Floats, Point, Points, standard_error
+from onegrad.arrays import Floats, standard_error
+from onegrad.experiments.results import Point, Points
 from onegrad.problem import Problem
 
 LIMIT = 3.0  # normal scores beyond this are misses
@@ -117,7 +118,7 @@ def check_values(
     quantity: str, problem: Problem, values: Floats, theory: float, claim: str, accuracy: float
 ) -> Check:
     """One check of a value per seed."""
-    mean, se = float(np.mean(values)), standard_error(values)
+    mean, se = float(np.mean(values)), float(standard_error(values))
     where = describe(problem)
     return Check(quantity, where, claim, theory, mean, se, len(values), accuracy)
 

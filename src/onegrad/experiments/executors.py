@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from onegrad.arrays.backend import backend
+from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, Outcome, Work, lost
 from onegrad.io.workers import connected, over_cluster, over_processes

@@ -10,21 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import cells_of
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import Grid, Spec
 from onegrad.experiments.store import Store
 from onegrad.problem import Problem
-
-Floats = np.ndarray
-
-
-def standard_error(values: Floats) -> float:
-    """Of the mean of independent values; NaN for one."""
-    if len(values) < 2:
-        return math.nan
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class Point:
 
     def se(self, name: str) -> float:
         """Standard error over seeds; 0 for a theory, NaN with a single seed."""
-        return standard_error(self.values[name]) if self.seeded else 0.0
+        return float(standard_error(self.values[name])) if self.seeded else 0.0
 
     @property
     def seeds(self) -> int:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, check_values, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Floats, Point, Points, Results
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.problem import Problem
 
 
