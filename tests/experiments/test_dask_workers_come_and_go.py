@@ -15,7 +15,7 @@ import pytest
 import sweeping
 from onegrad.errors import InvalidInput
 from onegrad.experiments import Store, run
-from onegrad.experiments.executors import executor, serial, with_dask
+from onegrad.experiments.executors import Where, executor, serial, with_dask
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 
@@ -62,7 +62,7 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
 def test_an_existing_scheduler_by_its_address(cluster: Any, tmp_path: Path) -> None:
     cells = sweeping.rehearsal(12)
     address = cluster.scheduler_address
-    with executor(cluster=address) as execute, Store(tmp_path / "store") as store:
+    with executor(Where(cluster=address)) as execute, Store(tmp_path / "store") as store:
         assert run(cells, store, execute).computed == 12
         assert run(cells, store, execute).computed == 0
 
@@ -92,5 +92,5 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message), executor(**options):
+    with pytest.raises(InvalidInput, match=message), executor(Where(**options)):
         pass

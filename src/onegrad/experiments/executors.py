@@ -8,12 +8,31 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, Outcome, Work, lost
 from onegrad.io.workers import connected, over_cluster, over_processes
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where cells run: on all cores when nothing is asked for.
+
+    Parameters
+    ----------
+    workers : processes of a Dask cluster on this machine.
+    cluster : address of an existing Dask scheduler.
+    device : asked for by the cells.
+    shard : `"i/k"`, part i of k batch jobs; None runs everything.
+    """
+
+    workers: int | None = None
+    cluster: str | None = None
+    device: str = "cpu"
+    shard: str | None = None
 
 
 def serial(work: Work, texts: Iterable[str]) -> Iterator[Outcome]:
@@ -32,15 +51,11 @@ def with_dask(client: Any) -> Executor:
 
 
 @contextlib.contextmanager
-def executor(
-    workers: int | None = None, cluster: str | None = None, device: str = "cpu"
-) -> Iterator[Executor]:
-    """The executor that the options ask for: joblib on all cores when they ask for nothing.
-
-    device : asked for by the cells; refused here when they run on this machine and it has none.
-    """
+def executor(where: Where) -> Iterator[Executor]:
+    """The executor that is asked for; a device that this machine lacks is refused here."""
+    workers, cluster = where.workers, where.cluster
     if cluster is None:
-        backend(device)
+        backend(where.device)
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from onegrad.experiments import figures
 from onegrad.experiments.checks import Verdict
-from onegrad.experiments.executors import executor
+from onegrad.experiments.executors import Where, executor
+from onegrad.experiments.figures.style import RC
 from onegrad.experiments.grid import cells_of, part_of, shard
 from onegrad.experiments.report import write_report
 from onegrad.experiments.report.page import Page, Section
@@ -36,12 +36,9 @@ class Reproduction:
 def reproduce(
     names: Sequence[str],
     out: Path,
+    where: Where,
     *,
     quick: bool = False,
-    workers: int | None = None,
-    cluster: str | None = None,
-    part: str | None = None,
-    device: str = "cpu",
     draw: bool = True,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -49,10 +46,10 @@ def reproduce(
     start = time.monotonic()
     specs = {name: figures.spec_of(name, quick=quick) for name in figures.chosen(names)}
     cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
-    with Store(out / "store", part=part_of(part)) as store:
-        with executor(workers, cluster, device) as execute:
-            wanted = shard(cells.values(), part)
-            summary = run(wanted, store, execute, device=device, progress=progress)
+    with Store(out / "store", part=part_of(where.shard)) as store:
+        with executor(where) as execute:
+            wanted = shard(cells.values(), where.shard)
+            summary = run(wanted, store, execute, device=where.device, progress=progress)
         if not draw:
             return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
         results = {name: Results(spec, store) for name, spec in specs.items()}
@@ -68,8 +65,6 @@ def reproduce(
 def _section(name: str, results: Results, out: Path) -> Section:
     """Draw one figure, write its files, and say what the report shows of it."""
     from matplotlib import rc_context
-
-    from onegrad.experiments.figures.style import RC
 
     directory = out / "figures"
     directory.mkdir(parents=True, exist_ok=True)
@@ -137,5 +132,5 @@ def to_json(made: Reproduction) -> dict[str, Any]:
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
         "missing": made.missing,
-        **json.loads(json.dumps(made.summary.__dict__)),
+        **asdict(made.summary),
     }

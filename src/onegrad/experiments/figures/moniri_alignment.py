@@ -28,7 +28,7 @@ def draw(results: Results) -> Drawing:
         ax.set_ylim(-0.06, 1.03)
         style.thresholds(ax, most=0.46)
     axes[0, 0].set_ylabel("squared cosine")
-    axes[0, 1].plot([], [], color="#555555", label="theory")
+    style.key(axes[0, 1], "theory")
     axes[0, 1].legend(loc="upper left")
     return Drawing(figure, checks)
 
