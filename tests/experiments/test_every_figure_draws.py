@@ -58,9 +58,9 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(MEASURES, name, dataclasses.replace(measure, function=_invented))
 
 
-@pytest.mark.parametrize("name", figures.names())
+@pytest.mark.parametrize("name", figures.specs())
 def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
-    spec = figures.spec_of(name, quick=True)
+    spec = figures.specs([name], quick=True)[name]
     with Store(tmp_path) as store:
         done = run([c for grid in spec.grids for c in cells_of(grid)], store, serial)
         assert done.failed == 0
@@ -77,8 +77,8 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
 
 @pytest.mark.parametrize("measure", ["spectrum", "spectrum-theory", "gradient", "trajectories"])
 def test_the_invented_shapes_are_the_real_ones(measure: str) -> None:
-    for name in figures.names():
-        for grid in figures.spec_of(name, quick=True).grids:
+    for spec in figures.specs(quick=True).values():
+        for grid in spec.grids:
             if grid.measure == measure:
                 cell = cells_of(grid)[0]
                 small = cell.problem.replace(n=60, d=30, N=40)
@@ -99,5 +99,5 @@ def test_the_quick_reproduction_verifies(
 ) -> None:
     assert main(["reproduce", "--quick", "--out", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["figures"] == figures.names() and said["missing"] == 0
+    assert said["figures"] == list(figures.specs()) and said["missing"] == 0
     assert said["points"] > 200 and said["holding"] >= 0.95 * said["points"]

@@ -67,7 +67,7 @@ def _say(made: Reproduction, out: Path) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {name: str(figures.spec_of(name).about.get("title", "")) for name in figures.names()}
+    titles = {name: str(spec.about.get("title", "")) for name, spec in figures.specs().items()}
     if args.json:
         print_json({"figures": titles})
     else:

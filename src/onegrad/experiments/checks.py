@@ -10,7 +10,7 @@ import numpy as np
 import scipy.stats
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.results import Point, Points
+from onegrad.experiments.results import Points
 from onegrad.problem import Problem
 
 LIMIT = 3.0  # normal scores beyond this are misses
@@ -105,16 +105,13 @@ def compare(
         if other is None or point.seeds < 2:
             continue
         allowed = uniform_accuracy(point.problem) if accuracy is None else accuracy
-        checks += [check(q, point, other.mean(q), claim, allowed) for q in quantities]
+        for q in quantities:
+            found = check(q, point.problem, point.values[q], other.mean(q), claim, allowed)
+            checks.append(found)
     return checks
 
 
-def check(quantity: str, point: Point, theory: float, claim: str, accuracy: float) -> Check:
-    """One check at one simulated point."""
-    return check_values(quantity, point.problem, point.values[quantity], theory, claim, accuracy)
-
-
-def check_values(
+def check(
     quantity: str, problem: Problem, values: Floats, theory: float, claim: str, accuracy: float
 ) -> Check:
     """One check of a value per seed."""

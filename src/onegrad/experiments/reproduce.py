@@ -44,7 +44,7 @@ def reproduce(
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
-    specs = {name: figures.spec_of(name, quick=quick) for name in figures.chosen(names)}
+    specs = figures.specs(names, quick=quick)
     cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
     with Store(out / "store", part=part_of(where.shard)) as store:
         with executor(where) as execute:

@@ -29,28 +29,19 @@ class Drawing:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def names() -> list[str]:
-    """All figures, in the order of the report."""
-    specs = [(read_spec(path).about.get("order", 99), path.stem) for path in HERE.glob("*.toml")]
-    return [stem.replace("_", "-") for _, stem in sorted(specs)]
-
-
-def chosen(wanted: Sequence[str]) -> list[str]:
-    """The wanted figures in the report's order; all when none is named."""
-    known = names()
+def specs(wanted: Sequence[str] = (), *, quick: bool = False) -> dict[str, Spec]:
+    """What the wanted figures compute, in the report's order; all when none is named."""
+    known: dict[str, Spec] = {}
+    for path in sorted(HERE.glob("*.toml")):
+        name, spec = path.stem.replace("_", "-"), read_spec(path, quick=quick)
+        known[name] = Spec(name, spec.grids, spec.about)
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"allowed are {', '.join(known)}"
             raise InvalidInput(f"FIGURE {name!r:.60} is not known; {hint}")
-    return [name for name in known if not wanted or name in wanted]
-
-
-def spec_of(name: str, *, quick: bool = False) -> Spec:
-    """What a figure computes."""
-    path = HERE / f"{name.replace('-', '_')}.toml"
-    spec = read_spec(path, quick=quick)
-    return Spec(name, spec.grids, spec.about)
+    ordered = sorted(known, key=lambda name: known[name].about.get("order", 99))
+    return {name: known[name] for name in ordered if not wanted or name in wanted}
 
 
 def draw(name: str, results: Results) -> Drawing:
