@@ -1,53 +1,40 @@
 """Ways to map a function over cells: in this process, with joblib, on a Dask cluster.
 
-Each takes (work, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
+Each takes (measure, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
 that a runner that is stopped has little in flight.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
-from onegrad.experiments.runner import Executor, Outcome, Work, lost
+from onegrad.experiments.runner import Executor, lost
 from onegrad.io.workers import connected, over_cluster, over_processes
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where cells run: on all cores when nothing is asked for.
+    """Where cells run: on all cores when nothing is asked for."""
 
-    Parameters
-    ----------
-    workers : processes of a Dask cluster on this machine.
-    cluster : address of an existing Dask scheduler.
-    device : asked for by the cells.
-    shard : `"i/k"`, part i of k batch jobs; None runs everything.
-    """
-
-    workers: int | None = None
-    cluster: str | None = None
+    workers: int | None = None  # processes of a Dask cluster on this machine
+    cluster: str | None = None  # address of an existing Dask scheduler
     device: str = "cpu"
-    shard: str | None = None
-
-
-def serial(work: Work, texts: Iterable[str]) -> Iterator[Outcome]:
-    """One after another in this process."""
-    return map(work, texts)
+    shard: str | None = None  # "i/k": part i of k batch jobs
 
 
 def with_joblib(jobs: int) -> Executor:
-    """`jobs` local processes, one BLAS thread each; joblib batches cells that are very short."""
-    return lambda work, texts: over_processes(work, texts, jobs, ordered=False, threads=1)
+    """`jobs` local processes, one BLAS thread each, or this one; joblib batches short cells."""
+    return lambda measure, texts: over_processes(measure, texts, jobs, ordered=False, threads=1)
 
 
 def with_dask(client: Any) -> Executor:
     """A Dask cluster whose workers may come and go: cells lost with their worker run again."""
-    return lambda work, texts: over_cluster(work, texts, client, lost=lost)
+    return lambda measure, texts: over_cluster(measure, texts, client, lost=lost)
 
 
 @contextlib.contextmanager

@@ -42,8 +42,7 @@ class Summary:
     seconds: float
 
 
-Work = Callable[[str], Outcome]
-Executor = Callable[[Work, Iterable[str]], Iterator[Outcome]]
+Executor = Callable[[Callable[[str], Outcome], Iterable[str]], Iterator[Outcome]]
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from onegrad.explorer.workers import Workers
 from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 def plotly_file() -> Path:
@@ -51,9 +52,9 @@ class Routes:
             Route("/plotly.min.js", _plotly),
             Route("/api/controls", _controls),
             Route("/api/code", _code),
-            Route("/api/instant", self.instant),
-            Route("/api/spectrum", self.spectrum),
-            Route("/api/here", self.here),
+            Route("/api/instant", _answer(self.crew.here, api.instant)),
+            Route("/api/spectrum", _answer(self.crew.here, api.spectrum)),
+            Route("/api/here", _answer(self.crew, api.here)),
             Route("/api/curve", self.curve),
             Route("/api/simulations", self.simulate, methods=["POST"]),
             Route("/api/simulations/{name}", self.simulation),
@@ -69,18 +70,6 @@ class Routes:
         tidying.cancel()
         self.jobs.stop()
         self.crew.stop()
-
-    async def instant(self, request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await self.crew.here(api.instant, problem))
-
-    async def spectrum(self, request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await self.crew.here(api.spectrum, problem))
-
-    async def here(self, request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await self.crew(api.here, problem))
 
     async def curve(self, request: Request) -> Response:
         problem, rest = _read(request, "axis")
@@ -142,6 +131,16 @@ def create_app(
         },
         lifespan=routes.lifespan,
     )
+
+
+def _answer(ask: Callable[..., Awaitable[Any]], function: Callable[[Problem], Any]) -> Handler:
+    """A route whose answer is a function of the problem, computed by those who are asked."""
+
+    async def respond(request: Request) -> Response:
+        problem, _ = _read(request)
+        return JSONResponse(await ask(function, problem))
+
+    return respond
 
 
 async def _index(_: Request) -> Response:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -103,22 +105,18 @@ def sum_over_cluster(
     from dask.base import is_dask_collection
 
     # a task, not scattered data: the scheduler can make it again when its worker is gone
-    shared = client.submit(_same, function, pure=False)
-    futures = [
-        client.submit(
-            _call, shared, *(client.compute(x) if is_dask_collection(x) else x for x in a),
-            pure=False,
-        )
-        for a in arguments
-    ]  # fmt: skip
+    shared = client.submit(partial, function, pure=False)
+    futures = []
+    for values in arguments:
+        there = (client.compute(x) if is_dask_collection(x) else x for x in values)
+        futures.append(client.submit(operator.call, shared, *there, pure=False))
     watched = list(futures)
     while len(futures) > 1:
         pairs = zip(futures[::2], futures[1::2], strict=False)
         odd = futures[len(futures) - len(futures) % 2 :]
         futures = [client.submit(plus, a, b, pure=False) for a, b in pairs] + odd
     if progress is not None:
-        flow = _distributed().as_completed(watched, loop=client.loop)
-        for done, _ in enumerate(flow, 1):
+        for done, _ in enumerate(_distributed().as_completed(watched, loop=client.loop), 1):
             progress(done, len(arguments))
     del watched  # the workers may forget what is added up
     result: R = futures[0].result()
@@ -160,11 +158,3 @@ def _timed(function: Callable[[T], R], items: Sequence[T]) -> tuple[float, list[
     start = time.perf_counter()
     results = [function(item) for item in items]
     return time.perf_counter() - start, results
-
-
-def _same(value: T) -> T:
-    return value
-
-
-def _call(function: Callable[..., R], *arguments: Any) -> R:
-    return function(*arguments)

@@ -2,7 +2,7 @@
 
 import * as clock from "./clock.js";
 import { Code } from "./code.js";
-import { Controls, element } from "./controls.js";
+import { byId, Controls, element } from "./controls.js";
 import * as exports from "./exports.js";
 import { ask } from "./http.js";
 import { notes, readings, ticks } from "./readings.js";
@@ -12,7 +12,6 @@ import { Theory } from "./theory.js";
 import { Views, VIEWS } from "./views.js";
 
 const address = new Address();
-const byId = (id) => document.getElementById(id);
 let table, state, controls, theory, views, simulations, code;
 let lastComplaint = null;
 let painting = new Set();

@@ -1,11 +1,9 @@
 // Recompute: the Python lines and the command that give the numbers of a view.
 
-import { element } from "./controls.js";
+import { byId, element } from "./controls.js";
 import { ask } from "./http.js";
 import { query } from "./state.js";
 import { VIEWS } from "./views.js";
-
-const byId = (id) => document.getElementById(id);
 
 export class Code {
   /** `state()` is the present state of the page. */

@@ -9,6 +9,8 @@ const GROUPS = [
   ["weights", "readout", "residual"],
 ];
 
+export const byId = (id) => document.getElementById(id);
+
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,9 +1,7 @@
 // What is said in words beside the pictures: readings, thresholds under the slider, notes.
 
-import { element } from "./controls.js";
+import { byId, element } from "./controls.js";
 import { short, thresholdName } from "./figures.js";
-
-const byId = (id) => document.getElementById(id);
 
 /** Step, spikes and errors of the present state. */
 export function readings({ alpha, here, instant, sizesNow: now }) {
