@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from onegrad.errors import InvalidInput, OutOfScope
-from onegrad.functions.function import Function, MultiIndex, Spec, resolve
+from onegrad.functions import Function, MultiIndex, Spec, resolve
 from onegrad.laws import INPUTS, NOISE, Law, parse_law
 
 CHOICES = {

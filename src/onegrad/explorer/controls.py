@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from onegrad.functions.function import REGISTRY
+from onegrad.functions import REGISTRY
 from onegrad.problem import CHOICES
 
 MONIRI, BA, CUI = "Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024"
