@@ -7,7 +7,6 @@ to unit variance.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Hashable
 from dataclasses import replace
@@ -15,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from onegrad.arrays.backend import Array
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, did_you_mean
 from onegrad.functions import formula
 from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex
 from onegrad.functions.named import NAMED
@@ -85,11 +84,10 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if base in REGISTRY:
         return _adjusted(replace(REGISTRY[base], name=text), mode, argument)
     if not formula.looks_like_formula(base):
-        near = difflib.get_close_matches(base, REGISTRY, 1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = did_you_mean(base, REGISTRY)
         raise InvalidInput(
             f"{argument} must be one of {', '.join(REGISTRY)} or a Hermite combination such as "
-            f"'H1 + H2/sqrt(2)'; got {text!r:.60}{hint}"
+            f"'H1 + H2/sqrt(2)'; got {text!r:.60}{hint and f' ({hint})'}"
         )
     try:
         combination = formula.parse(base)
