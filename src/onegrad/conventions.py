@@ -10,9 +10,9 @@ from onegrad.fields import number, size
 
 
 class Conventions:
-    """Constructors of Problem that take a paper's own parameters and convert them.
+    """Constructors of Problem that take a paper's own parameters, all of them, and convert them.
 
-    They set fields by name, so they are checked under the paper's names first.
+    What is converted is checked first, under the paper's name for it.
     """
 
     if TYPE_CHECKING:

@@ -4,11 +4,12 @@ The convention (docs/notation.md has every symbol): x in R^d, y = sigma_star(bet
 f(x) = a . sigma(W x) with W of shape (N, d) and rows of length about one, a ~ N(0, I/N),
 W = W_0 + eta G with minus the gradient G of half the mean squared loss over n_step rows, then ridge
 regression of n labels on sigma(X_tilde W^T): (1/n)|y - F a|^2 + ridge |a|^2.
+
+A field is added here and nowhere else; docs/make_notation.py then writes its row of the table.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ class Problem(Conventions):
 
         An n_step that equalled n follows n.
         """
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {name: getattr(self, name) for name in FIELDS}
         unknown = sorted(set(changes) - set(fields))
         if unknown:
             raise InvalidInput(f"unknown argument {unknown[0]!r}; allowed are {', '.join(fields)}")
@@ -227,10 +228,16 @@ class Problem(Conventions):
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON values; functions by name."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {name: getattr(self, name) for name in FIELDS}
         fields["activation"] = self.sigma.name
         fields["teacher"] = self.teacher_function.name
         return fields
+
+    def changed(self) -> dict[str, Any]:
+        """The fields that are not at their defaults; an n_step that equals n is at its own."""
+        implied = {"n_step"} if self.n_step == self.n else set()
+        values = self.to_dict().items()
+        return {k: v for k, v in values if k not in implied and v != FIELDS[k].default}
 
 
 def _is_sequence(value: Any) -> bool:

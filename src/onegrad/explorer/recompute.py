@@ -11,12 +11,11 @@ from onegrad.problem import FIELDS, Problem
 
 def fields(problem: Problem) -> dict[str, Any]:
     """The arguments that say this problem: alpha or eta, whichever is shorter; no defaults."""
-    values = problem.to_dict()
-    by_alpha = problem.alpha is not None and len(repr(problem.alpha)) <= len(repr(problem.eta))
-    values.pop("eta" if by_alpha else "alpha")
-    if problem.n_step == problem.n:
-        del values["n_step"]
-    return {name: value for name, value in values.items() if value != FIELDS[name].default}
+    values = problem.changed()
+    if problem.alpha is not None:
+        by_alpha = len(repr(problem.alpha)) <= len(repr(problem.eta))
+        del values["eta" if by_alpha else "alpha"]
+    return values
 
 
 def python(problem: Problem, view: str, axis: str = "n") -> str:
