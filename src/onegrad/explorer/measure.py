@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import standard_error
-from onegrad.errors import InvalidInput
-from onegrad.explorer.api import at, one_of, read_problem
+from onegrad.errors import InvalidInput, one_of
+from onegrad.explorer.api import at
+from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import plain
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate

@@ -19,10 +19,11 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.explorer import api, measure, recompute
 from onegrad.explorer.controls import describe
 from onegrad.explorer.guard import LOOPBACK, Guard
+from onegrad.explorer.request import field_of, read_problem
 from onegrad.explorer.simulations import Busy, Job, Simulations
 from onegrad.explorer.workers import Workers
 from onegrad.problem import Problem
@@ -73,7 +74,7 @@ class Routes:
 
     async def curve(self, request: Request) -> Response:
         problem, rest = _read(request, "axis")
-        axis = api.one_of("axis", rest.get("axis", "alpha"), api.AXES)
+        axis = one_of("axis", rest.get("axis", "alpha"), api.AXES)
         return StreamingResponse(self._lines(problem, axis), media_type="application/x-ndjson")
 
     async def _lines(self, problem: Problem, axis: str) -> AsyncIterator[str]:
@@ -158,8 +159,8 @@ async def _controls(_: Request) -> Response:
 
 async def _code(request: Request) -> Response:
     problem, rest = _read(request, "view", "axis")
-    view = api.one_of("view", rest.get("view", "errors"), api.VIEWS)
-    axis = api.one_of("axis", rest.get("axis", "n"), ("n", "N"))
+    view = one_of("view", rest.get("view", "errors"), api.VIEWS)
+    axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
     answer = {
         "python": recompute.python(problem, view, axis),
         "command": recompute.command(problem, view, axis),
@@ -175,7 +176,7 @@ def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:
             raise InvalidInput(f"{name[:40]} is given twice")
         query[name] = value
     rest = {name: query.pop(name) for name in others if name in query}
-    return api.read_problem(query), rest
+    return read_problem(query), rest
 
 
 async def _json(request: Request) -> dict[str, Any]:
@@ -196,7 +197,7 @@ async def _every(seconds: float, task: Callable[[], None]) -> None:
 
 def _complaint(status: int) -> Callable[[Request, Exception], Response]:
     def respond(_: Request, error: Exception) -> Response:
-        return JSONResponse({"field": api.field_of(error), "message": str(error)}, status)
+        return JSONResponse({"field": field_of(error), "message": str(error)}, status)
 
     return respond
 

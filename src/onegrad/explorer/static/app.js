@@ -7,7 +7,17 @@ import * as exports from "./exports.js";
 import { ask } from "./http.js";
 import { notes, readings, ticks } from "./readings.js";
 import { Simulations } from "./simulations.js";
-import { Address, asRatios, query, read, ridgeless, sizesOf, stepless, withValue } from "./state.js";
+import {
+  Address,
+  asRatios,
+  query,
+  read,
+  ridgeless,
+  sizesOf,
+  stepless,
+  takeNames,
+  withValue,
+} from "./state.js";
 import { Theory } from "./theory.js";
 import { Views, VIEWS } from "./views.js";
 
@@ -171,6 +181,7 @@ function exportView(name, format) {
 
 async function start() {
   table = await ask("/api/controls");
+  takeNames(table.controls);
   state = read(location.search, table.defaults);
   simulations = new Simulations(
     () => state,
