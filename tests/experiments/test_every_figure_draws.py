@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from onegrad.cli import main
-from onegrad.experiments import Results, Store, cells_of, figures, run
+from onegrad.experiments import Results, Store, cells_of, gallery, run
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.executors import with_joblib
 from onegrad.experiments.measures import MEASURES
@@ -58,15 +58,15 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(MEASURES, name, dataclasses.replace(measure, function=_invented))
 
 
-@pytest.mark.parametrize("name", figures.specs())
+@pytest.mark.parametrize("name", gallery.specs())
 def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
-    spec = figures.specs([name], quick=True)[name]
+    spec = gallery.specs([name], quick=True)[name]
     with Store(tmp_path) as store:
         done = run([c for grid in spec.grids for c in cells_of(grid)], store, with_joblib(1))
         assert done.failed == 0
         results = Results(spec, store)
         assert results.missing == 0
-        drawing = figures.draw(name, results)
+        drawing = gallery.draw(name, results)
     assert drawing.figure.axes
     for ax in drawing.figure.axes:
         assert ax.get_xlabel(), "every axis says what it is"
@@ -77,7 +77,7 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
 
 @pytest.mark.parametrize("measure", ["spectrum", "spectrum-theory", "gradient", "trajectories"])
 def test_the_invented_shapes_are_the_real_ones(measure: str) -> None:
-    for spec in figures.specs(quick=True).values():
+    for spec in gallery.specs(quick=True).values():
         for grid in spec.grids:
             if grid.measure == measure:
                 cell = cells_of(grid)[0]
@@ -99,5 +99,5 @@ def test_the_quick_reproduction_verifies(
 ) -> None:
     assert main(["reproduce", "--quick", "--out", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["figures"] == list(figures.specs()) and said["missing"] == 0
+    assert said["figures"] == list(gallery.specs()) and said["missing"] == 0
     assert said["points"] > 200 and said["holding"] >= 0.95 * said["points"]

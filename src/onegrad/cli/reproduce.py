@@ -9,7 +9,7 @@ from typing import Any
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, where_of
-from onegrad.experiments import figures
+from onegrad.experiments import gallery
 from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
 from onegrad.io.progress import Progress
 
@@ -67,7 +67,7 @@ def _say(made: Reproduction, out: Path) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {name: str(spec.about.get("title", "")) for name, spec in figures.specs().items()}
+    titles = {name: str(spec.about.get("title", "")) for name, spec in gallery.specs().items()}
     if args.json:
         print_json({"figures": titles})
     else:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.experiments import figures
+from onegrad.experiments import gallery
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import Where, executor
 from onegrad.experiments.figures.style import RC
@@ -44,7 +44,7 @@ def reproduce(
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
-    specs = figures.specs(names, quick=quick)
+    specs = gallery.specs(names, quick=quick)
     cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
     with Store(out / "store", part=part_of(where.shard)) as store:
         with executor(where) as execute:
@@ -73,7 +73,7 @@ def _section(name: str, results: Results, out: Path) -> Section:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
         return Section(name, about, None, (), (note,), _parameters(results))
     with rc_context(RC):
-        drawing = figures.draw(name, results)
+        drawing = gallery.draw(name, results)
         svg, png = directory / f"{name}.svg", directory / f"{name}.png"
         drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
         drawing.figure.set_layout_engine("none")  # laid out once
