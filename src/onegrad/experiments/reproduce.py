@@ -12,7 +12,7 @@ from onegrad.experiments import gallery
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import Where, executor
 from onegrad.experiments.figures.style import RC
-from onegrad.experiments.grid import cells_of, part_of, shard
+from onegrad.experiments.grid import part_of, shard
 from onegrad.experiments.report import write_report
 from onegrad.experiments.report.page import Page, Section
 from onegrad.experiments.results import Results
@@ -45,21 +45,21 @@ def reproduce(
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
     specs = gallery.specs(names, quick=quick)
-    cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
     with Store(out / "store", part=part_of(where.shard)) as store:
+        results = {name: Results(spec, store) for name, spec in specs.items()}
+        grids = [grid for found in results.values() for grid in found.cells.values()]
+        cells = {cell.key: cell for grid in grids for cell in grid}
         with executor(where) as execute:
             wanted = shard(cells.values(), where.shard)
             summary = run(wanted, store, execute, device=where.device, progress=progress)
         if not draw:
             return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
-        results = {name: Results(spec, store) for name, spec in specs.items()}
         sections = [_section(name, found, out) for name, found in results.items()]
         about = _about(store, set(cells), summary, quick)
     missing = sum(found.missing for found in results.values())
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
-    checks = [c for section in sections for c in section.checks]
-    return Reproduction(report, tuple(specs), Verdict.of(checks), summary, missing)
+    return Reproduction(report, tuple(specs), page.verdict, summary, missing)
 
 
 def _section(name: str, results: Results, out: Path) -> Section:
