@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.table import Rows, column_values, is_numeric, is_table
+from onegrad.data.table import Tabular, column_values, is_numeric, is_table
 from onegrad.errors import InvalidInput
 from onegrad.ridge.moments import Floats
 
@@ -72,11 +72,11 @@ class Encoding:
         return tuple(name for c in self.columns for name in c.inputs)
 
     @classmethod
-    def of(cls, table: Rows) -> Encoding:
+    def of(cls, table: Tabular) -> Encoding:
         """Learn fill values and categories from the rows of a table."""
         return cls(tuple(_column(name, table[name]) for name in table.column_names))
 
-    def __call__(self, table: Rows) -> Floats:
+    def __call__(self, table: Tabular) -> Floats:
         """(n, d) numbers of a table that has these columns, in any order and among others."""
         missing = [name for name in self.names if name not in table.column_names]
         if missing:
@@ -123,7 +123,7 @@ def _column(name: str, column: Any) -> Column:
     return Column(name, categories=tuple(sorted(frequent)))
 
 
-def encoded(X: Rows, encoding: Encoding | None) -> Floats:
+def encoded(X: Tabular, encoding: Encoding | None) -> Floats:
     """Rows as a float64 matrix: a table through its encoding, a matrix as it is."""
     if encoding is None:
         if is_table(X):
