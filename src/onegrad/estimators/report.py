@@ -22,6 +22,7 @@ class Report:
     def of(cls, estimator: Any) -> Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
+        ridge = f"{fitted.second.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
             ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
@@ -39,7 +40,7 @@ class Report:
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
-            ("ridge", f"{fitted.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"),
+            ("ridge", ridge),
             (
                 "held out",
                 f"{choice['held_out_rows']} rows, score {choice['held_out_score']:.4g}"
