@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -92,10 +92,7 @@ class Encoding:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The columns as JSON values."""
-        return [
-            {"name": c.name, "categories": c.categories, "fill": c.fill, "flag": c.flag}
-            for c in self.columns
-        ]
+        return [asdict(c) for c in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:

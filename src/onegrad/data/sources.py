@@ -9,6 +9,7 @@ import glob
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Source:
         while sum(map(len, head)) < rows and (block := next(stream, None)) is not None:
             head.append(block)
         whole = IteratorPart(lambda: itertools.chain(head, stream))
-        return Source([IteratorPart(_Repeat(head))]), Source([whole], once=True)
+        return Source([IteratorPart(partial(iter, head))]), Source([whole], once=True)
 
 
 def source(
@@ -86,21 +87,11 @@ def source(
     if callable(data):
         return Source([IteratorPart(data)])
     if isinstance(data, list | tuple):
-        return Source([IteratorPart(_Repeat(data))])
+        return Source([IteratorPart(partial(iter, data))])
     raise InvalidInput(
         f"data must be a path, an array, an iterator of blocks or a Dask collection; "
         f"got {type(data).__name__}"
     )
-
-
-@dataclass(frozen=True)
-class _Repeat:
-    """A function that starts a new iterator over the same blocks."""
-
-    blocks: Sequence[Any]
-
-    def __call__(self) -> Sequence[Any]:
-        return self.blocks
 
 
 def _from_files(path: str, columns: Columns, target: str | int | None) -> Source:

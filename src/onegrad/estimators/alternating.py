@@ -28,13 +28,12 @@ from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
 from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
-from onegrad.estimators.pipeline import Candidates, Split
+from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
 from onegrad.functions.function import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
-from onegrad.layers.scaling import Scaling
 from onegrad.ridge.moments import Floats
 
 KEPT = 0.4  # share of the neurons that stays in a round
@@ -88,20 +87,19 @@ class AlternatingRecipe:
     def split(self, sample: Sample, held: Mask) -> Split:
         return Split(~held, ~held)
 
-    def learn(self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator) -> Candidates:
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
         """All trials, the untrained layer first."""
         activation = resolve("relu:raw")
         assert isinstance(activation, Function)
         bound = float(self.clip)
-        rounds = Rounds(
-            self, lesson, Ground.of(lesson.update, bound), rng,
-            Layer(scaling, np.empty((0, lesson.inputs)), np.empty(0), activation, True, bound),
-        )  # fmt: skip
+        nothing = np.empty((0, lesson.inputs)), np.empty(0)
+        bare = Layer(lesson.scaling, *nothing, activation, True, bound)
+        rounds = Rounds(self, lesson, Ground.of(lesson.update, bound), rng, bare)
         trials = [rounds.untrained()]
         if len(lesson.held):
             trials += rounds.renewals(trials[0])
             trials += rounds.steps(lowest(trials))
-        return Candidates(trials[0].layer, trials)
+        return trials[0].layer, trials
 
 
 @dataclass(frozen=True)

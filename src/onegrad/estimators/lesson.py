@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.data.encoding import Encoding
 from onegrad.data.sample import Keys
+from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import BLOCK_ROWS, Rows
+from onegrad.layers.scaling import Scaling
 from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge.moments import Floats
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = 1e-3  # where their search begins
@@ -26,25 +29,30 @@ EAGER = 1e-2  # largest relative ridge of the readout that first-layer updates l
 NO_CHOICE = 1e-2  # relative ridge where there are no held-out rows to choose it
 
 
-# predictions (m, K), targets (m, K) and weights (m,) to the loss of each row (m,)
-Loss = Callable[[Floats, Floats, Floats], Floats]
-
-
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """The rows of the first-layer update, of the readout, and those held out, with their loss.
+    """A sample of rows as numbers, and how the numbers were made.
 
-    The first two are the same rows unless the readout was asked to be fitted on fresh ones.
+    Parameters
+    ----------
+    update, fit, held : rows of the first-layer update, of the readout, and those held out; the
+        first two are the same unless the readout was asked to be fitted on fresh ones.
+    encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
+    used_up : key below which rows are left out of the readout of the final model, too.
+    threads : that add up moments.
     """
 
     update: Rows
     fit: Rows
     held: Rows
-    loss: Loss
-    threads: int = 1  # that add up moments
+    encoding: Encoding | None
+    scaling: Scaling
+    targets: Targets
+    used_up: int
+    threads: int
 
     @property
     def inputs(self) -> int:
@@ -56,8 +64,7 @@ class Lesson:
 
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Of the readout's rows, for a layer with a grid."""
-        moments: Moments = layer.scaled_moments(self.fit, self.threads)
-        return NormalEquations.of(moments, intercept)
+        return NormalEquations.of(layer.scaled_moments(self.fit, self.threads), intercept)
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,7 @@ def try_layer(
         readout = equations.solve(relative * equations.scale, factor)
         if not len(held):
             return Verdict(np.nan, np.zeros(0), readout, factor)
-        losses = lesson.loss(F @ readout.coef + readout.intercept, held.t, held.w)
+        losses = lesson.targets.loss(F @ readout.coef + readout.intercept, held.t, held.w)
         return Verdict(float(held.w @ losses / held.w.sum()), losses, readout, factor)
 
     ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)

@@ -30,13 +30,12 @@ from onegrad.estimators.parameters import (
     given,
     recipe_of,
 )
-from onegrad.estimators.pipeline import Candidates, Split
+from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Features, Regression
 from onegrad.functions.function import Function, resolve
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
-from onegrad.layers.scaling import Scaling
 from onegrad.problem import Problem
 from onegrad.ridge.moments import Floats
 
@@ -133,9 +132,9 @@ class OneStepRecipe:
             )
         return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
 
-    def learn(self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator) -> Candidates:
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
         """A trial for each step that is tried: eta where given, else multiples of |W_0| / |G|."""
-        start = self.start(lesson, scaling, rng)
+        start = self.start(lesson, rng)
         G = self.gradient(lesson.update, start.layer(start.W), start.A)
         length = float(np.linalg.norm(G))
         unit = float(np.linalg.norm(start.W)) / length if length > 0 else 0.0
@@ -154,9 +153,9 @@ class OneStepRecipe:
             relative = eta / unit if unit > 0 else 0.0
             label = {"eta": eta, "relative_step": relative, "step_rows": len(lesson.update)}
             trials.append(try_layer(lesson, layer, search, label))
-        return Candidates(start.layer(start.W), trials)
+        return start.layer(start.W), trials
 
-    def start(self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator) -> Start:
+    def start(self, lesson: Lesson, rng: np.random.Generator) -> Start:
         """All random numbers: drawn once, so that candidates differ in what is learned."""
         N, d = self.width, lesson.inputs
         W, place = rng.standard_normal((N, d)), rng.random(N)
@@ -172,7 +171,8 @@ class OneStepRecipe:
         assert isinstance(activation, Function)
         ground = Ground.of(lesson.update, float(self.clip))
         kinks = ground.z[ground.rows(place)] if self.bias == "data" else None
-        plain = Layer(scaling, W / np.sqrt(d), np.zeros(N), activation, self.skip, float(self.clip))
+        W /= np.sqrt(d)
+        plain = Layer(lesson.scaling, W, np.zeros(N), activation, self.skip, float(self.clip))
         return Start(plain, kinks, A)
 
     def gradient(self, rows: Rows, layer: Layer, A: Floats) -> Floats:

@@ -44,14 +44,6 @@ class Split:
     used_up: int = 0
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """The untrained layer, and everything that was tried in its place."""
-
-    untrained: Layer
-    trials: Sequence[Trial]
-
-
 class Recipe(Protocol):
     """How a family learns its first layer."""
 
@@ -69,7 +61,8 @@ class Recipe(Protocol):
 
     def split(self, sample: Sample, held: Mask) -> Split: ...
 
-    def learn(self, lesson: Lesson, scaling: Scaling, rng: np.random.Generator) -> Candidates: ...
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, Sequence[Trial]]:
+        """The untrained layer, and everything that was tried, the first one where in doubt."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +94,6 @@ class Means:
         )
 
 
-@dataclass(frozen=True)
-class Numerals:
-    """A sample as numbers: how they were made, the lesson that they are, and what it uses up."""
-
-    encoding: Encoding | None
-    targets: Targets
-    scaling: Scaling
-    lesson: Lesson
-    used_up: int
-
-
 def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Means) -> Fitted:
     """The network of a recipe on all rows of the data.
 
@@ -129,36 +111,33 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
         raise InvalidInput("all weights are zero: there are no rows to learn from")
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        numbers = numerals(recipe, drawn, goal, sampling.hold_out, threads)
-        lesson = numbers.lesson
-        found = recipe.learn(lesson, numbers.scaling, np.random.default_rng(sampling.seed))
-        best = chosen(found.trials, lesson.held.w)
-        untrained = lesson.equations(lesson.gridded(found.untrained), recipe.intercept)
-        eigenvalues = untrained.eigenvalues()
-    targets, encoding = numbers.targets, numbers.encoding
-    pass_ = MomentsPass(best.layer, targets, encoding, means.device, sampling.seed, numbers.used_up)
-    second = SecondLayer(means.fold(pass_, whole), best.readout.ridge, recipe.intercept)
-    choice = {
-        **best.label,
-        "relative_ridge": best.ridge,
-        "held_out_rows": len(lesson.held),
-        "held_out_score": best.score,
-        "sample_rows": len(drawn.y),
-    }
-    residuals = left_out(best.layer, second, lesson.held)
+        lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
+        untrained, trials = recipe.learn(lesson, np.random.default_rng(sampling.seed))
+        best = chosen(trials, lesson.held.w)
+        eigenvalues = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
+    layer, targets, encoding = best.layer, lesson.targets, lesson.encoding
+    sums = MomentsPass(layer, targets, encoding, means.device, sampling.seed, lesson.used_up)
+    second = SecondLayer(means.fold(sums, whole), best.readout.ridge, recipe.intercept)
+    residuals = left_out(layer, second, lesson.held)
     at_fit = AtFit(
-        metric=gradient_outer_product(lesson.update, best.layer, second.readout.coef),
+        metric=gradient_outer_product(lesson.update, layer, second.readout.coef),
         untrained=eigenvalues,
         residuals=residuals,
         slope=calibrated(targets, residuals, lesson.held),
-        choice=choice,
-        trials=tuple(trial.summary for trial in found.trials),
+        choice={
+            **best.label,
+            "relative_ridge": best.ridge,
+            "held_out_rows": len(lesson.held),
+            "held_out_score": best.score,
+            "sample_rows": len(drawn.y),
+        },
+        trials=tuple(trial.summary for trial in trials),
         rows=second.moments.rows,
     )
-    return Fitted(best.layer, targets, encoding, second, at_fit)
+    return Fitted(layer, targets, encoding, second, at_fit)
 
 
-def numerals(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Numerals:
+def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:
     """The sample as the lesson of a recipe."""
     encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
     x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
@@ -168,8 +147,8 @@ def numerals(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
     rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
-    lesson = Lesson(rows[split.update], rows[split.fit], rows[held], targets.loss, threads)
-    return Numerals(encoding, targets, scaling, lesson, split.used_up)
+    parts = rows[split.update], rows[split.fit], rows[held]
+    return Lesson(*parts, encoding, scaling, targets, split.used_up, threads)
 
 
 def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:

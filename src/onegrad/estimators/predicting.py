@@ -24,9 +24,7 @@ from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.incremental import Incremental
 from onegrad.estimators.learner import is_source
 from onegrad.estimators.targets import (
-    Classes,
     Goal,
-    Numbers,
     any_targets,
     class_targets,
     number_targets,
@@ -53,6 +51,12 @@ class Predictor(Incremental):
             yield encoded(_as_table(X), encoding)
         else:
             yield validate_data(self, X, reset=False, dtype=np.float64)
+
+    @property
+    def _targets(self) -> Any:
+        """Numbers or Classes, as the kind of estimator is."""
+        check_is_fitted(self)
+        return self.fitted_.targets
 
     def _scores(self, X: Any) -> Floats:
         """(n, K) predictions on the scale of the targets."""
@@ -97,9 +101,9 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
         The deviation is that of the Bayesian reading of ridge (see SecondLayer.variance).
         """
         if not return_std:
-            return self._numbers.decode(self._scores(X))
+            return self._targets.decode(self._scores(X))
         blocks = [(self.fitted_.predict(x), self.fitted_.variance(x)) for x in self._inputs(X)]
-        targets = self._numbers
+        targets = self._targets
         deviation = np.sqrt(np.concatenate([v for _, v in blocks])) * targets.scale
         mean = targets.decode(np.concatenate([t for t, _ in blocks]))
         return mean, deviation[:, 0] if targets.single else deviation
@@ -121,17 +125,10 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
             raise InvalidInput(
                 f"coverage {coverage:g} needs more than the {m} held-out rows of this fit"
             )
-        width = np.sort(np.abs(residuals), axis=0)[rank - 1] * self._numbers.scale
-        if self._numbers.single:
+        width = np.sort(np.abs(residuals), axis=0)[rank - 1] * self._targets.scale
+        if self._targets.single:
             width = width[0]
         return Interval(mean - width, mean + width)
-
-    @property
-    def _numbers(self) -> Numbers:
-        check_is_fitted(self)
-        targets = self.fitted_.targets
-        assert isinstance(targets, Numbers)
-        return targets
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,7 +149,7 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
 
     def _publish(self, fitted: Fitted) -> None:
         super()._publish(fitted)
-        self.classes_ = self._labels.values
+        self.classes_ = self._targets.values
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
@@ -166,12 +163,11 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """Fitted scores: (n,) for two classes, else (n, classes); plus one is the class itself."""
         t = self._scores(X)
-        return t[:, 0] if self._labels.outputs == 1 else t
+        return t[:, 0] if self._targets.outputs == 1 else t
 
     def predict(self, X: Any) -> Any:
         """The most likely class."""
-        t = self._scores(X)
-        return self._labels.decode(t)
+        return self._targets.decode(self._scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Softmax of the scores, with the slope that fits the held-out rows best."""
@@ -179,15 +175,8 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of `predict_proba`."""
-        t = self._scores(X)
-        return self._labels.log_probabilities(t, self.fitted_.at_fit.slope)
-
-    @property
-    def _labels(self) -> Classes:
-        check_is_fitted(self)
-        targets = self.fitted_.targets
-        assert isinstance(targets, Classes)
-        return targets
+        scores, slope = self._scores(X), self.fitted_.at_fit.slope
+        return np.asarray(self._targets.log_probabilities(scores, slope))
 
 
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  # type: ignore[misc]

@@ -68,19 +68,16 @@ class Report:
         return "\n".join([self.title, *rows, "importance of inputs", *bars])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.lines
-        )
-        bars = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
-            f"<span style='display:inline-block;height:.8em;background:#4477aa;"
-            f"width:{10 * share:.2f}em'></span> {share:.1%}</td></tr>"
-            for name, share in self.inputs
-        )
+        bar = "<span style='display:inline-block;height:.8em;background:#4477aa;width:{:.2f}em'>"
+        rows = [_row(name, html.escape(value)) for name, value in self.lines]
+        bars = [_row(name, f"{bar.format(10 * x)}</span> {x:.1%}") for name, x in self.inputs]
         return (
-            f"<table><caption>{html.escape(self.title)}</caption>{rows}"
-            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>{bars}"
-            "</table>"
+            f"<table><caption>{html.escape(self.title)}</caption>{''.join(rows)}"
+            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>"
+            f"{''.join(bars)}</table>"
         )
+
+
+def _row(name: str, cell: str) -> str:
+    left = "style='text-align:left'"
+    return f"<tr><th {left}>{html.escape(name)}</th><td {left}>{cell}</td></tr>"

@@ -32,6 +32,7 @@ FORMAT = 2
 READABLE = (1, 2)  # the first had digests beside the archive's own checksums
 HEADER = "model.json"
 SUMS = ("F1", "y1", "FtF", "Fty", "yty")
+DESCRIBED = ("metric", "untrained", "residuals")
 NUMBERS = ("centre", "scale", "low", "high", "step")
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -135,9 +136,7 @@ def _arrays(fitted: Fitted) -> Arrays:
         "b": layer.b,
         "step": np.asarray(layer.step),
         **{name: getattr(fitted.moments, name) for name in SUMS},
-        "metric": at_fit.metric,
-        "untrained": at_fit.untrained,
-        "residuals": at_fit.residuals,
+        **{name: getattr(at_fit, name) for name in DESCRIBED},
     }
     if isinstance(targets, Classes):
         values = targets.values
@@ -151,7 +150,7 @@ def _arrays(fitted: Fitted) -> Arrays:
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise InvalidInput("no such file")
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
             raise InvalidInput("compressed members are not allowed in a model file")
         names = archive.namelist()
@@ -194,9 +193,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
     )
     moments = Moments(header["rows"], header["weight"], *(arrays[name] for name in SUMS))
     at_fit = AtFit(
-        metric=arrays["metric"],
-        untrained=arrays["untrained"],
-        residuals=arrays["residuals"],
+        **{name: arrays[name] for name in DESCRIBED},
         slope=float(header["slope"]),
         choice=header["choice"],
         trials=tuple(header["trials"]),
