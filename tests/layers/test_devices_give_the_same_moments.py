@@ -5,7 +5,7 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays.backend import backend
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.layers.device import DeviceLayer
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling

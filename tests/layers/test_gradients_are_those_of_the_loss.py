@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows

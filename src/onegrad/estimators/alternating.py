@@ -30,7 +30,7 @@ from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
-from onegrad.functions.function import Function, resolve
+from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows

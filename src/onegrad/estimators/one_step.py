@@ -32,7 +32,7 @@ from onegrad.estimators.parameters import (
 )
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Features, Regression
-from onegrad.functions.function import Function, resolve
+from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows

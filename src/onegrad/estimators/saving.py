@@ -21,7 +21,7 @@ from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
 from onegrad.estimators.targets import Classes, Numbers, Targets
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.io.files import replacing
 from onegrad.io.json_values import plain
 from onegrad.layers.layer import Layer

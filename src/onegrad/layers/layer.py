@@ -19,7 +19,7 @@ import numpy as np
 
 from onegrad.arrays.backend import Array
 from onegrad.arrays.threads import abreast
-from onegrad.functions.function import Function
+from onegrad.functions import Function
 from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
 from onegrad.layers.scaling import Scaling, clipped
 from onegrad.ridge.moments import FEATURE_BITS, Moments, grid, total
