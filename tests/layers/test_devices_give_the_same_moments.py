@@ -6,8 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays.backend import backend
 from onegrad.functions import resolve
-from onegrad.layers.device import DeviceLayer
-from onegrad.layers.layer import Layer
+from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.layers.scaling import Scaling
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -143,7 +143,4 @@ def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
 
 
 def _row_pieces(array: Any) -> list[Any]:
-    whole_rows: Callable[..., Any] = array.rechunk
-    if array.ndim > 1:
-        array = whole_rows({1: -1})
-    return list(array.to_delayed().ravel())
+    return list((array.rechunk({1: -1}) if array.ndim > 1 else array).to_delayed().ravel())

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.special
 
 from onegrad.data.sample import Sample
-from onegrad.estimators.learner import FeatureLearner
+from onegrad.estimators.learner import COMMON, FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
 from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
@@ -216,16 +216,8 @@ PARAMETERS = """
     clip : standard deviations at which the neurons' inputs are clipped.
     hold_out : share of the rows that no first-layer update sees; they choose round and ridge.
         Without any the layer stays untrained.
-    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
-    device : "cpu", or "cuda" for the pass over the data.
-    n_jobs : processes for the passes over a source of several parts.
-    random_state : seed of all random numbers.
-
-    Attributes
-    ----------
-    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
-    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
-    """
+"""
+PARAMETERS += COMMON
 
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came

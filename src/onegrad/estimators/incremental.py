@@ -57,11 +57,5 @@ class Incremental(FeatureLearner):
 
 
 def _same_layer(a: Fitted, b: Fitted) -> bool:
-    pairs: tuple[tuple[Any, Any], ...] = (
-        (a.layer.W, b.layer.W),
-        (a.layer.b, b.layer.b),
-        (a.layer.step, b.layer.step),
-        (a.layer.scaling.centre, b.layer.scaling.centre),
-        (a.layer.scaling.scale, b.layer.scaling.scale),
-    )
-    return all(np.array_equal(x, y) for x, y in pairs)
+    arrays = ((f.W, f.b, f.step, f.scaling.centre, f.scaling.scale) for f in (a.layer, b.layer))
+    return all(map(np.array_equal, *arrays))

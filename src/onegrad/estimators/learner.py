@@ -22,6 +22,18 @@ from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Goal
 from onegrad.ridge.moments import Floats
 
+# of every estimator, after the parameters of its family
+COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    device : "cpu", or "cuda" for the pass over the data.
+    n_jobs : processes for the passes over a source of several parts.
+    random_state : seed of all random numbers.
+
+    Attributes
+    ----------
+    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
+    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
+"""
+
 
 class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     """A first layer learned on a sample of rows, a readout fitted on all of them."""

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
-from onegrad.estimators.learner import FeatureLearner
+from onegrad.estimators.learner import COMMON, FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, try_layer
 from onegrad.estimators.neurons import Ground
 from onegrad.estimators.parameters import (
@@ -203,17 +203,8 @@ PARAMETERS = r"""
     skip, intercept : whether the inputs themselves are features; whether there is a free constant.
     clip : standard deviations at which the neurons' inputs are clipped.
     hold_out : share of the rows that no first-layer update sees and that choose what is "auto".
-    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
-    device : "cpu", or "cuda" for the pass over the data.
-    n_jobs : processes for the passes over a source of several parts.
-    random_state : seed of all random numbers.
-
-    Attributes
-    ----------
-    eta_, alpha_ : the step that was made, and the exponent that it amounts to.
-    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
-    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
-    """
+"""
+PARAMETERS += COMMON + "    eta_, alpha_ : the step that was made, and the exponent of it.\n"
 
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
@@ -252,19 +243,14 @@ class _OneStep(FeatureLearner):
         step where `ridge_rows` is "fresh".
         """
         p = problem
-        settings: dict[str, Any] = {
-            "eta": p.eta,
-            "ridge": p.ridge,
+        same = ("eta", "ridge", "weights", "readout", "residual", "intercept")
+        settings: dict[str, Any] = {name: getattr(p, name) for name in same} | {
             "activation": p.sigma,
             "inputs": "raw",
             "bias": "none",
-            "weights": p.weights,
-            "readout": p.readout,
-            "residual": p.residual,
             "rows": p.ridge_rows,
             "step_share": p.rows_of_step / (p.rows_of_step + p.n),
             "skip": False,
-            "intercept": p.intercept,
             "clip": math.inf,
             "sample_rows": p.rows_of_step + p.n,
         }

@@ -18,8 +18,7 @@ from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
-from onegrad.layers.device import DeviceLayer
-from onegrad.layers.layer import Layer
+from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.ridge.moments import Moments
 
 

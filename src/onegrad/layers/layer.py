@@ -17,7 +17,7 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays.backend import Array
+from onegrad.arrays.backend import Array, Backend, namespace
 from onegrad.arrays.threads import abreast
 from onegrad.functions import Function
 from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
@@ -127,3 +127,31 @@ class Layer:
                 F[some, : len(per_step)] *= per_step
                 np.rint(F[some], out=F[some])
             yield rows, block
+
+
+class DeviceLayer(Layer):
+    """A layer on another device: whole expressions instead of loops over warm memory."""
+
+    @classmethod
+    def of(cls, layer: Layer, there: Backend) -> DeviceLayer:
+        """The layer, on a device."""
+        scaling, put = layer.scaling, there.asarray
+        return cls(
+            Scaling(put(scaling.centre), put(scaling.scale), scaling.bound),
+            put(layer.W),
+            put(layer.b),
+            layer.activation,
+            layer.skip,
+            layer.bound,
+            put(layer.step),
+        )
+
+    def of_scaled(self, z: Array) -> Array:
+        h = self.activation(self.preactivations(z))
+        return namespace(z).concatenate([z, h], 1) if self.skip else h
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        xp = namespace(y)
+        for rows in row_blocks(len(y)):
+            f = xp.round(self.of_scaled(z(rows)) / self.step)
+            yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)
