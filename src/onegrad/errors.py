@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import sys
 import warnings
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 PACKAGE = str(Path(__file__).parent) + os.sep
 
@@ -39,3 +43,22 @@ def warn(*messages: str) -> None:
     }
     for message in messages:
         warnings.warn_explicit(message, AssumptionWarning, **place)
+
+
+def subject(error: Exception) -> str:
+    """The first word of a complaint: the argument that it is about, where there is one."""
+    match = re.match(r"[A-Za-z_]+", str(error))
+    return match[0] if match else ""
+
+
+def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
+    """The value, or the complaint that it is none of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
+    return value
+
+
+def did_you_mean(value: str, allowed: Collection[str]) -> str:
+    """A question that names what is spelt nearly so; nothing where nothing is."""
+    near = difflib.get_close_matches(value, allowed, 1)
+    return f"did you mean {near[0]}?" if near else ""

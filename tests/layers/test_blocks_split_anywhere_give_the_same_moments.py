@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onegrad.functions.function import resolve
-from onegrad.layers.layer import Layer, Scaling
+from onegrad.functions import resolve
+from onegrad.layers.layer import Layer
+from onegrad.layers.scaling import Scaling
 
 D, WIDTH = 3, 8
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats
 
 HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 PANEL_NODES = 32  # integrates the Gaussian density over the whole width to 1e-12

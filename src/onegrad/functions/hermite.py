@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import lgamma, prod
-from typing import Any
 
 import numpy as np
 import scipy.special
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from onegrad.arrays import Floats
 
 HALF_WIDTH = 14.0  # the density at 14 is 1e-43: nothing that grows like a polynomial sees the cut
 PANELS, NODES = 60, 40

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.arrays.backend import Backend, backend, to_numpy
 from onegrad.errors import OutOfScope
-from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks import network as net
 from onegrad.networks.fits import fits
 from onegrad.networks.sampling import Role, Sampler

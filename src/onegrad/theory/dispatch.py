@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, one_of
 from onegrad.problem import Problem
 from onegrad.theory import uniform
 from onegrad.theory.asymptotic import random_features, small_step, staircase
@@ -43,8 +43,7 @@ def predict(
 
     See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
-    if theory not in THEORIES:
-        raise InvalidInput(f"theory must be one of {', '.join(THEORIES)}; got {theory!r:.60}")
+    one_of("theory", theory, THEORIES)
     if printed and theory != "staircase":
         raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
     problems, shape = problem.grid(**axes)
@@ -90,6 +89,4 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     See Moniri et al. 2024, Theorem 3.3; onegrad.theory.asymptotic.spectrum and
     onegrad.theory.uniform.spectrum.
     """
-    if method not in METHODS:
-        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r:.60}")
-    return METHODS[method](problem)
+    return METHODS[one_of("method", method, METHODS)](problem)

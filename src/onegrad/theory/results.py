@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.functions.hermite import Floats
+from onegrad.arrays import Floats
 from onegrad.problem import Problem
 
 Value = Any  # a number, an array, or None

@@ -21,7 +21,8 @@ def draw(results: Results) -> Drawing:
         theory = [direction(p.problem).rho for p in curve.points]
         left.plot(curve.x, theory, color=style.SERIES[i])
         for p in points:
-            checks.append(check("cosine", p, direction(p.problem).rho, "c⋆₁/b", STATED))
+            found, limit = p.values["cosine"], direction(p.problem).rho
+            checks.append(check("cosine", p.problem, found, limit, "c⋆₁/b", STATED))
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set_xlabel("sample size n/d")
     left.set_ylabel("cosine of Xᵀ(residual) and β⋆")

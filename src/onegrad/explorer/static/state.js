@@ -1,24 +1,13 @@
 // The state of the page: strings by control name. It lives in the URL.
 
-export const PROBLEM = [
-  "activation",
-  "teacher",
-  "noise",
-  "n",
-  "d",
-  "phi",
-  "N",
-  "psi",
-  "ridge",
-  "alpha",
-  "eta",
-  "n_step",
-  "weights",
-  "readout",
-  "residual",
-];
+const PROBLEM = []; // names of the controls, in the order of the server's table
 const PAGE = { axis: "n", seeds: "8" };
 const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };
+
+/** Take the names that a state may have from the server's table. */
+export function takeNames(controls) {
+  PROBLEM.splice(0, PROBLEM.length, ...controls.map((control) => control.name));
+}
 
 /** The state that a URL's query and the defaults describe. */
 export function read(search, defaults) {
@@ -56,6 +45,23 @@ export const ridgeless = (state) => query(state, ["ridge"]);
 
 /** The same, but for one size: what a curve against that size depends on. */
 export const sizeless = (state) => `${query(state)}&axis=${state.axis}`;
+
+/** n, d, N, alpha and eta of the state, as far as they are numbers. */
+export function sizesOf(state) {
+  const n = Number(state.n);
+  const d = "d" in state ? Number(state.d) : Math.round(Number(state.phi) * n);
+  const N = "N" in state ? Number(state.N) : Math.round(d / Number(state.psi));
+  const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
+  const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
+  return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
+}
+
+/** The state with its sizes as the ratios phi and psi, or as d and N. */
+export function asRatios(state, ratios) {
+  const { n, d, N } = sizesOf(state);
+  const pairs = Object.entries(ratios ? { phi: d / n, psi: d / N } : { d, N });
+  return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
+}
 
 export function address(state) {
   const rest = new URLSearchParams(Object.keys(PAGE).map((name) => [name, state[name]]));

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged, OutOfScope
-from onegrad.functions.hermite import Floats
 from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete
 
 Complex = np.ndarray[Any, np.dtype[np.complex128]]

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats, gauss_hermite, gaussian_rule, normalised_hermite
+from onegrad.functions.hermite import gauss_hermite, gaussian_rule, normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.resolvent import Traces

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.errors import warn
-from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.scalars import Scalars

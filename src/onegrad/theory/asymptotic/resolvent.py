@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onegrad.arrays import Floats
 from onegrad.errors import InvalidInput, NotConverged
-from onegrad.functions.hermite import Floats
 
 MAX_ITERATIONS = 200
 

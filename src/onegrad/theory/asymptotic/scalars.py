@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onegrad.functions.hermite import Floats
+from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.resolvent import Traces, traces
 from onegrad.theory.direction import direction

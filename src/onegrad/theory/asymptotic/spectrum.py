@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from onegrad.arrays import Floats
 from onegrad.errors import warn
-from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.bulk import Bulk

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.errors import OutOfScope
 from onegrad.functions.function import DEGREE
-from onegrad.functions.hermite import Floats, hermite_at_zero
+from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained

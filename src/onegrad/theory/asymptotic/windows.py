@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.errors import InvalidInput, warn
 from onegrad.functions.function import DEGREE
-from onegrad.functions.hermite import Floats
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcinv
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats
 
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
 

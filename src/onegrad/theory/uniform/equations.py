@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.arrays import Floats
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.equations import Sizes, equations
 from onegrad.theory.uniform.fixed_point import solve

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.hermite import Floats, gauss_hermite
+from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
 from onegrad.theory.uniform.step import Step

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import brentq
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
-from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import largest_normal
 from onegrad.theory.uniform.equations import Equations, Sizes, equations

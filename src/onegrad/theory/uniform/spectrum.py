@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged, warn
-from onegrad.functions.hermite import Floats
 from onegrad.problem import Problem
 from onegrad.theory.results import SHOWN, Spectrum, spikes
 from onegrad.theory.uniform.equations import Equations, Sizes
