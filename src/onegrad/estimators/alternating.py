@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.special
 
+from onegrad.arrays import Floats
 from onegrad.estimators.lesson import Lesson, Trial, gradient_outer_product, try_layer
 from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.functions.function import Function
 from onegrad.layers.layer import Layer, Scaling, clipped
-from onegrad.ridge.moments import Floats
 
 KEPT = 0.4  # share of the neurons that stays in a round
 ENTRANTS = 4  # new neurons that compete for a place

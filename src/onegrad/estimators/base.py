@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from onegrad.arrays.threads import blas_threads, cores
+from onegrad.arrays import Floats, blas_threads, cores
 from onegrad.data import Source, fold, source
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.sample import Sample
@@ -36,8 +35,7 @@ from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Scaling
-from onegrad.ridge.equations import NormalEquations
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge import Moments, NormalEquations
 
 FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
 
@@ -125,7 +123,7 @@ class Network(BaseEstimator):  # type: ignore[misc]
             ridge=best.readout.ridge,
             intercept=intercept,
             metric=np.zeros((x.shape[1],) * 2),
-            untrained=scipy.linalg.eigvalsh(untrained.G, check_finite=False)[::-1],
+            untrained=untrained.eigenvalues(),
             residuals=np.zeros((0, targets.outputs)),
             choice={
                 **best.label,

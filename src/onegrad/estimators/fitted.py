@@ -12,15 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
 from onegrad.estimators.lesson import Rows
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer, row_blocks
-from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,13 @@ class Fitted:
         return self.equations.solve(self.ridge)
 
     @cached_property
-    def factor(self) -> Floats:
-        """Lower Cholesky factor of Cov(f) + ridge."""
+    def factor(self) -> Factor:
+        """The Cholesky factor of Cov(f) + ridge."""
         return self.equations.factor(self.ridge)
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        values = scipy.linalg.eigvalsh(self.equations.G, check_finite=False)[::-1]
-        return Spectrum(np.maximum(values, 0.0), self.untrained)
+        return Spectrum(np.maximum(self.equations.eigenvalues(), 0.0), self.untrained)
 
     def with_moments(self, moments: Moments) -> Fitted:
         """The same first layer with the readout of other rows."""
@@ -116,12 +114,7 @@ class Fitted:
 
     def leverage(self, F: Floats) -> Floats:
         r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(\mathrm{Cov} f+\lambda)^{-1}(f-\bar f)`."""
-        centred = (F - self.equations.f_mean).T
-        half = scipy.linalg.solve_triangular(
-            self.factor, centred, lower=True, overwrite_b=True, check_finite=False
-        )
-        leverage: Floats = (half * half).sum(0) / self.moments.weight
-        return leverage
+        return self.equations.leverage(F, self.factor)
 
     def left_out(self, held: Rows) -> Floats:
         """(m, K) residual of each row if the readout were fitted without it: e / (1 - h)."""

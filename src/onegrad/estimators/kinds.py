@@ -14,11 +14,11 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
 from onegrad.estimators.base import Network
 from onegrad.estimators.targets import Classes, Numbers, Targets
-from onegrad.ridge.moments import Floats
 
 
 class Interval(NamedTuple):

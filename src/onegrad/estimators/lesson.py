@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Keys
 from onegrad.layers.layer import BLOCK_ROWS, Layer, clipped, row_blocks
-from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = -3  # where their search begins
@@ -115,7 +115,7 @@ def try_layer(
     equations = NormalEquations.of(lesson.moments(layer), intercept)
     held = lesson.held
     F = layer.of_scaled(held.z)
-    found: dict[float, tuple[float, Floats, Readout, Floats]] = {}
+    found: dict[float, tuple[float, Floats, Readout, Factor]] = {}
 
     def judge(relative: float) -> float:
         if relative not in found:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
 from onegrad.estimators import alternating, one_step
@@ -19,7 +20,6 @@ from onegrad.estimators.lesson import Draw, Lesson, Trial
 from onegrad.functions.function import Function, resolve
 from onegrad.layers.layer import Scaling
 from onegrad.problem import Problem
-from onegrad.ridge.moments import Floats
 
 CHOICES = {
     "inputs": ("standard", "raw"),

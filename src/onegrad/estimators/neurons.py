@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.estimators.lesson import Rows
 from onegrad.layers.layer import clipped, row_blocks
-from onegrad.ridge.moments import Floats
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 

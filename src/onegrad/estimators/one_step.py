@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, try_layer
 from onegrad.functions.function import Function
 from onegrad.layers.layer import BLOCK_ROWS, Layer, Scaling, clipped
-from onegrad.ridge.moments import Floats
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)
 

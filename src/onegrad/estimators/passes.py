@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays.backend import backend, to_numpy
-from onegrad.arrays.threads import abreast
+from onegrad.arrays import Floats, abreast, backend, to_numpy
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
@@ -18,7 +17,7 @@ from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
 from onegrad.layers.layer import Layer
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge import Moments
 
 
 class Coding(Protocol):

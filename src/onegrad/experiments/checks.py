@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
-from onegrad.experiments.results import Floats, Point, Points, standard_error
+from onegrad.arrays import standard_error
+from onegrad.experiments.results import Floats, Point, Points
 from onegrad.problem import Problem
 
 LIMIT = 3.0  # normal scores beyond this are misses

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from onegrad.arrays.backend import backend
+from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, Outcome, lost
 

@@ -127,16 +127,15 @@ def gradient(cell: Cell, device: str) -> Values:
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-    from onegrad.arrays.backend import backend, to_numpy
-    from onegrad.networks import network
+    from onegrad.arrays import backend, to_numpy
+    from onegrad.networks.network import Network
     from onegrad.networks.sampling import Sampler
 
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in _seeds(cell):
         sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
-        net = network.initial(sampler)
-        first = network.gradient(sampler, net, net.W, 0, lambda: None)
-        beta, star = to_numpy(first.beta[0]), to_numpy(net.teacher[0, :, 0])
+        first = Network.of(sampler).first
+        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.teacher[0, :, 0])
         _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
         found["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
         found["top"].append(float((Vt[0] @ star) ** 2))

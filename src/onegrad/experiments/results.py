@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import standard_error
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import cells_of
 from onegrad.experiments.measures import MEASURES
@@ -18,13 +19,6 @@ from onegrad.experiments.store import Store
 from onegrad.problem import Problem
 
 Floats = np.ndarray
-
-
-def standard_error(values: Floats) -> float:
-    """Of the mean of independent values; NaN for one."""
-    if len(values) < 2:
-        return math.nan
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Point:
 
     def se(self, name: str) -> float:
         """Standard error over seeds; 0 for a theory, NaN with a single seed."""
-        return standard_error(self.values[name]) if self.seeded else 0.0
+        return float(standard_error(self.values[name])) if self.seeded else 0.0
 
     @property
     def seeds(self) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check
-from onegrad.experiments.results import Results, standard_error
+from onegrad.experiments.results import Results
 
 FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "alpha", "eta")
 MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import backend, standard_error
 from onegrad.errors import InvalidInput
 from onegrad.explorer.api import at, one_of, plain, read_problem
+from onegrad.networks.cost import flops, peak_bytes
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum
@@ -71,15 +73,6 @@ def alphas_of(problem: Problem) -> list[float]:
     return sorted({*ALPHAS, *here})
 
 
-def flops(problem: Problem, steps: int) -> float:
-    """Floating-point operations of one network at `steps` step sizes."""
-    n, d, N, n_step = problem.n, problem.d, problem.N, problem.rows_of_step
-    small = min(n, N)
-    rows = n + max(1024, n // 4)  # ridge and test
-    each = 40 * rows * N + n * N * small + small**3 / 3  # activations, Gram matrix, Cholesky
-    return 4 * n_step * d * N + 4 * rows * d * N + steps * each
-
-
 def estimate(plan: Plan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
     p = plan.problem
@@ -88,16 +81,14 @@ def estimate(plan: Plan, rate: float) -> float:
     for part in plan.parts:
         places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
         for place in places:
-            small = min(place.n, place.N)
-            # W and its gradient, a Gram matrix a step, one block of rows
-            held = 8 * (3 * place.N * place.d + steps[part] * small**2 + 4096 * place.d)
+            held = peak_bytes(place, steps[part], backend())
             if held > MOST_BYTES:
                 raise InvalidInput(
                     f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.0f} GB in "
                     f"memory; a simulation here may take {MOST_BYTES / 1e9:.0f} GB"
                 )
-            extra = 4 * place.n * place.N * small if part == "step" else 0.0  # its spectrum
-            total += plan.seeds * (flops(place, steps[part]) + extra)
+            svd = 4 * place.n * place.N * min(place.n, place.N) if part == "step" else 0.0
+            total += plan.seeds * (flops(place, steps[part]) + svd)
     seconds = 0.1 + total / rate
     if seconds > LONGEST:
         raise InvalidInput(
@@ -159,8 +150,7 @@ def _summary(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any
         for name in ("train", "test"):
             values = np.array([found[name] for found in at_place])
             point[name] = float(values.mean())
-            spread = values.std(ddof=1) if len(values) > 1 else 0.0
-            point[f"{name}_se"] = float(spread / np.sqrt(len(values)))
+            point[f"{name}_se"] = float(standard_error(values))
         points.append(point)
     return {"axis": axis, "points": points}
 
@@ -178,8 +168,7 @@ def _at_step(plan: Plan, seed: int) -> dict[str, Any]:
 def _step_summary(_: Plan, networks: list[dict[str, Any]]) -> dict[str, Any]:
     def over(name: str) -> tuple[Any, Any]:
         values = np.array([found[name] for found in networks])
-        spread = values.std(0, ddof=1) if len(values) > 1 else 0.0 * values[0]
-        return values.mean(0), spread / np.sqrt(len(values))
+        return values.mean(0), standard_error(values)
 
     mean, se = over("coefficients")
     fitted, fitted_se = over("fitted")

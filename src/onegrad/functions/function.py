@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from onegrad.arrays.backend import Array, erf, namespace, one_minus_square
+from onegrad.arrays import Array, erf, namespace, one_minus_square
 from onegrad.errors import InvalidInput
 from onegrad.functions import formula, hermite
 

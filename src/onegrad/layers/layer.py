@@ -17,10 +17,9 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, Backend, is_torch, namespace
-from onegrad.arrays.threads import abreast
+from onegrad.arrays import Array, Backend, Floats, abreast, is_torch, namespace
 from onegrad.functions.function import Function
-from onegrad.ridge.moments import FEATURE_BITS, Floats, Moments, grid, total
+from onegrad.ridge.moments import FEATURE_BITS, Moments, grid, total
 
 BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
 CACHE_ROWS = 64  # rows of elementwise work on them

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from onegrad.networks.replicate import MODELS, Cell, cell, cells
-from onegrad.networks.simulation import Measured, Provenance, Simulation, simulate
+from onegrad.networks.options import MODELS, Limits, Options
+from onegrad.networks.replicate import Group, Replicate, replicates
+from onegrad.networks.simulation import Measured, Origin, Simulation, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 
 __all__ = [
     "MODELS",
-    "Cell",
+    "Group",
+    "Limits",
     "Measured",
     "MeasuredSpectrum",
-    "Provenance",
+    "Options",
+    "Origin",
+    "Replicate",
     "Simulation",
-    "cell",
-    "cells",
+    "replicates",
     "simulate",
     "spectrum",
 ]

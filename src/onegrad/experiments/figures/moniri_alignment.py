@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, check_values, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Points, Results, standard_error
+from onegrad.experiments.results import Points, Results
 
 CLEAR = 1.3  # an outlier this many edges out is compared
 
