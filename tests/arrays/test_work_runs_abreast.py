@@ -1,4 +1,4 @@
-"""One way to map over threads: results in order, failures stop the rest, BLAS keeps to its share."""
+"""One way to map over threads: in order, failures stop the rest, BLAS keeps to its share."""
 
 import threading
 import time

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, one_of
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
@@ -34,8 +34,7 @@ class Options:
     device_random: bool = False
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise InvalidInput(f"model must be one of {', '.join(MODELS)}; got {self.model!r:.60}")
+        one_of("model", self.model, MODELS)
         _whole("n_test", self.n_test)
 
     @property

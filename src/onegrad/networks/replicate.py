@@ -10,7 +10,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Backend, Floats, backend, namespace, to_numpy
 from onegrad.errors import NotConverged
-from onegrad.functions.function import IDENTITY
+from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import fits
 from onegrad.networks.kernels import kernel_fit
@@ -23,8 +23,10 @@ from onegrad.ridge import Fit
 
 @dataclass(frozen=True)
 class Group:
-    """One problem at several step sizes and penalties; of grid points that differ in these only,
-    (position, row, column) of each."""
+    """One problem at several step sizes and penalties.
+
+    Points of a grid that differ in these only have (position, row, column) among the `places`.
+    """
 
     problem: Problem
     etas: tuple[float, ...]
