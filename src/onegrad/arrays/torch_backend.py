@@ -128,11 +128,14 @@ class TorchBackend(Backend):
         return A
 
     def cholesky(self, A: Array) -> tuple[Array, Array]:
-        """Left-looking, one product per block row: what torch does for a stack is far slower."""
+        """Left-looking, one product per block row: what torch does for a stack is far slower.
+
+        To the solvers, which count columns, an upper triangle is the lower one of its transpose.
+        """
         torch, m, panel, lead = self.torch, A.shape[-1], PANEL, A.shape[:-2]
         if lead.numel() == 1 or m <= panel:
-            U, info = torch.linalg.cholesky_ex(A, upper=True)
-            return U, info == 0
+            L, info = torch.linalg.cholesky_ex(transpose(A))
+            return transpose(L), info == 0
         U = A.view(-1, m, m)
         eye = torch.eye(panel, dtype=self.kind, device=self.place)
         definite = torch.ones(len(U), dtype=torch.bool, device=self.place)
@@ -140,11 +143,11 @@ class TorchBackend(Backend):
             row = U[:, j : j + panel, j:]
             if j:
                 row.baddbmm_(transpose(U[:, :j, j : j + panel]), U[:, :j, j:], alpha=-1)
-            D, info = torch.linalg.cholesky_ex(row[..., :panel], upper=True)
+            L, info = torch.linalg.cholesky_ex(transpose(row[..., :panel]))
             definite &= info == 0
-            row[..., :panel] = D
+            row[..., :panel] = transpose(L)
             if j + panel < m:
-                inverse = torch.linalg.solve_triangular(transpose(D), eye, upper=False)
+                inverse = torch.linalg.solve_triangular(L, eye, upper=False)
                 row[..., panel:] = inverse @ row[..., panel:]
         return A, definite.view(lead)
 

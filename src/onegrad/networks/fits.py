@@ -13,7 +13,7 @@ from onegrad.arrays import transpose
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import Sampler
 from onegrad.ridge import Fit, NormalEquations, dual
-from onegrad.ridge.moments import Moments, add_rows, no_rows
+from onegrad.ridge.moments import add_rows, no_rows
 
 NEURONS = 1024  # neurons of a tile when the Gram matrix is over rows
 
@@ -31,17 +31,13 @@ def _primal(
 ) -> list[Fit]:
     """Fewer features than rows: F^T F, and for leave-one-out a second pass over the rows."""
     be, p, E = sampler.backend, sampler.problem, features.count
-    sums = [no_rows(be, len(sampler.seeds), features.width, p.n) for _ in range(E)]
+    sums = {e: no_rows(be, len(sampler.seeds), features.width, p.n) for e in range(E)}
     for rows in sampler.ridge_rows():
-        for m, F in zip(sums, features.tiles(rows), strict=True):
-            add_rows(m, F, rows.y, p.intercept)
-    todo: list[Moments | None] = [*sums]
-    del sums, m
+        for e, F in enumerate(features.tiles(rows)):
+            add_rows(sums[e], F, rows.y, p.intercept)
 
-    def equations(e: int) -> NormalEquations:
-        m, todo[e] = todo[e], None  # its memory is free for the next factor
-        assert m is not None
-        return NormalEquations.of(m, p.intercept, use_up=True)
+    def equations(e: int) -> NormalEquations:  # their memory is free for the next factor
+        return NormalEquations.of(sums.pop(e), p.intercept, use_up=True)
 
     if not leave_one_out:
         return be.map(lambda e: equations(e).path(ridges), range(E))
