@@ -8,16 +8,6 @@ from onegrad.networks.simulation import Measured, Origin, Simulation, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 
 __all__ = [
-    "MODELS",
-    "Group",
-    "Limits",
-    "Measured",
-    "MeasuredSpectrum",
-    "Options",
-    "Origin",
-    "Replicate",
-    "Simulation",
-    "replicates",
-    "simulate",
-    "spectrum",
-]
+    "MODELS", "Group", "Limits", "Measured", "MeasuredSpectrum", "Options", "Origin", "Replicate",
+    "Simulation", "replicates", "simulate", "spectrum",
+]  # fmt: skip

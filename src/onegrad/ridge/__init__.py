@@ -7,17 +7,6 @@ from onegrad.ridge.fit import Fit, LeftOut
 from onegrad.ridge.moments import FEATURE_BITS, TARGET_BITS, Moments, grid, moments, rounded, total
 
 __all__ = [
-    "FEATURE_BITS",
-    "TARGET_BITS",
-    "Factor",
-    "Fit",
-    "LeftOut",
-    "Moments",
-    "NormalEquations",
-    "Readout",
-    "dual",
-    "grid",
-    "moments",
-    "rounded",
-    "total",
-]
+    "FEATURE_BITS", "TARGET_BITS", "Factor", "Fit", "LeftOut", "Moments", "NormalEquations",
+    "Readout", "dual", "grid", "moments", "rounded", "total",
+]  # fmt: skip
