@@ -81,6 +81,6 @@ def test_an_interrupt_exits_130_and_prints_no_result(monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("onegrad.networks.runner.cells", interrupt)
+    monkeypatch.setattr("onegrad.networks.runner.replicates", interrupt)
     assert main(["simulate", "--n", "60", "--d", "10", "--N", "20", "--json"]) == 130
     assert capsys.readouterr().out == ""
