@@ -2,10 +2,13 @@ r"""The direction that one step learns, :math:`\beta = X^\top res/n_0`."""
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from onegrad.problem import Problem
+
+Value = Any  # a number, or an array over problems
 
 
 class Direction(NamedTuple):
@@ -18,9 +21,9 @@ class Direction(NamedTuple):
     the residual y only.
     """
 
-    b_squared: float
-    rho: float
-    residual_energy: float
+    b_squared: Value
+    rho: Value
+    residual_energy: Value
 
 
 def direction(problem: Problem) -> Direction:
@@ -29,10 +32,21 @@ def direction(problem: Problem) -> Direction:
     Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
-    sigma, sigma_star = problem.sigma, problem.sigma_star
-    c1_star = float(sigma_star.c[1])
-    energy, linear = sigma_star.second_moment + problem.noise**2, c1_star**2
-    if problem.residual == "full":
-        energy, linear = energy + sigma.second_moment, linear + float(sigma.c[1]) ** 2
-    b_squared = linear + problem.phi_step * energy
-    return Direction(b_squared, c1_star / math.sqrt(b_squared) if b_squared else 0.0, energy)
+    sigma, sigma_star, full = problem.sigma, problem.sigma_star, problem.residual == "full"
+    labels = sigma_star.second_moment + problem.noise**2
+    output, c1 = full * sigma.second_moment, full * sigma.c[1]
+    found = from_moments(labels, output, sigma_star.c[1], c1, problem.phi_step)
+    return Direction(*map(float, found))
+
+
+def from_moments(
+    labels: Value, output: Value, c1_star: Value, c1: Value, phi_step: Value
+) -> Direction:
+    """The direction, entry by entry, for labels of mean square `labels`.
+
+    output, c1 : mean square and linear coefficient of the initial output in the residual.
+    """
+    energy = labels + output
+    b_squared = np.asarray(c1_star**2 + c1**2 + phi_step * energy)
+    b = np.sqrt(b_squared)
+    return Direction(b_squared, np.divide(c1_star, b, np.zeros(b.shape), where=b > 0), energy)

@@ -86,7 +86,7 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
     """
     s = Scalars.of([problem])
     c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
-    length = float(np.sqrt(s.b_squared[0]))
+    length = float(np.sqrt(s.direction.b_squared[0]))
     start = -c1 / (length * root_N) if problem.residual == "full" else 0.0
     tau = c1 * problem.step * length / root_N + start
     v = problem.step**2 * float(s.noise_length_squared[0]) / problem.N

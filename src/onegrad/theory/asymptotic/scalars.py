@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.resolvent import Traces, traces
-from onegrad.theory.direction import direction
+from onegrad.theory.direction import Direction, from_moments
 
 Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
@@ -24,7 +24,7 @@ class Scalars:
     """Sizes, moments of activation and teacher, and options of each problem, shape (points,).
 
     `c` and `c_star` have shape (points, degrees): Hermite coefficients E[sigma He_k]/k! of the
-    activation and of the teacher. `b_squared`, `rho` and `residual_squared` are those of Direction.
+    activation and of the teacher.
     """
 
     phi: Floats
@@ -39,9 +39,6 @@ class Scalars:
     slope_second_moment: Floats
     c_star: Floats
     c_star_squared: Floats
-    b_squared: Floats
-    rho: Floats
-    residual_squared: Floats
     full: Floats  # 1 where the residual contains the initial output, else 0
     gaussian_weights: Floats  # 1 where the rows of W_0 have fluctuating norms, else 0
     intercept: Floats  # 1 where ridge fits a free constant, else 0
@@ -50,7 +47,6 @@ class Scalars:
     def of(cls, problems: Sequence[Problem]) -> Scalars:
         """Read the problems once."""
         sigma, teacher = [p.sigma for p in problems], [p.sigma_star for p in problems]
-        learned = [direction(p) for p in problems]
         columns = {
             "phi": [p.phi for p in problems],
             "psi": [p.psi for p in problems],
@@ -64,9 +60,6 @@ class Scalars:
             "slope_second_moment": [f.slope_second_moment for f in sigma],
             "c_star": [f.c for f in teacher],
             "c_star_squared": [f.variance for f in teacher],
-            "b_squared": [v.b_squared for v in learned],
-            "rho": [v.rho for v in learned],
-            "residual_squared": [v.residual_energy for v in learned],
             "full": [p.residual == "full" for p in problems],
             "gaussian_weights": [p.weights == "gaussian" for p in problems],
             "intercept": [p.intercept for p in problems],
@@ -89,19 +82,25 @@ class Scalars:
     def traces(self) -> Traces:
         return traces(self.c1**2, self.c_gt1_squared, self.phi, self.psi, self.lam)
 
+    @cached_property
+    def direction(self) -> Direction:
+        labels = self.c_star_squared + self.c_star[:, 0] ** 2 + self.noise_squared
+        output, c1 = self.full * self.second_moment, self.full * self.c1
+        return from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
+
     @property
     def noise_length_squared(self) -> Floats:
         r""":math:`\phi E[res^2](E\sigma'^2 - c_1^2)`: squared length of what the step adds to a
         row besides :math:`c_1\beta`, per unit of readout and step."""
         excess = np.maximum(self.slope_second_moment - self.c1**2, 0.0)
-        return self.phi_step * self.residual_squared * excess
+        return np.asarray(self.phi_step * self.direction.residual_energy * excess)
 
     @property
     def nu_squared(self) -> Floats:
         r"""The same relative to the spike, :math:`\nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1
         b)^2`; zero where there is none."""
-        noise, spike = self.noise_length_squared, self.c1**2 * self.b_squared
-        return np.divide(noise, spike, out=np.zeros_like(noise), where=spike > 0)
+        noise, spike = self.noise_length_squared, self.c1**2 * self.direction.b_squared
+        return np.asarray(np.divide(noise, spike, np.zeros_like(noise), where=spike > 0))
 
     @property
     def free_constant(self) -> Bools:

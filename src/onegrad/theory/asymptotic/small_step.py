@@ -35,7 +35,7 @@ def drops(s: Scalars) -> Pair:
     """
     t = s.traces
     step = s.c1**2 * s.eta
-    Q = step**2 * s.b_squared - 2 * s.full * step * s.c1**2
+    Q = step**2 * s.direction.b_squared - 2 * s.full * step * s.c1**2
     p = t.kappa * t.M2
     dp = t.dkappa * t.M2 + t.kappa * t.dM2
     linear = s.c_star[:, 1] ** 4 * step**2

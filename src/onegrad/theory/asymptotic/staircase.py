@@ -117,7 +117,7 @@ def _closed_form(
     t, k = s.traces, _DEGREES
     nonlinear = learned & (k >= 2)
     # orthonormal coefficients of the smoothed teacher, c_star_k rho^k sqrt(k!)
-    teacher = np.where(nonlinear, s.c_star * s.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
+    teacher = np.where(nonlinear, s.c_star * s.direction.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
     # L_k/sqrt(k!), divided by the largest power of 1 + nu^2, which may overflow
     stretch = np.log1p(nu_squared)[:, None] / 2
     top = np.max(np.where(nonlinear & (k % 2 == 0), k, 0), axis=1, keepdims=True)
@@ -129,7 +129,7 @@ def _closed_form(
     denominator = unit**2 + w * np.sum(at_zero**2, axis=1)
     B = w * c0**2 + np.sum(teacher**2, axis=1) - w * at_origin**2 / denominator
     dB = dw * (c0**2 - (at_origin * unit / denominator) ** 2)
-    linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.rho**2, 0.0)
+    linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.direction.rho**2, 0.0)
     return linear * t.M2 + B * t.M1, linear * t.dM2 + B * t.dM1 + dB * t.M1
 
 
@@ -148,7 +148,7 @@ def _projection(
     M1, dM1 = t.M1[i], t.dM1[i]
     metric, slope = np.full(DEGREE + 1, M1), np.full(DEGREE + 1, dM1)
     metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
-    teacher = s.c_star[i] * s.rho[i] ** k * _ROOT_FACTORIAL
+    teacher = s.c_star[i] * s.direction.rho[i] ** k * _ROOT_FACTORIAL
     # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
     basis = np.zeros((len(degrees), DEGREE + 1))
     for row, degree in zip(basis, degrees.tolist(), strict=True):
@@ -184,8 +184,8 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     lines += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
     t, r = s.traces, s.psi / s.phi
     start, drop = untrained(s), drops(s, all_degrees(count), rank_one=True)
-    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.rho**2 * -t.dM2 / r, 0.0)
-    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.rho**4 * -t.dM1 * r / t.M1**2
+    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.dM2 / r, 0.0)
+    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.dM1 * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
     found = Pair(start.train - drop.train, start.test - test)
     return replace(completed(s, found, lines), squared_loss=None)
