@@ -85,8 +85,6 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
         the bulk with the step).
 
-    Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
-    See Moniri et al. 2024, Theorem 3.3; onegrad.theory.asymptotic.spectrum and
-    onegrad.theory.uniform.spectrum.
+    See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """
     return METHODS[one_of("method", method, METHODS)](problem)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
@@ -27,14 +26,6 @@ from onegrad.theory.direction import direction
 DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
 READOUT_NODES = 80
 ROUNDING = 1e-12  # spikes this much weaker than the strongest are lost in rounding
-
-
-class Profiles(NamedTuple):
-    """Responses b of shape (readouts, degrees), at the nodes g with their weights."""
-
-    g: Floats
-    weights: Floats
-    b: Floats
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class Perturbation:
         return C, C.T @ self.gamma(float(t.kappa)) @ C
 
 
-def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
+def profiles(problem: Problem, degrees: int = DEGREES) -> tuple[Floats, Floats, Floats]:
     r"""Response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
 
     .. math:: h(g, u) = E_z\,\sigma(\sqrt{1 + v g^2}\,z + \tau g u),\quad
@@ -83,6 +74,8 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
     :math:`S^2 = 1 + (v + \tau^2) g^2`. For the full residual the untrained neuron already has the
     overlap :math:`\tau_0 g`, :math:`\tau_0 = -c_1/(b\sqrt N)`, with the learned direction: its
     linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`.
+
+    Returns the readouts g, their weights, and b of shape (readouts, degrees + 1).
     """
     s = Scalars.of([problem])
     c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
@@ -96,7 +89,7 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
     powers = (tau * g / S)[:, None] ** np.arange(degrees + 1)
     b = powers * scaled_coefficients(problem.sigma, S, degrees)
     b[:, 1] -= c1 * start * g
-    return Profiles(g, weights, b)
+    return g, weights, b
 
 
 def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:

@@ -16,9 +16,7 @@ POINTS = 400  # of the ready density grid
 
 
 def spectrum(problem: Problem) -> Spectrum:
-    """The untrained bulk with outliers at the actual strength of their spikes.
-
-    Outliers of the untrained features are included (an even part of the activation has some).
+    """The untrained bulk, with outliers at the actual strength of their spikes.
 
     Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
     See Moniri et al. 2024, Theorem 3.3; tests/theory/asymptotic/test_reference_values.py (task 8),

@@ -15,16 +15,8 @@ from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.losses import losses
 from onegrad.theory.uniform.validity import concerns, require_covered
 
-LADDER = (
-    Sizes(8, 8),
-    Sizes(12, 14),
-    Sizes(14, 24),
-    Sizes(20, 36),
-    Sizes(28, 56),
-    Sizes(40, 80),
-)
+LADDER = tuple(Sizes(*k) for k in ((8, 8), (12, 14), (14, 24), (20, 36), (28, 56), (40, 80)))
 Starts = dict[Sizes, tuple[Numbers, Numbers]]  # the last solution with these nodes
-
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
 
 
