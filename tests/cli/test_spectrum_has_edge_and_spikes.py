@@ -1,10 +1,10 @@
-"""onegrad spectrum, cite and doctor."""
+"""onegrad spectrum: bulk and spikes, from theory and beside networks."""
 
 import json
 
 import pytest
 
-from onegrad.cli import COMMANDS, main
+from onegrad.cli import main
 
 SIZES = ["--n", "200", "--d", "100", "--N", "133", "--noise", "0.5"]
 
@@ -39,26 +39,3 @@ def test_spectrum_prints_a_table(capsys):
 def test_spectrum_of_a_list_is_refused(capsys):
     assert main(["spectrum", *SIZES, "--alpha", "0.1,0.2"]) == 2
     assert "--alpha" in capsys.readouterr().err
-
-
-def test_cite_names_each_paper(capsys):
-    entries = json_of(capsys, "cite")["entries"]
-    assert [e["key"] for e in entries] == [
-        "onegrad", "moniri2024theory", "ba2022high", "cui2024asymptotics",
-    ]  # fmt: skip
-    assert all(e["bibtex"].startswith("@") for e in entries)
-
-
-def test_doctor_finds_this_installation_well(capsys):
-    report = json_of(capsys, "doctor")
-    assert report["healthy"]
-    assert report["packages"]["numpy"]
-    assert {c["name"] for c in report["checks"]} >= {"theory against simulation"}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_with_an_example(command, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main([command, "--help"])
-    assert exit_.value.code == 0
-    assert f"onegrad {command}" in capsys.readouterr().out.split("example", 1)[1]
