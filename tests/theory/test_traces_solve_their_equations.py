@@ -1,7 +1,6 @@
 """m_1, m_2 satisfy both printed equations on a log grid, at the unique physical root, fast."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -38,16 +37,11 @@ def test_both_printed_equations_hold_to_1e_10(a, b):
     assert np.all((t.m2 > 0) & (t.m2 <= t.m1) & (t.kappa > 0) & (t.kappa <= 1))
 
 
-def test_ten_thousand_points_take_well_under_a_second():
+def test_ten_thousand_points_take_a_few_newton_steps():
     rng = np.random.default_rng(0)
     phi, psi = 10 ** rng.uniform(-3, 3, (2, 10_000))
     lam = 10 ** rng.uniform(-8, 4, 10_000)
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        traces(0.367, 0.0274, phi, psi, lam)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.5  # 0.03 s on one quiet core
+    assert traces(0.367, 0.0274, phi, psi, lam).iterations <= 25
 
 
 positive = st.floats(-3, 3).map(lambda x: 10.0**x)
