@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Collection
+from typing import Any
+
 
 class InvalidInput(ValueError):
     """An argument is not allowed. The message is one line: name, value, what is allowed."""
@@ -17,3 +22,22 @@ class NotConverged(RuntimeError):
 
 class AssumptionWarning(UserWarning):
     """A result was computed outside the assumptions of its theorem; the message says which."""
+
+
+def subject(error: Exception) -> str:
+    """The first word of a complaint: the argument that it is about, where there is one."""
+    match = re.match(r"[A-Za-z_]+", str(error))
+    return match[0] if match else ""
+
+
+def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
+    """The value, or the complaint that it is none of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
+    return value
+
+
+def did_you_mean(value: str, allowed: Collection[str]) -> str:
+    """A question that names what is spelt nearly so; nothing where nothing is."""
+    near = difflib.get_close_matches(value, allowed, 1)
+    return f"did you mean {near[0]}?" if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from onegrad.errors import InvalidInput
@@ -46,7 +47,7 @@ NOISE: dict[str, Parameter | None] = {
 }
 
 
-def parse_law(text: str, allowed: dict[str, Parameter | None], argument: str) -> Law:
+def parse_law(text: str, allowed: Mapping[str, Parameter | None], argument: str) -> Law:
     """`"student-t(5)"` as a Law, checked against the laws that `argument` allows."""
     names = ", ".join(n if p is None else f"{n}({p.default:g})" for n, p in allowed.items())
     match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 80 else None

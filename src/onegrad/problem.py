@@ -4,36 +4,29 @@ The convention (docs/notation.md has every symbol): x in R^d, y = sigma_star(bet
 f(x) = a . sigma(W x) with W of shape (N, d) and rows of length about one, a ~ N(0, I/N),
 W = W_0 + eta G with minus the gradient G of half the mean squared loss over n_step rows, then ridge
 regression of n labels on sigma(X_tilde W^T): (1/n)|y - F a|^2 + ridge |a|^2.
+
+A field is added here and nowhere else; docs/make_notation.py then writes its row of the table.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
-import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from onegrad.conventions import Conventions, step
 from onegrad.errors import InvalidInput, OutOfScope
-from onegrad.functions.function import Function, MultiIndex, Spec, resolve
+from onegrad.fields import Field, described, fields_of
+from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
 from onegrad.laws import INPUTS, NOISE, Law, parse_law
 
-CHOICES = {
-    "weights": ("gaussian", "sphere"),
-    "readout": ("gaussian", "constant", "rademacher"),
-    "residual": ("labels", "full"),
-    "batches": ("fresh", "same"),
-    "ridge_rows": ("fresh", "same"),
-}
-SIZES = ("n", "d", "N", "n_step", "steps")
-LARGEST = 10**12  # no size beyond this is meant
+TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Conventions):
     """One gradient step on the first layer, then ridge: sizes, functions, noise, step.
 
     Parameters
@@ -55,50 +48,87 @@ class Problem:
     intercept : whether ridge fits an unpenalised constant.
     """
 
-    n: int
-    d: int
-    N: int
-    activation: Spec = "tanh"
-    teacher: Spec = "H1"
-    noise: float = 0.0
-    ridge: float = 1e-2
-    alpha: float | None = None
-    eta: float | None = None
-    n_step: int | None = None
-    weights: Literal["gaussian", "sphere"] = "gaussian"
-    readout: Literal["gaussian", "constant", "rademacher"] = "gaussian"
-    residual: Literal["labels", "full"] = "labels"
-    steps: int = 1
-    batches: Literal["fresh", "same"] = "fresh"
-    inputs: str = "gaussian"
-    noise_law: str = "gaussian"
-    corrupted: float = 0.0
-    ridge_rows: Literal["fresh", "same"] = "fresh"
-    intercept: bool = False
+    # fmt: off
+    n: int = field(metadata=described(
+        label="Rows n", symbol="n", help="rows of the ridge fit, and of the step by default",
+        kind="whole", papers=("n", "n = ψ₁d", "n"), logarithmic=True, group="sizes",
+        limits=(2, 1e9), slider=(100, 100_000)))
+    d: int = field(metadata=described(
+        label="Inputs d", symbol="d", help="inputs: the dimension of x",
+        kind="whole", papers=("d", "d", "d"), logarithmic=True, group="sizes",
+        limits=(2, 1e9), slider=(50, 50_000)))
+    N: int = field(metadata=described(
+        label="Neurons N", symbol="N", help="neurons: the width of the hidden layer",
+        kind="whole", papers=("N", "N = ψ₂d", "p"), logarithmic=True, group="sizes",
+        limits=(2, 1e9), slider=(50, 50_000)))
+    activation: Spec = field(default="tanh", metadata=described(
+        label="Activation σ", symbol="σ", kind="text", choices=tuple(REGISTRY),
+        help="a name or a Hermite combination, centred under N(0, 1)",
+        papers=("σ", "σ", "σ"), group="functions"))
+    teacher: Spec = field(default="H1", metadata=described(
+        label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
+        help="a name or a Hermite combination such as H1 + H2/sqrt(2), whose value at β⋆·x is the"
+        " label without its noise", papers=("σ⋆", "σ*", "g"), group="functions"))
+    noise: float = field(default=0.0, metadata=described(
+        label="Label noise σ_ε", symbol="σ_ε", help="standard deviation of the label noise",
+        low=0.0, papers=("σ_ε", "σ_ε", "√Δ"), group="functions", limits=(0, 100), slider=(0, 2)))
+    ridge: float = field(default=1e-2, metadata=described(
+        label="Ridge λ", symbol="λ", help="penalty of the second layer: (1/n)|y − Fa|² + λ|a|²",
+        low=0.0, above=True, papers=("λ", "λ (as λ/N with features σ/√N)", "λp/n"),
+        logarithmic=True, group="fit", limits=(1e-8, 1e4), slider=(1e-5, 10)))
+    alpha: float | None = field(default=None, metadata=described(
+        label="Step exponent α", symbol="α",
+        help="step exponent, η = n^α; spike k comes out near α = (k − 1)/(2k)",
+        papers=("α, with c = 1", "log η / log n", "log(η̃√p) / log n"), group="step",
+        limits=(-1, 1), slider=(-0.25, 0.6)))
+    eta: float | None = field(default=None, metadata=described(
+        label="Step size η", symbol="η", help="step size, W = W₀ + ηG; 0 is the untrained network",
+        low=0.0, unset="0", papers=("η = c·n^α", "η (with √N·G)", "η̃√p"), logarithmic=True,
+        group="step", limits=(0, 1e6)))
+    n_step: int | None = field(default=None, metadata=described(
+        label="Step rows n₀", symbol="n₀", help="rows of the gradient step", kind="whole",
+        unset="n", papers=("n", "n", "n₀"), logarithmic=True, group="fit", limits=(2, 1e9)))
+    weights: Literal["gaussian", "sphere"] = field(default="gaussian", metadata=described(
+        label="Initial weights W₀", symbol="W₀", kind="choice",
+        help="rows of W₀ are N(0, I/d) or uniform on the unit sphere",
+        papers=("sphere", "Gaussian", "Gaussian or sphere"), group="network"))
+    readout: Literal["gaussian", "constant", "rademacher"] = field(
+        default="gaussian", metadata=described(
+            label="Readout a", symbol="a", help="entries of √N·a are N(0, 1), one, or ±1",
+            kind="choice", papers=("N(0, I/N)", "a/√N with a ~ N(0, I/N)", "constant, 1/√p"),
+            group="network"))
+    residual: Literal["labels", "full"] = field(default="labels", metadata=described(
+        label="Residual", kind="choice",
+        help="the step's residual is the label, or the label minus the initial output",
+        papers=("full in the text, labels in the formulas", "labels", "labels"), group="network"))
+    steps: int = field(default=1, metadata=described(
+        label="Steps", help="gradient steps", kind="whole", papers=("1", "1", "1")))
+    batches: Literal["fresh", "same"] = field(default="fresh", metadata=described(
+        label="Batches", help="each step on a fresh batch, or all on the same one",
+        kind="choice"))
+    inputs: str = field(default="gaussian", metadata=described(
+        label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUTS,
+        papers=("gaussian", "gaussian", "gaussian")))
+    noise_law: str = field(default="gaussian", metadata=described(
+        label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE,
+        papers=("gaussian", "gaussian", "gaussian")))
+    corrupted: float = field(default=0.0, metadata=described(
+        label="Corrupted labels", help="fraction of labels replaced by fresh ones",
+        low=0.0, high=1.0))
+    ridge_rows: Literal["fresh", "same"] = field(default="fresh", metadata=described(
+        label="Rows of ridge", help="ridge on fresh rows, or on those of the step",
+        kind="choice", papers=("fresh", "fresh", "fresh")))
+    intercept: bool = field(default=False, metadata=described(
+        label="Intercept", help="ridge fits an unpenalised constant", kind="flag",
+        papers=("no", "no", "no")))
+    # fmt: on
 
     def __post_init__(self) -> None:
-        fill = object.__setattr__  # the one moment in which a field may change
-        if self.n_step is None:
-            fill(self, "n_step", self.n)
-        for name in SIZES:
-            fill(self, name, _size(name, getattr(self, name)))
-        fill(self, "noise", _number("noise", self.noise, 0.0, closed=True))
-        fill(self, "ridge", _number("ridge", self.ridge, 0.0))
-        fill(self, "corrupted", _number("corrupted", self.corrupted, 0.0, closed=True))
-        if self.corrupted > 1.0:
-            raise InvalidInput(f"corrupted must be between 0 and 1; got {self.corrupted:g}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InvalidInput(
-                    f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r:.60}"
-                )
-        if not isinstance(self.intercept, bool):
-            raise InvalidInput(f"intercept must be True or False; got {self.intercept!r:.60}")
-        alpha, eta = _step(self.n, self.alpha, self.eta)
-        fill(self, "alpha", alpha)
-        fill(self, "eta", eta)
-        fill(self, "inputs", str(parse_law(self.inputs, INPUTS, "inputs")))
-        fill(self, "noise_law", str(parse_law(self.noise_law, NOISE, "noise_law")))
+        values = {name: f.checked(getattr(self, name)) for name, f in FIELDS.items()}
+        values["n_step"] = values["n_step"] or values["n"]
+        values["alpha"], values["eta"] = step(values["n"], values["alpha"], values["eta"])
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # the one moment in which a field may change
         if not isinstance(self.sigma, Function):
             raise InvalidInput("activation acts on one number: a multi-index function is a teacher")
         teacher = self.teacher_function
@@ -168,7 +198,7 @@ class Problem:
 
         An n_step that equalled n follows n.
         """
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {name: getattr(self, name) for name in FIELDS}
         unknown = sorted(set(changes) - set(fields))
         if unknown:
             raise InvalidInput(f"unknown argument {unknown[0]!r}; allowed are {', '.join(fields)}")
@@ -198,92 +228,16 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON values; functions by name."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        fields = {name: getattr(self, name) for name in FIELDS}
         fields["activation"] = self.sigma.name
         fields["teacher"] = self.teacher_function.name
         return fields
 
-    # -- the papers' own parameters ----------------------------------------------------------
-
-    @classmethod
-    def moniri(
-        cls,
-        *,
-        n: int,
-        phi: float,
-        psi: float,
-        c: float = 1.0,
-        alpha: float = 0.0,
-        lam: float = 1e-2,
-        sigma_eps: float = 0.0,
-        residual: Literal["labels", "full"] = "full",
-        weights: Literal["gaussian", "sphere"] = "sphere",
-        **others: Any,
-    ) -> Problem:
-        r"""Moniri et al. 2024: phi = d/n, psi = d/N, step :math:`c\,n^\alpha`, ridge lam.
-
-        Their readout is N(0, I/N) without a further :math:`1/\sqrt N`, so the initial output
-        counts (residual="full"); the printed formulas drop it (residual="labels").
-        """
-        d = _ratio("phi", phi, "n", n)
-        N = round(d / _number("psi", psi, 0.0))
-        eta = _number("c", c, 0.0, closed=True) * _size("n", n) ** _exponent(alpha)
-        return cls(
-            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual=residual, weights=weights,
-            **others,
-        )  # fmt: skip
-
-    @classmethod
-    def ba(
-        cls,
-        *,
-        d: int,
-        psi1: float,
-        psi2: float,
-        eta: float = 0.0,
-        lam: float = 1e-2,
-        sigma_eps: float = 0.0,
-        **others: Any,
-    ) -> Problem:
-        r"""Ba et al. 2022: psi1 = n/d, psi2 = N/d, features :math:`\sigma/\sqrt N`.
-
-        Their :math:`\frac{\lambda}{N}|a|^2` with features :math:`\sigma/\sqrt N` is our ridge with
-        the same lam; their step :math:`\eta\sqrt N` with output :math:`O(N^{-1/2})` is our eta with
-        residual="labels".
-        """
-        n, N = _ratio("psi1", psi1, "d", d), _ratio("psi2", psi2, "d", d)
-        return cls(
-            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual="labels",
-            weights="gaussian", **others,
-        )  # fmt: skip
-
-    @classmethod
-    def cui(
-        cls,
-        *,
-        d: int,
-        p: int,
-        n0: int,
-        n: int,
-        eta: float = 0.0,
-        lam: float = 1e-2,
-        sigma_eps: float = 0.0,
-        **others: Any,
-    ) -> Problem:
-        r"""Cui et al. 2024: p neurons, n0 rows in the step, constant readout, the maximal step.
-
-        Their step moves a neuron by :math:`\tilde\eta\,X^\top[y\odot\sigma']/n_0`, so our eta is
-        :math:`\tilde\eta\sqrt p`. Their objective
-        :math:`\sum_\mu (y_\mu - a\cdot\sigma/\sqrt p)^2 + \lambda|a|^2` is our ridge
-        :math:`\lambda p/n`.
-        """
-        p, n = _size("p", p), _size("n", n)
-        eta = _number("eta", eta, 0.0, closed=True) * math.sqrt(p)
-        ridge = _number("lam", lam, 0.0) * p / n
-        return cls(
-            n=n, d=d, N=p, n_step=n0, ridge=ridge, noise=sigma_eps, eta=eta, readout="constant",
-            residual="labels", **others,
-        )  # fmt: skip
+    def changed(self) -> dict[str, Any]:
+        """The fields that are not at their defaults; an n_step that equals n is at its own."""
+        implied = {"n_step"} if self.n_step == self.n else set()
+        values = self.to_dict().items()
+        return {k: v for k, v in values if k not in implied and v != FIELDS[k].default}
 
 
 def _is_sequence(value: Any) -> bool:
@@ -292,51 +246,14 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
 
 
-def _size(name: str, value: Any) -> int:
-    try:
-        size = int(value) if float(value).is_integer() else operator.index(value)
-    except (TypeError, ValueError, OverflowError):
-        size = 0
-    if isinstance(value, bool) or not 1 <= size <= LARGEST:
-        raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
-    return size
-
-
-def _number(name: str, value: Any, low: float, closed: bool = False) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number) or number < low or (number == low and not closed):
-        bound = "" if low == -math.inf else f" {'>=' if closed else '>'} {low:g}"
-        raise InvalidInput(f"{name} must be a finite number{bound}; got {value!r:.60}")
-    return number
-
-
-def _ratio(name: str, ratio: Any, size_name: str, size: Any) -> int:
-    """The size that is `ratio` times another, at least one."""
-    return max(1, round(_number(name, ratio, 0.0) * _size(size_name, size)))
-
-
-def _exponent(alpha: Any) -> float:
-    """The step's exponent, bounded so that n**alpha stays a number."""
-    exponent = _number("alpha", alpha, -math.inf)
-    if abs(exponent) > 10:
-        raise InvalidInput(f"alpha must be between -10 and 10; got {exponent:g}")
-    return exponent
-
-
-def _step(n: int, alpha: Any, eta: Any) -> tuple[float | None, float]:
-    """(alpha, eta) from whichever is given: eta = n**alpha; alpha is None for eta = 0."""
-    if alpha is not None and eta is not None:
-        alpha, eta = _number("alpha", alpha, -math.inf), _number("eta", eta, 0.0)
-        if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
-            raise InvalidInput(f"give alpha or eta, not both; got alpha={alpha:g}, eta={eta:g}")
-        return alpha, eta
-    if alpha is not None:
-        alpha = _exponent(alpha)
-        if n == 1:
-            raise InvalidInput("alpha needs n >= 2, since eta = n**alpha; give eta for n = 1")
-        return alpha, float(n) ** alpha
-    eta = _number("eta", 0.0 if eta is None else eta, 0.0, closed=True)
-    return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta
+FIELDS = fields_of(Problem)
+RATIO_FIELDS = {
+    "phi": Field(
+        name="phi", label="φ = d/n", symbol="φ", help="inputs per row; d follows n",
+        papers=("φ", "1/ψ₁", "d/n"), logarithmic=True, group="sizes", limits=(1e-3, 1e3),
+        slider=(0.05, 5)),
+    "psi": Field(
+        name="psi", label="ψ = d/N", symbol="ψ", help="inputs per neuron; N follows d",
+        papers=("ψ", "1/ψ₂", "d/p"), logarithmic=True, group="sizes", limits=(1e-3, 1e3),
+        slider=(0.05, 5)),
+}  # fmt: skip

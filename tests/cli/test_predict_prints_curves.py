@@ -6,7 +6,6 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
-from onegrad.cli.options import numbers
 
 SIZES = ["--n", "200", "--d", "100", "--N", "133"]
 
@@ -43,11 +42,6 @@ def test_the_default_theory_is_uniform(capsys):
 def test_a_table_has_a_line_a_point(capsys):
     assert main(["predict", *SIZES, "--ridge", "0.01,0.1,1", "--theory", "random-features"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 4
-
-
-def test_a_range_includes_both_ends():
-    assert numbers("0:0.5:3,2", "--alpha") == [0.0, 0.25, 0.5, 2.0]
-    assert numbers("1e-2:1:3:log", "--ridge") == pytest.approx([0.01, 0.1, 1.0])
 
 
 def test_the_curve_is_drawn_with_its_reference_lines(tmp_path, capsys):

@@ -14,6 +14,7 @@ import pytest
 import onegrad as og
 from onegrad.cli import main
 from onegrad.explorer import api, recompute
+from onegrad.explorer.request import read_problem
 from onegrad.theory.uniform.learned import learned
 
 QUERIES = (
@@ -35,7 +36,7 @@ def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:
 
 @pytest.mark.parametrize("query", QUERIES[1:], ids=range(2))
 def test_commands(query) -> None:
-    problem = api.read_problem(query)
+    problem = read_problem(query)
     errors = printed_by_command(problem, "errors")["results"]
     assert [r["alpha"] for r in errors] == pytest.approx(list(api.ALPHAS))
     expected = og.predict(problem, alpha=list(api.ALPHAS))
@@ -48,7 +49,7 @@ def test_commands(query) -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=range(3))
 def test_python_lines(query) -> None:
-    problem = api.read_problem(query)
+    problem = read_problem(query)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(recompute.python(problem, "learned"), {})

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
+from onegrad.functions import resolve
 from onegrad.functions.formula import MAX_LENGTH, parse
-from onegrad.functions.function import resolve
 
 
 @pytest.mark.parametrize(

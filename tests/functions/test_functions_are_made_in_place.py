@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from onegrad.functions.function import REGISTRY, resolve
+from onegrad.functions import REGISTRY, resolve
 
 X = np.linspace(-4, 4, 81).reshape(9, 9)  # zero, a kink, among them
 
@@ -24,3 +24,9 @@ def test_homogeneous_functions_are():
         f = resolve(f"{name}:raw")
         np.testing.assert_allclose(f(3 * X), 3 * f(X), rtol=1e-15)
         assert not resolve(name).homogeneous  # centred
+
+
+def test_what_a_function_knows_is_part_of_its_value():
+    assert resolve("relu:raw") == resolve("relu:raw")
+    assert hash(resolve("tanh")) == hash(resolve("tanh"))
+    assert resolve("erf:unit").value_in_place is REGISTRY["erf"].value_in_place  # scaling keeps it

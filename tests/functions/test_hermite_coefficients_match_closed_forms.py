@@ -9,7 +9,7 @@ import scipy.integrate
 from numpy.polynomial.hermite_e import hermeval
 
 import onegrad as og
-from onegrad.functions.function import REGISTRY, resolve
+from onegrad.functions import REGISTRY, resolve
 from onegrad.functions.hermite import (
     coefficients,
     expect,

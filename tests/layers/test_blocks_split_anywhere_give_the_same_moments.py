@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.layers.layer import Layer, Scaling
 
 D, WIDTH = 3, 8

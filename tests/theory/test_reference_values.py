@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.theory import bounds
 from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic.outliers import outliers, perturbation, profiles

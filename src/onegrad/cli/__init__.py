@@ -7,18 +7,16 @@ error that names the option, the value and what is allowed.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from onegrad import __version__
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged
-from onegrad.problem import Problem
+from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, subject
+from onegrad.problem import FIELDS
 
 COMMANDS = (
     "predict",
@@ -72,7 +70,7 @@ def _run(args: argparse.Namespace, name: str) -> int:
     try:
         return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
     except InvalidInput as error:
-        print(f"{name}: error: {_with_option(str(error))}", file=sys.stderr)
+        print(f"{name}: error: {_with_option(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
@@ -88,10 +86,7 @@ def _run(args: argparse.Namespace, name: str) -> int:
         return 1
 
 
-def _with_option(message: str) -> str:
+def _with_option(error: InvalidInput) -> str:
     """A complaint that starts with a field's name, starting with its option instead."""
-    fields = {f.name for f in dataclasses.fields(Problem)}
-    match = re.match(r"[A-Za-z_]+", message)
-    if match is None or match[0] not in fields:
-        return message
-    return f"--{match[0].replace('_', '-')}{message[match.end() :]}"
+    name = subject(error)
+    return f"{FIELDS[name].option}{str(error)[len(name) :]}" if name in FIELDS else str(error)

@@ -9,24 +9,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-import numpy as np
+from onegrad.io.json_values import plain
 
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object and nothing else; a number that is not finite becomes null."""
-    print(json.dumps(_plain(value), allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    print(json.dumps(plain(value), allow_nan=False))
 
 
 def print_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:

@@ -8,26 +8,22 @@ from typing import Any
 import numpy as np
 
 from onegrad.errors import InvalidInput
+from onegrad.problem import FIELDS
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"  # Okabe-Ito
+GREY = "#666666"
 FORMATS = (".svg", ".png", ".pdf")
-LABELS = {
-    "alpha": r"step exponent $\alpha$  ($\eta = n^\alpha$)",
-    "eta": r"step size $\eta$",
-    "ridge": r"ridge $\lambda$",
-    "noise": r"label noise $\sigma_\varepsilon$",
-}
 
 
 def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> None:
     """Train and test error along the first axis, one line for each value of the others."""
+    from onegrad.experiments.figures.style import BLUE, GREEN, RED
     from onegrad.theory import thresholds
 
     figure, ax = _figure()
     name, x = next(iter(axes.items()))
     train = np.reshape(prediction.train, (len(x), -1))
     test = np.reshape(prediction.test, (len(x), -1))
-    ax.plot(x, test, color=ORANGE, label="test error")
+    ax.plot(x, test, color=RED, label="test error")
     ax.plot(x, train, color=BLUE, ls="--", label="train objective")
     if name == "alpha":
         for threshold in thresholds(8):
@@ -37,24 +33,26 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
     bound = np.reshape(prediction.kernel_bound, (len(x), -1))
     ax.plot(x, linear, color=GREEN, lw=1, label="best linear predictor")
     ax.plot(x, bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
-    if name in ("ridge", "eta", "n", "d", "N", "n_step") and min(x) > 0 and max(x) > 20 * min(x):
+    if FIELDS[name].logarithmic and min(x) > 0 and max(x) > 20 * min(x):
         ax.set_xscale("log")
     handles, labels = ax.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
     ax.legend(unique.values(), unique.keys(), frameon=False)
-    ax.set(xlabel=LABELS.get(name, name), ylabel="error", title=f"{prediction.theory} theory")
+    ax.set(xlabel=FIELDS[name].label, ylabel="error", title=f"{prediction.theory} theory")
     _save(figure, path)
 
 
 def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     """Bulk density and spikes; eigenvalues of the networks as a histogram where measured."""
+    from onegrad.experiments.figures.style import BLUE, RED
+
     figure, ax = _figure()
     ax.fill_between(theory.x, theory.rho, color=BLUE, alpha=0.25, lw=0)
     ax.plot(theory.x, theory.rho, color=BLUE, label="bulk, theory")
     top = theory.edge
     for i, spike in enumerate(theory.spikes):
         label = "spike, theory" if i == 0 else None
-        ax.axvline(spike.eigenvalue, color=ORANGE, lw=1.5, label=label)
+        ax.axvline(spike.eigenvalue, color=RED, lw=1.5, label=label)
         top = max(top, spike.eigenvalue)
     if measured is not None:
         eigenvalues = np.concatenate([s**2 for s in measured.F]) / measured.problem.n

@@ -9,8 +9,7 @@ from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
 from onegrad.cli.plots import check_plot_path, plot_errors
 from onegrad.errors import InvalidInput
-
-THEORIES = ("uniform", "staircase", "small-step", "random-features")
+from onegrad.theory.prediction import THEORIES, predict
 
 
 def add_parser(subparsers: Any) -> None:
@@ -33,8 +32,6 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onegrad.theory import predict
-
     problem, axes = problem_of(args)
     if args.plot:
         check_plot_path(args.plot)

@@ -9,6 +9,7 @@ from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import Progress, print_json, print_table
 from onegrad.cli.plots import check_plot_path, plot_spectrum
 from onegrad.errors import InvalidInput
+from onegrad.problem import FIELDS
 
 DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
@@ -33,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
 
     problem, axes = problem_of(args)
     if axes:
-        raise InvalidInput(f"--{next(iter(axes))} must be one number: a spectrum is of one problem")
+        option = FIELDS[next(iter(axes))].option
+        raise InvalidInput(f"{option} must be one number: a spectrum is of one problem")
     if args.plot:
         check_plot_path(args.plot)
     theory = spectrum(problem)

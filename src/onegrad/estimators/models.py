@@ -16,7 +16,7 @@ from onegrad.estimators import alternating, one_step
 from onegrad.estimators.base import Network
 from onegrad.estimators.kinds import Classification, Features, Regression
 from onegrad.estimators.lesson import Draw, Lesson, Trial
-from onegrad.functions.function import Function, resolve
+from onegrad.functions import Function, resolve
 from onegrad.layers.layer import Scaling
 from onegrad.problem import Problem
 from onegrad.ridge.moments import Floats

@@ -25,7 +25,7 @@ from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.models import ESTIMATORS
 from onegrad.estimators.targets import Classes, Numbers, Targets
-from onegrad.functions.function import resolve
+from onegrad.functions import resolve
 from onegrad.layers.layer import Layer, Scaling
 from onegrad.ridge.moments import Moments
 

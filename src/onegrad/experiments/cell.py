@@ -6,7 +6,6 @@ the grid minus the keys that the store holds.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
@@ -87,9 +86,5 @@ def _changed_fields(problem: Problem) -> dict[str, Any]:
 
     A field added to Problem later, with a default that means what was meant before, changes no key.
     """
-    values = {f.name: (getattr(problem, f.name), f.default) for f in dataclasses.fields(problem)}
-    for name in ("alpha", "eta", "ridge"):
-        del values[name]
-    if problem.n_step == problem.n:
-        del values["n_step"]
-    return {name: value for name, (value, default) in values.items() if value != default}
+    elsewhere = ("alpha", "eta", "ridge")  # in the cell's lists
+    return {k: v for k, v in problem.changed().items() if k not in elsewhere}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, subject
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid
@@ -29,8 +29,7 @@ def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[floa
         try:
             variants = [convention(**fields, **step) for step in _product(steps)]
         except (InvalidInput, TypeError) as error:
-            named = str(error).split()[0] in grid.problem  # Problem's complaints start with a field
-            joint = "." if named else ": "
+            joint = "." if subject(error) in grid.problem else ": "
             raise InvalidInput(f"{grid.where}.problem{joint}{error}") from None
         etas = tuple(dict.fromkeys(p.step for p in variants))
         ridges = tuple(dict.fromkeys(p.ridge for p in variants))

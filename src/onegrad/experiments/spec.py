@@ -23,21 +23,18 @@ quick.seeds = 5
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
-import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, did_you_mean, one_of
 from onegrad.experiments.cell import DTYPES, Option
 from onegrad.experiments.measures import MEASURES
-from onegrad.problem import Problem
+from onegrad.io.ranges import numbers
+from onegrad.problem import FIELDS, Problem
 
 CONVENTIONS: dict[str, Callable[..., Problem]] = {
     "onegrad": Problem,
@@ -51,10 +48,8 @@ FIXED = {  # what a convention sets by itself
     "cui": {"ridge", "noise", "N", "n_step", "residual", "readout", "alpha"},
 }
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
-TEXT_KEYS = (
-    "activation", "teacher", "weights", "readout", "residual", "batches", "inputs", "noise_law",
-    "ridge_rows",
-)  # fmt: skip
+TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.written)
+FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
 MOST_VALUES = 100_000
 
 
@@ -136,8 +131,8 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
     for key in ("measure", "problem"):
         if key not in table:
             raise InvalidInput(f"{where}.{key}: missing")
-    measure = _one_of(table["measure"], MEASURES, f"{where}.measure")
-    convention = _one_of(table.get("convention", "onegrad"), CONVENTIONS, f"{where}.convention")
+    measure = one_of(f"{where}.measure:", table["measure"], MEASURES)
+    convention = one_of(f"{where}.convention:", table.get("convention", "onegrad"), CONVENTIONS)
     seeds = _count(table.get("seeds", 1), f"{where}.seeds")
     options = table.get("options", {})
     _known(options, MEASURES[measure].options, f"{where}.options")
@@ -152,7 +147,7 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
         seeds_per_cell=_count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell"),
         convention=convention,
         options=dict(options),
-        dtype=_one_of(table.get("dtype", "float64"), DTYPES, f"{where}.dtype"),
+        dtype=one_of(f"{where}.dtype:", table.get("dtype", "float64"), DTYPES),
         where=where,
     )
 
@@ -162,7 +157,7 @@ def _fields(table: Any, convention: str, where: str) -> dict[str, Any]:
     own = inspect.signature(CONVENTIONS[convention]).parameters
     allowed = {k for k, p in own.items() if p.kind is p.KEYWORD_ONLY}
     if convention != "onegrad":
-        allowed |= {f.name for f in dataclasses.fields(Problem)} - FIXED[convention]
+        allowed |= set(FIELDS) - FIXED[convention]
     _known(table, sorted(allowed), where)
     if "alpha" in table and "eta" in table:
         raise InvalidInput(f"{where}.alpha: give alpha or eta, not both")
@@ -175,35 +170,16 @@ def _values(value: Any, key: str, where: str) -> Any:
             raise InvalidInput(f"{where}: an empty list; give at least one value")
         return tuple(_scalar(v, key, where) for v in value)
     if isinstance(value, str) and key not in TEXT_KEYS:
-        return _range(value, where)
+        return tuple(numbers(value, where, MOST_VALUES))
     return _scalar(value, key, where)
 
 
 def _scalar(value: Any, key: str, where: str) -> Any:
     wanted: tuple[type, ...] = (str,) if key in TEXT_KEYS else (int, float)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and key != "intercept"):
+    if not isinstance(value, wanted) or (isinstance(value, bool) and key not in FLAG_KEYS):
         kind = "a text" if key in TEXT_KEYS else "a number, a list, or a range 'start:stop:count'"
         raise InvalidInput(f"{where}: must be {kind}; got {value!r:.60}")
     return value
-
-
-def _range(text: str, where: str) -> tuple[float, ...]:
-    pieces = text.split(":")
-    logarithmic = len(pieces) == 4 and pieces.pop().strip() == "log"
-    try:
-        start, stop, count = float(pieces[0]), float(pieces[1]), int(pieces[2])
-        if len(pieces) != 3 or not 1 <= count <= MOST_VALUES:
-            raise ValueError
-        if not (math.isfinite(start) and math.isfinite(stop)):
-            raise ValueError
-        if logarithmic and not (start > 0 and stop > 0):
-            raise ValueError
-    except (ValueError, IndexError):
-        raise InvalidInput(
-            f"{where}: a range is 'start:stop:count' or 'start:stop:count:log'; got {text!r:.60}"
-        ) from None
-    spaced = np.geomspace if logarithmic else np.linspace
-    return tuple(float(x) for x in spaced(start, stop, count))
 
 
 def _known(table: Any, allowed: Collection[str], where: str) -> None:
@@ -211,15 +187,8 @@ def _known(table: Any, allowed: Collection[str], where: str) -> None:
         raise InvalidInput(f"{where}: must be a table")
     for key in table:
         if key not in allowed:
-            near = difflib.get_close_matches(str(key), list(allowed), 1)
-            hint = f"did you mean {near[0]}?" if near else f"allowed are {', '.join(allowed)}"
+            hint = did_you_mean(str(key), allowed) or f"allowed are {', '.join(allowed)}"
             raise InvalidInput(f"{where}{'.' if where else ''}{key}: unknown key; {hint}")
-
-
-def _one_of(value: Any, allowed: Collection[str], where: str) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"{where}: must be one of {', '.join(allowed)}; got {value!r:.60}")
-    return value
 
 
 def _count(value: Any, where: str) -> int:

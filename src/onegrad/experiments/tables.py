@@ -12,7 +12,6 @@ import numpy as np
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results, standard_error
 
-FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "alpha", "eta")
 MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store
 
 
@@ -20,8 +19,7 @@ def numbers(results: Results) -> Iterator[dict[str, Any]]:
     """A row per point and quantity; an array gives a row per entry, named `quantity[i,j]`."""
     for grid in results:
         for point in results[grid]:
-            fields = point.problem.to_dict()
-            start = {"grid": grid} | {name: fields[name] for name in FIELDS}
+            start = {"grid": grid} | point.problem.to_dict()
             for quantity, values in point.values.items():
                 entries = values.shape[1:] if point.seeded else values.shape
                 if np.prod(entries, dtype=int) > MOST:

@@ -1,12 +1,11 @@
-"""What the page asks for, as pure functions from a query to JSON values."""
+"""What the page is told, as pure functions from a problem to JSON values."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.errors import InvalidInput, NotConverged
-from onegrad.explorer.controls import CONTROLS, DEFAULTS, Control
+from onegrad.io.json_values import plain
 from onegrad.problem import Problem
 from onegrad.theory.uniform.learned import DEGREE, learned
 
@@ -22,86 +21,9 @@ ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
 RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "sizes")
-THRESHOLDS = tuple((k - 1) / (2 * k) for k in range(1, 9))  # of spike k: 0, 1/4, 1/3, 3/8, ...
+THRESHOLDS = tuple(og.thresholds(8).tolist())  # of spike k: 0, 1/4, 1/3, 3/8, ...
 LARGEST_SMALL = 0.1  # the small-step theory is drawn up to this exponent
 COARSE = 4  # the first pass over a curve takes every fourth point
-LONGEST = 400  # characters of one value
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-
-
-# -- reading a request -----------------------------------------------------------------------
-
-
-def read_problem(query: Mapping[str, str]) -> Problem:
-    """The problem that a query asks for, its missing values taken from the defaults.
-
-    `phi` stands for d = phi n, `psi` for N = d/psi. Raises InvalidInput, whose first word is the
-    control's name.
-    """
-    for name in query:
-        if name not in CONTROLS:
-            raise InvalidInput(f"{name[:40]!r} is not a control; allowed are {', '.join(CONTROLS)}")
-    given = {name: value.strip() for name, value in query.items() if value.strip()}
-    for one, other in (("d", "phi"), ("N", "psi"), ("alpha", "eta")):
-        if one in given and other in given:
-            raise InvalidInput(f"{other} and {one} say the same thing: give one of them")
-    left_out = {
-        other
-        for one, other in (("d", "phi"), ("N", "psi"), ("alpha", "eta"), ("eta", "alpha"))
-        if one in given
-    }
-    texts = {k: v for k, v in DEFAULTS.items() if k not in left_out} | given
-    values = {name: _value(CONTROLS[name], text) for name, text in texts.items()}
-    n = values["n"]
-    if "phi" in values:
-        values["d"] = _ratio_size(CONTROLS["d"], values.pop("phi") * n, "phi")
-    if "psi" in values:
-        values["N"] = _ratio_size(CONTROLS["N"], values["d"] / values.pop("psi"), "psi")
-    with np.errstate(all="ignore"):  # a coefficient may overflow; Problem says so
-        return Problem(**values)
-
-
-def _value(control: Control, text: str) -> Any:
-    """The control's value, within its limits."""
-    if len(text) > LONGEST:
-        raise InvalidInput(f"{control.name} is longer than {LONGEST} characters")
-    if control.kind in ("text", "choice"):
-        return text  # Problem parses formulas and knows the choices
-    value = float(text) if NUMBER.fullmatch(text) else math.nan
-    whole = control.kind == "whole"
-    if not control.low <= value <= control.high or (whole and not value.is_integer()):
-        kind = "a whole number" if whole else "a number"
-        raise InvalidInput(
-            f"{control.name} must be {kind} from {control.low:g} to {control.high:g}; "
-            f"got {text!r:.60}"
-        )
-    return int(value) if whole else value
-
-
-def _ratio_size(control: Control, size: float, ratio: str) -> int:
-    """A size that follows from a ratio, within the size's own limits."""
-    if not control.low <= round(size) <= control.high:
-        raise InvalidInput(
-            f"{ratio} makes {control.name} = {size:.3g}; "
-            f"allowed are {control.low:g} to {control.high:g}"
-        )
-    return round(size)
-
-
-def field_of(error: Exception) -> str | None:
-    """The control that a complaint is about: the first word of its message."""
-    match = re.match(r"[A-Za-z_]+", str(error))
-    return match[0] if match and match[0] in (*CONTROLS, "seeds") else None
-
-
-def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
-    """The value of a parameter that is not a control of the problem."""
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
-    return value
-
-
-# -- answers ---------------------------------------------------------------------------------
 
 
 def instant(problem: Problem) -> dict[str, Any]:
@@ -117,7 +39,7 @@ def instant(problem: Problem) -> dict[str, Any]:
             "small_step": _small_step(problem),
             "teacher": teacher(problem),
         }
-    return _plain_dict(answer | {"notes": notes})
+    return dict(plain(answer | {"notes": notes}))
 
 
 def teacher(problem: Problem) -> dict[str, Any]:
@@ -178,22 +100,9 @@ def spectrum(problem: Problem) -> dict[str, Any]:
     """Bulk, edge and spikes of F F^T/n at this step."""
     with computing() as notes:
         found = og.spectrum(problem)
-        spikes = [
-            {
-                "eigenvalue": spike.eigenvalue,
-                "singular_value": spike.singular_value,
-                "alignment": {str(k): v for k, v in spike.alignment.items()},
-            }
-            for spike in found.spikes
-        ]
-        answer = {
-            "edge": found.edge,
-            "atom": found.atom,
-            "x": found.x,
-            "rho": found.rho,
-            "spikes": spikes,
-        }
-    return _plain_dict(answer | {"notes": notes})
+        numbers = found.to_dict()
+        answer = {name: numbers[name] for name in ("edge", "atom", "spikes")} | numbers["density"]
+    return dict(plain(answer | {"notes": notes}))
 
 
 def axis_values(problem: Problem, axis: str) -> list[float]:
@@ -231,10 +140,7 @@ def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
         answer: dict[str, Any] = _errors(og.predict(problem, theory="uniform"))
         if with_learned:
             answer["learned"] = learned(problem).learned
-    return _plain_dict({**answer, "notes": notes})
-
-
-# -- plain values ----------------------------------------------------------------------------
+    return dict(plain(answer | {"notes": notes}))
 
 
 @contextmanager
@@ -257,22 +163,3 @@ def computing() -> Iterator[list[str]]:
             text = str(warning.message)
             if text not in notes:
                 notes.append(text)
-
-
-def _plain_dict(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: plain(entry) for name, entry in value.items()}
-
-
-def plain(value: Any) -> Any:
-    """JSON values; numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,4 +1,4 @@
-"""The page's controls: what each one is, its limits, its name in every paper; and the presets.
+"""The page's controls, as the fields of Problem describe them; and the presets.
 
 The page draws its controls from this table and the server checks requests against it, so a limit
 is written once.
@@ -6,104 +6,19 @@ is written once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from onegrad.functions.function import REGISTRY
-from onegrad.problem import CHOICES
+from onegrad.fields import PAPERS, Field
+from onegrad.problem import FIELDS, RATIO_FIELDS
 
-MONIRI, BA, CUI = "Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024"
-
-
-@dataclass(frozen=True)
-class Control:
-    """One input of the page: its name in the query, its limits, and what the papers call it."""
-
-    name: str
-    label: str
-    help: str
-    kind: str = "number"  # number, whole, text or choice
-    low: float = 0.0
-    high: float = 0.0
-    slider: tuple[float, float] | None = None  # the part of the limits that the slider spans
-    logarithmic: bool = False
-    choices: tuple[str, ...] = ()
-    papers: dict[str, str] = field(default_factory=dict)
-
-
-TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
-
-_TABLE = (
-    Control(
-        "activation", "Activation σ", "A name or a Hermite combination; centred under N(0, 1).",
-        "text", choices=tuple(REGISTRY), papers={MONIRI: "σ", BA: "σ", CUI: "σ"},
-    ),
-    Control(
-        "teacher", "Teacher σ*", "The label is σ*(β*·x) plus noise. Hk is the k-th Hermite"
-        " polynomial, as in H1 + H2/sqrt(2); or a name.",
-        "text", choices=TEACHERS, papers={MONIRI: "σ*", BA: "σ*", CUI: "g"},
-    ),
-    Control(
-        "noise", "Label noise σ_ε", "Standard deviation of the noise on the labels.",
-        high=100.0, slider=(0.0, 2.0), papers={MONIRI: "σ_ε", BA: "σ_ε", CUI: "√Δ"},
-    ),
-    Control(
-        "n", "Rows n", "Rows of the ridge fit, and of the step unless n₀ is given.",
-        "whole", 2, 1e9, (100, 100_000), True, papers={MONIRI: "n", BA: "n = ψ₁d", CUI: "n"},
-    ),
-    Control(
-        "d", "Inputs d", "Dimension of x.",
-        "whole", 2, 1e9, (50, 50_000), True, papers={MONIRI: "d", BA: "d", CUI: "d"},
-    ),
-    Control(
-        "N", "Neurons N", "Width of the hidden layer.",
-        "whole", 2, 1e9, (50, 50_000), True, papers={MONIRI: "N", BA: "N = ψ₂d", CUI: "p"},
-    ),
-    Control(
-        "phi", "φ = d/n", "Inputs per row; d follows n.",
-        "number", 1e-3, 1e3, (0.05, 5), True, papers={MONIRI: "φ", BA: "1/ψ₁", CUI: "d/n"},
-    ),
-    Control(
-        "psi", "ψ = d/N", "Inputs per neuron; N follows d.",
-        "number", 1e-3, 1e3, (0.05, 5), True, papers={MONIRI: "ψ", BA: "1/ψ₂", CUI: "d/p"},
-    ),
-    Control(
-        "n_step", "Step rows n₀", "Rows of the gradient step; empty means n.",
-        "whole", 2, 1e9, papers={MONIRI: "n", BA: "n", CUI: "n₀"},
-    ),
-    Control(
-        "ridge", "Ridge λ", "Penalty of the second layer: (1/n)|y − Fa|² + λ|a|².",
-        "number", 1e-8, 1e4, (1e-5, 10), True,
-        papers={MONIRI: "λ", BA: "λ (as λ/N with features σ/√N)", CUI: "λp/n"},
-    ),
-    Control(
-        "alpha", "Step exponent α", "The step is η = n^α. Spike k comes out near α = (k − 1)/(2k).",
-        "number", -1.0, 1.0, (-0.25, 0.6),
-        papers={MONIRI: "α, with c = 1", BA: "log η / log n", CUI: "log(η̃√p) / log n"},
-    ),
-    Control(
-        "eta", "Step size η", "The step itself: W = W₀ + ηG; 0 is the untrained network.",
-        "number", 0.0, 1e6,
-        papers={MONIRI: "η = c·n^α", BA: "η (with √N·G)", CUI: "η̃√p"},
-    ),
-    Control(
-        "weights", "Initial weights W₀", "Rows N(0, I/d), or uniform on the unit sphere.",
-        "choice", choices=CHOICES["weights"],
-        papers={MONIRI: "sphere", BA: "Gaussian", CUI: "Gaussian or sphere"},
-    ),
-    Control(
-        "readout", "Readout a", "Entries of √N·a: N(0, 1), all one, or ±1.",
-        "choice", choices=CHOICES["readout"],
-        papers={MONIRI: "N(0, I/N)", BA: "a/√N with a ~ N(0, I/N)", CUI: "constant, 1/√p"},
-    ),
-    Control(
-        "residual", "Residual", "What the step fits: the labels, or labels minus first output.",
-        "choice", choices=CHOICES["residual"],
-        papers={MONIRI: "full in the text, labels in the formulas", BA: "labels", CUI: "labels"},
-    ),
-)  # fmt: skip
-
-CONTROLS: dict[str, Control] = {control.name: control for control in _TABLE}
+GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
+CONTROLS: dict[str, Field] = {
+    name: field
+    for group in GROUPS
+    for name, field in {**FIELDS, **RATIO_FIELDS}.items()
+    if field.group == group
+}
 
 DEFAULTS = {
     "activation": "softplus", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "4000",
@@ -144,7 +59,15 @@ PRESETS = (
 def describe() -> dict[str, Any]:
     """Everything the page needs to draw its controls, as JSON values."""
     return {
-        "controls": [vars(control) for control in _TABLE],
+        "controls": [_described(control) for control in CONTROLS.values()],
         "presets": [vars(preset) for preset in PRESETS],
         "defaults": DEFAULTS,
+    }
+
+
+def _described(control: Field) -> dict[str, Any]:
+    shown = ("name", "label", "kind", "choices", "slider", "logarithmic", "group", "unset")
+    return {name: getattr(control, name) for name in shown} | {
+        "help": f"{control.help[0].upper()}{control.help[1:]}.",
+        "papers": dict(zip(PAPERS, control.papers, strict=True)),
     }

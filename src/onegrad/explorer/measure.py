@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
-from onegrad.explorer.api import at, one_of, plain, read_problem
+from onegrad.errors import InvalidInput, one_of
+from onegrad.explorer.api import at
+from onegrad.explorer.request import read_problem
+from onegrad.io.json_values import plain
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum

@@ -6,22 +6,16 @@ import shlex
 from typing import Any
 
 from onegrad.explorer.api import ALPHAS, RATIOS, at
-from onegrad.problem import Problem
-
-SHOWN = (
-    "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
-    "readout", "residual",
-)  # fmt: skip
+from onegrad.problem import FIELDS, Problem
 
 
 def fields(problem: Problem) -> dict[str, Any]:
     """The arguments that say this problem: alpha or eta, whichever is shorter; no defaults."""
-    values = problem.to_dict()
-    by_alpha = problem.alpha is not None and len(repr(problem.alpha)) <= len(repr(problem.eta))
-    values.pop("eta" if by_alpha else "alpha")
-    left_out = {"noise": 0.0, "n_step": problem.n, "weights": "gaussian", "readout": "gaussian",
-                "residual": "labels"}  # fmt: skip
-    return {k: values[k] for k in SHOWN if k in values and values[k] != left_out.get(k)}
+    values = problem.changed()
+    if problem.alpha is not None:
+        by_alpha = len(repr(problem.alpha)) <= len(repr(problem.eta))
+        del values["eta" if by_alpha else "alpha"]
+    return values
 
 
 def python(problem: Problem, view: str, axis: str = "n") -> str:
@@ -60,7 +54,10 @@ def command(problem: Problem, view: str, axis: str = "n") -> str:
         given["alpha"] = f"{ALPHAS[0]}:{ALPHAS[-1]}:{len(ALPHAS)}"
     elif view == "sizes":
         given[axis] = ",".join(map(str, _sizes(problem, axis)))
-    options = [f"--{k.replace('_', '-')}={shlex.quote(str(v))}" for k, v in given.items()]
+    options = [
+        FIELDS[k].option if v is True else f"{FIELDS[k].option}={shlex.quote(str(v))}"
+        for k, v in given.items()
+    ]
     name = "spectrum" if view == "spectrum" else "predict"
     return " ".join(["onegrad", name, *options, "--json"])
 

@@ -18,10 +18,11 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.explorer import api, measure, recompute
 from onegrad.explorer.controls import describe
 from onegrad.explorer.guard import LOOPBACK, Guard
+from onegrad.explorer.request import field_of, read_problem
 from onegrad.explorer.simulations import Busy, Job, Simulations
 from onegrad.explorer.workers import Workers
 from onegrad.problem import Problem
@@ -73,7 +74,7 @@ def create_app(
 
     async def curve(request: Request) -> Response:
         problem, rest = _read(request, "axis")
-        axis = api.one_of("axis", rest.get("axis", "alpha"), api.AXES)
+        axis = one_of("axis", rest.get("axis", "alpha"), api.AXES)
         at_once = 2 * crew.count
 
         async def lines() -> AsyncIterator[str]:
@@ -89,8 +90,8 @@ def create_app(
 
     async def code(request: Request) -> Response:
         problem, rest = _read(request, "view", "axis")
-        view = api.one_of("view", rest.get("view", "errors"), api.VIEWS)
-        axis = api.one_of("axis", rest.get("axis", "n"), ("n", "N"))
+        view = one_of("view", rest.get("view", "errors"), api.VIEWS)
+        axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
         answer = {
             "python": recompute.python(problem, view, axis),
             "command": recompute.command(problem, view, axis),
@@ -166,7 +167,7 @@ def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:
             raise InvalidInput(f"{name[:40]} is given twice")
         query[name] = value
     rest = {name: query.pop(name) for name in others if name in query}
-    return api.read_problem(query), rest
+    return read_problem(query), rest
 
 
 async def _json(request: Request) -> dict[str, Any]:
@@ -187,7 +188,7 @@ async def _every(seconds: float, task: Callable[[], None]) -> None:
 
 def _complaint(status: int) -> Callable[[Request, Exception], Response]:
     def respond(_: Request, error: Exception) -> Response:
-        return JSONResponse({"field": api.field_of(error), "message": str(error)}, status)
+        return JSONResponse({"field": field_of(error), "message": str(error)}, status)
 
     return respond
 

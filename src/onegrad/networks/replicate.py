@@ -10,7 +10,7 @@ import numpy as np
 
 from onegrad.arrays.backend import Array, Backend, backend, namespace, to_numpy
 from onegrad.errors import InvalidInput, NotConverged
-from onegrad.functions.function import IDENTITY
+from onegrad.functions import IDENTITY
 from onegrad.networks import network as net
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import DualFit, Fit, fits

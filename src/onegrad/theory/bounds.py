@@ -9,8 +9,8 @@ import numpy as np
 import scipy.optimize
 
 from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.functions import Function, MultiIndex, Spec, resolve
 from onegrad.functions.averages import gaussian_moments
-from onegrad.functions.function import Function, MultiIndex, Spec, resolve
 from onegrad.functions.hermite import gaussian_rule
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign

@@ -5,14 +5,13 @@ Dashes in a figure's name are underscores in its files' names.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, did_you_mean
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
 from onegrad.experiments.spec import Spec, read_spec
@@ -40,8 +39,7 @@ def chosen(wanted: Sequence[str]) -> list[str]:
     known = names()
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"allowed are {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"allowed are {', '.join(known)}"
             raise InvalidInput(f"FIGURE {name!r:.60} is not known; {hint}")
     return [name for name in known if not wanted or name in wanted]
 

@@ -5,7 +5,7 @@ import * as exports from "./exports.js";
 import { short, thresholdName } from "./figures.js";
 import { ask } from "./http.js";
 import { Simulations } from "./simulations.js";
-import { Address, query, read, ridgeless, stepless, withValue } from "./state.js";
+import { Address, query, read, ridgeless, stepless, takeNames, withValue } from "./state.js";
 import { Theory } from "./theory.js";
 import { Views, VIEWS } from "./views.js";
 
@@ -286,6 +286,7 @@ function exportView(name, format) {
 
 async function start() {
   table = await ask("/api/controls");
+  takeNames(table.controls);
   state = read(location.search, table.defaults);
   simulations = new Simulations(
     () => state,

@@ -1,14 +1,5 @@
 // The form of controls, drawn from the server's table.
 
-const SIZES = ["n", "d", "N", "phi", "psi"];
-const STEP = ["alpha", "eta"];
-const GROUPS = [
-  ["activation", "teacher", "noise"],
-  SIZES,
-  ["n_step", "ridge"],
-  ["weights", "readout", "residual"],
-];
-
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -55,14 +46,18 @@ export class Controls {
     this.set = set;
     this.inputs = {};
     this.sliders = {};
-    for (const group of GROUPS) {
-      if (group === SIZES) form.append(this.sizeSwitch());
-      for (const name of group) form.append(this.row(this.table[name]));
-      if (group === SIZES)
-        form.append((this.derived = element("p", { className: "derived", id: "derived" })));
+    this.derived = element("p", { className: "derived", id: "derived" });
+    for (const group of new Set(table.map((control) => control.group))) {
+      const controls = table.filter((control) => control.group === group);
+      if (group === "step") this.step(controls);
+      else if (group === "sizes") form.append(this.sizeSwitch(), ...this.rows(controls), this.derived);
+      else form.append(...this.rows(controls));
     }
     form.addEventListener("submit", (event) => event.preventDefault());
-    this.step();
+  }
+
+  rows(controls) {
+    return controls.map((control) => this.row(control));
   }
 
   row(control) {
@@ -106,7 +101,7 @@ export class Controls {
       input.setAttribute("list", list.id);
       document.body.append(list);
     } else input.inputMode = "decimal";
-    if (name === "n_step") input.placeholder = "= n";
+    if (control.unset) input.placeholder = `= ${control.unset}`;
     return input;
   }
 
@@ -132,8 +127,8 @@ export class Controls {
   }
 
   /** The step's own bar above the views. */
-  step() {
-    for (const name of STEP) {
+  step(controls) {
+    for (const { name } of controls) {
       this.inputs[name] = document.getElementById(name);
       this.inputs[name].setAttribute("aria-describedby", `error-${name}`);
       this.listen(this.inputs[name], name);

@@ -1,24 +1,13 @@
 // The state of the page: strings by control name. It lives in the URL.
 
-export const PROBLEM = [
-  "activation",
-  "teacher",
-  "noise",
-  "n",
-  "d",
-  "phi",
-  "N",
-  "psi",
-  "ridge",
-  "alpha",
-  "eta",
-  "n_step",
-  "weights",
-  "readout",
-  "residual",
-];
+const PROBLEM = []; // names of the controls, in the order of the server's table
 const PAGE = { axis: "n", seeds: "8" };
 const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };
+
+/** Take the names that a state may have from the server's table. */
+export function takeNames(controls) {
+  PROBLEM.splice(0, PROBLEM.length, ...controls.map((control) => control.name));
+}
 
 /** The state that a URL's query and the defaults describe. */
 export function read(search, defaults) {

@@ -1,0 +1,36 @@
+"""Write the table of the fields of Problem into docs/notation.md.
+
+    python docs/make_notation.py
+
+The rows are what the fields say of themselves in onegrad/problem.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from onegrad.fields import PAPERS, Field
+from onegrad.problem import FIELDS, RATIO_FIELDS
+
+PAGE = Path(__file__).parent / "notation.md"
+START, END = "<!-- fields: written by make_notation.py -->\n\n", "\n<!-- end of fields -->\n"
+
+
+def table(fields: Iterable[Field]) -> str:
+    """The fields as a table: symbol, name, meaning with its default, and the papers' names."""
+    rows = [("symbol", "field", "meaning", *PAPERS), ("---",) * (3 + len(PAPERS))]
+    rows += [(f.symbol, f"`{f.name}`", f.summary, *f.papers) for f in fields]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n"
+                   for row in rows)  # fmt: skip
+
+
+def page(text: str) -> str:
+    """The page with its table as the fields are now."""
+    before, rest = text.split(START)
+    after = rest.split(END)[1]
+    return before + START + table([*FIELDS.values(), *RATIO_FIELDS.values()]) + END + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,129 @@
+"""From other parameters to ours: the step's exponent or size, and each paper's own convention."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from onegrad.errors import InvalidInput
+from onegrad.fields import number, size
+
+
+class Conventions:
+    """Constructors of Problem that take a paper's own parameters, all of them, and convert them.
+
+    What is converted is checked first, under the paper's name for it.
+    """
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    @classmethod
+    def moniri(
+        cls,
+        *,
+        n: int,
+        phi: float,
+        psi: float,
+        c: float = 1.0,
+        alpha: float = 0.0,
+        lam: float = 1e-2,
+        sigma_eps: float = 0.0,
+        residual: Literal["labels", "full"] = "full",
+        weights: Literal["gaussian", "sphere"] = "sphere",
+        **others: Any,
+    ) -> Self:
+        r"""Moniri et al. 2024: phi = d/n, psi = d/N, step :math:`c\,n^\alpha`, ridge lam.
+
+        Their readout is N(0, I/N) without a further :math:`1/\sqrt N`, so the initial output
+        counts (residual="full"); the printed formulas drop it (residual="labels").
+        """
+        d = ratio("phi", phi, "n", n)
+        N = round(d / number("psi", psi, 0.0, above=True))
+        eta = number("c", c, 0.0) * size("n", n) ** exponent(alpha)
+        return cls(
+            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual=residual, weights=weights,
+            **others,
+        )  # fmt: skip
+
+    @classmethod
+    def ba(
+        cls,
+        *,
+        d: int,
+        psi1: float,
+        psi2: float,
+        eta: float = 0.0,
+        lam: float = 1e-2,
+        sigma_eps: float = 0.0,
+        **others: Any,
+    ) -> Self:
+        r"""Ba et al. 2022: psi1 = n/d, psi2 = N/d, features :math:`\sigma/\sqrt N`.
+
+        Their :math:`\frac{\lambda}{N}|a|^2` with features :math:`\sigma/\sqrt N` is our ridge with
+        the same lam; their step :math:`\eta\sqrt N` with output :math:`O(N^{-1/2})` is our eta with
+        residual="labels".
+        """
+        n, N = ratio("psi1", psi1, "d", d), ratio("psi2", psi2, "d", d)
+        return cls(
+            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual="labels",
+            weights="gaussian", **others,
+        )  # fmt: skip
+
+    @classmethod
+    def cui(
+        cls,
+        *,
+        d: int,
+        p: int,
+        n0: int,
+        n: int,
+        eta: float = 0.0,
+        lam: float = 1e-2,
+        sigma_eps: float = 0.0,
+        **others: Any,
+    ) -> Self:
+        r"""Cui et al. 2024: p neurons, n0 rows in the step, constant readout, the maximal step.
+
+        Their step moves a neuron by :math:`\tilde\eta\,X^\top[y\odot\sigma']/n_0`, so our eta is
+        :math:`\tilde\eta\sqrt p`. Their objective
+        :math:`\sum_\mu (y_\mu - a\cdot\sigma/\sqrt p)^2 + \lambda|a|^2` is our ridge
+        :math:`\lambda p/n`.
+        """
+        p, n = size("p", p), size("n", n)
+        eta = number("eta", eta, 0.0) * math.sqrt(p)
+        ridge = number("lam", lam, 0.0, above=True) * p / n
+        return cls(
+            n=n, d=d, N=p, n_step=n0, ridge=ridge, noise=sigma_eps, eta=eta, readout="constant",
+            residual="labels", **others,
+        )  # fmt: skip
+
+
+def ratio(name: str, value: Any, size_name: str, of: Any) -> int:
+    """The size that is `value` times another, at least one."""
+    return max(1, round(number(name, value, 0.0, above=True) * size(size_name, of)))
+
+
+def exponent(alpha: Any) -> float:
+    """The step's exponent, bounded so that n**alpha stays a number."""
+    found = number("alpha", alpha)
+    if abs(found) > 10:
+        raise InvalidInput(f"alpha must be between -10 and 10; got {found:g}")
+    return found
+
+
+def step(n: int, alpha: Any, eta: Any) -> tuple[float | None, float]:
+    """(alpha, eta) from whichever is given: eta = n**alpha; alpha is None for eta = 0."""
+    if alpha is not None and eta is not None:
+        alpha, eta = number("alpha", alpha), number("eta", eta, 0.0, above=True)
+        if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
+            raise InvalidInput(f"give alpha or eta, not both; got alpha={alpha:g}, eta={eta:g}")
+        return alpha, eta
+    if alpha is not None:
+        alpha = exponent(alpha)
+        if n == 1:
+            raise InvalidInput("alpha needs n >= 2, since eta = n**alpha; give eta for n = 1")
+        return alpha, float(n) ** alpha
+    eta = number("eta", 0.0 if eta is None else eta, 0.0)
+    return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta

@@ -1,0 +1,165 @@
+"""The functions that have a name, with their derivatives, on NumPy arrays and torch tensors alike.
+
+Those of most simulations are also made in place on NumPy arrays, without temporaries.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.special
+
+from onegrad.arrays.backend import Array, erf, namespace, one_minus_square
+from onegrad.functions.function import Function
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _one(x: Array) -> Array:
+    return 0.0 * x + 1
+
+
+def _tanh(x: Array) -> Array:
+    return namespace(x).tanh(x)
+
+
+def _tanh_slope(x: Array) -> Array:
+    return one_minus_square(namespace(x).tanh(x))
+
+
+def _erf_slope(x: Array) -> Array:
+    return (2 / math.sqrt(math.pi)) * namespace(x).exp(-x * x)
+
+
+def _erf2(x: Array) -> Array:
+    return erf(x * math.sqrt(0.5))
+
+
+def _erf2_slope(x: Array) -> Array:
+    return math.sqrt(2 / math.pi) * namespace(x).exp(-0.5 * x * x)
+
+
+def _relu(x: Array) -> Array:
+    return namespace(x).clip(x, 0, None)
+
+
+def _relu_slope(x: Array) -> Array:
+    return (x > 0) * (0.0 * x + 1)
+
+
+def _leaky(x: Array) -> Array:
+    return namespace(x).where(x > 0, x, 0.01 * x)
+
+
+def _leaky_slope(x: Array) -> Array:
+    return 0.01 + 0.99 * _relu_slope(x)
+
+
+def _softplus(x: Array) -> Array:
+    xp = namespace(x)
+    return xp.clip(x, 0, None) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+def _sigmoid(x: Array) -> Array:
+    return 0.5 + 0.5 * namespace(x).tanh(0.5 * x)
+
+
+def _sigmoid_slope(x: Array) -> Array:
+    return 0.25 * one_minus_square(namespace(x).tanh(0.5 * x))
+
+
+def _gelu(x: Array) -> Array:
+    return x * (0.5 + 0.5 * _erf2(x))
+
+
+def _gelu_slope(x: Array) -> Array:
+    return 0.5 + 0.5 * _erf2(x) + 0.5 * x * _erf2_slope(x)
+
+
+def _silu(x: Array) -> Array:
+    return x * _sigmoid(x)
+
+
+def _silu_slope(x: Array) -> Array:
+    return _sigmoid(x) + x * _sigmoid_slope(x)
+
+
+def _sin(x: Array) -> Array:
+    return namespace(x).sin(x)
+
+
+def _cos(x: Array) -> Array:
+    return namespace(x).cos(x)
+
+
+def _minus_sin(x: Array) -> Array:
+    return -namespace(x).sin(x)
+
+
+def _arctan(x: Array) -> Array:
+    return namespace(x).arctan(x)
+
+
+def _arctan_slope(x: Array) -> Array:
+    return 1 / (1 + x * x)
+
+
+def _elu(x: Array) -> Array:
+    xp = namespace(x)
+    return xp.where(x > 0, x, xp.expm1(xp.clip(x, None, 0)))
+
+
+def _elu_slope(x: Array) -> Array:
+    xp = namespace(x)
+    return xp.exp(xp.clip(x, None, 0))
+
+
+def _hardtanh(x: Array) -> Array:
+    return namespace(x).clip(x, -1, 1)
+
+
+def _hardtanh_slope(x: Array) -> Array:
+    return (namespace(x).abs(x) < 1) * (0.0 * x + 1)
+
+
+def _tanh_slope_in_place(x: Array, out: Array) -> None:
+    np.tanh(x, out=out)
+    out *= out
+    np.subtract(1, out, out=out)
+
+
+def _erf_in_place(x: Array, out: Array) -> None:
+    scipy.special.erf(x, out=out)
+
+
+def _relu_in_place(x: Array, out: Array) -> None:
+    np.maximum(x, 0, out=out)
+
+
+def _relu_slope_in_place(x: Array, out: Array) -> None:
+    np.heaviside(x, 0, out=out)
+
+
+IDENTITY = Function("identity", _same, _one, homogeneous=True)
+
+NAMED = (
+    Function("tanh", _tanh, _tanh_slope, value_in_place=np.tanh,
+             slope_in_place=_tanh_slope_in_place),
+    Function("erf", erf, _erf_slope, value_in_place=_erf_in_place),
+    Function("erf2", _erf2, _erf2_slope),  # erf(x / sqrt 2)
+    Function("relu", _relu, _relu_slope, kinks=(0.0,), homogeneous=True,
+             value_in_place=_relu_in_place, slope_in_place=_relu_slope_in_place),
+    Function("leaky_relu", _leaky, _leaky_slope, kinks=(0.0,), homogeneous=True),
+    Function("elu", _elu, _elu_slope, kinks=(0.0,)),
+    Function("hardtanh", _hardtanh, _hardtanh_slope, kinks=(-1.0, 1.0)),
+    Function("softplus", _softplus, _sigmoid),
+    Function("sigmoid", _sigmoid, _sigmoid_slope),
+    Function("gelu", _gelu, _gelu_slope),
+    Function("silu", _silu, _silu_slope),
+    Function("sin", _sin, _cos),
+    Function("cos", _cos, _minus_sin),
+    Function("arctan", _arctan, _arctan_slope),
+)  # fmt: skip

@@ -1,0 +1,129 @@
+"""From what is written to the function that is meant.
+
+A function is named (`"tanh"`), written as a Hermite combination (`"H1 + 0.5*H2"`) or given as a
+Python callable. It is centred under N(0, 1) unless the name ends in `:raw`; `:unit` also scales it
+to unit variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from onegrad.arrays.backend import Array
+from onegrad.errors import InvalidInput, did_you_mean
+from onegrad.functions import formula
+from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex
+from onegrad.functions.named import NAMED
+
+Spec = Any  # a string, a Function, a MultiIndex, a callable, or a pair (callable, derivative)
+
+MODES = ("centred", "raw", "unit")
+LARGEST = 1e60  # second moment; squares of it must stay far from overflow
+
+REGISTRY: dict[str, Function] = {f.name: f for f in NAMED}
+
+
+def register(function: Function) -> None:
+    """Make a raw function available by its name, on the command line of this process too."""
+    if not function.name.isidentifier() or function.name in REGISTRY:
+        raise InvalidInput(
+            f"name must be a new identifier (taken: {', '.join(REGISTRY)}); got {function.name!r}"
+        )
+    REGISTRY[function.name] = function
+    _resolve_text.cache_clear()
+
+
+def resolve(spec: Spec, argument: str = "activation") -> Function | MultiIndex:
+    """The function that a specification means, centred or scaled as it asks.
+
+    `spec` is a name, a Hermite combination, a Function (taken as it is), a callable, or a pair
+    (callable, derivative); callables are centred.
+    """
+    if isinstance(spec, Function | MultiIndex):
+        return spec
+    if isinstance(spec, str):
+        return _resolve_text(spec, argument)
+    value, slope = spec if isinstance(spec, tuple) and len(spec) == 2 else (spec, None)
+    if not callable(value) or not (slope is None or callable(slope)):
+        raise InvalidInput(
+            f"{argument} must be a name, a Hermite combination, or a callable with its derivative; "
+            f"got {spec!r:.60}"
+        )
+    if slope is None and argument == "activation":
+        raise InvalidInput(f"{argument} is a callable without its derivative: give (f, df)")
+    hashable = isinstance(value, Hashable) and isinstance(slope, Hashable)
+    return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
+
+
+def _from_callable(value: Callback, slope: Callback | None, argument: str) -> Function:
+    name = getattr(value, "__name__", "callable")
+    return _adjusted(Function(name, value, slope or _no_slope), "centred", argument)
+
+
+_resolve_callable = lru_cache(maxsize=64)(_from_callable)  # every point of a grid asks again
+
+
+def _no_slope(x: Array) -> Array:
+    raise InvalidInput("this teacher was given without a derivative")
+
+
+@lru_cache(maxsize=1024)
+def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
+    if len(text) > formula.MAX_LENGTH:
+        raise InvalidInput(
+            f"{argument} is {len(text)} characters long; at most {formula.MAX_LENGTH} are allowed"
+        )
+    base, _, mode = text.partition(":")
+    base, mode = base.strip(), mode.strip() or "centred"
+    if mode not in MODES:
+        raise InvalidInput(f"{argument} {text!r:.60}: after ':' comes raw, unit or centred")
+    if base in REGISTRY:
+        return _adjusted(replace(REGISTRY[base], name=text), mode, argument)
+    if not formula.looks_like_formula(base):
+        hint = did_you_mean(base, REGISTRY)
+        raise InvalidInput(
+            f"{argument} must be one of {', '.join(REGISTRY)} or a Hermite combination such as "
+            f"'H1 + H2/sqrt(2)'; got {text!r:.60}{hint and f' ({hint})'}"
+        )
+    try:
+        combination = formula.parse(base)
+    except InvalidInput as error:
+        raise InvalidInput(f"{argument}: {error}") from None
+    if formula.indices(combination) == 1:
+        degrees = {m[0][1] if m else 0: c for m, c in combination.items()}
+        c = tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
+        sum_ = HermiteSum(c)
+        return _adjusted(Function(text, sum_, sum_.derivative, polynomial=c), mode, argument)
+    if argument == "activation":
+        raise InvalidInput(f"activation acts on one number: Hk@j is for teachers; got {text!r:.60}")
+    if mode != "raw":
+        combination.pop((), None)
+    teacher = MultiIndex(text, tuple(sorted(combination.items())))
+    if mode == "unit":
+        norm = math.sqrt(teacher.second_moment)
+        teacher = MultiIndex(text, tuple((m, c / norm) for m, c in teacher.terms))
+    return teacher
+
+
+def _adjusted(f: Function, mode: str, argument: str) -> Function:
+    """f centred, or centred and scaled to unit variance, or as it is."""
+    if not math.isfinite(f.second_moment):
+        raise InvalidInput(f"{argument} {f.name!r:.60} has no finite second moment under N(0, 1)")
+    if f.second_moment > LARGEST:
+        raise InvalidInput(
+            f"{argument} {f.name!r:.60} has second moment {f.second_moment:.1e} under N(0, 1); "
+            f"at most {LARGEST:.0e} is allowed"
+        )
+    if mode == "raw":
+        return f
+    mean = float(f.c[0])
+    centred = replace(f, offset=mean, homogeneous=f.homogeneous and mean == 0.0)
+    if mode == "centred":
+        return centred
+    if centred.variance == 0.0:
+        raise InvalidInput(f"{argument} {f.name!r:.60} is constant: it has no unit variance")
+    return replace(centred, scale=1 / math.sqrt(centred.variance))

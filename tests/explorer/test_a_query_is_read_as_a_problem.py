@@ -1,0 +1,65 @@
+"""A query of texts is a problem, or a complaint that names its control."""
+
+from __future__ import annotations
+
+import pytest
+
+import onegrad as og
+from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS, describe
+from onegrad.explorer.request import field_of, read_problem
+from onegrad.problem import Problem
+
+
+def test_the_defaults_are_a_problem() -> None:
+    problem = read_problem({})
+    assert (problem.n, problem.d, problem.N) == (4000, 500, 1000)
+    assert problem.alpha == 0.3
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.name)
+def test_every_preset_is_a_problem(preset) -> None:
+    assert isinstance(read_problem(preset.query), Problem)
+
+
+def test_ratios_and_sizes_say_the_same() -> None:
+    by_ratio = read_problem({"n": "1000", "phi": "0.5", "psi": "0.625"})
+    by_size = read_problem({"n": "1000", "d": "500", "N": "800"})
+    assert by_ratio == by_size
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"ridge": "0"}, "ridge"),
+        ({"ridge": "nan"}, "ridge"),
+        ({"n": "10.5"}, "n"),
+        ({"n": "1e12"}, "n"),
+        ({"n": "1_000"}, "n"),
+        ({"noise": "٣"}, "noise"),
+        ({"d": "0"}, "d"),
+        ({"phi": "-1"}, "phi"),
+        ({"n": "2", "phi": "0.001"}, "phi"),
+        ({"alpha": "3"}, "alpha"),
+        ({"alpha": "0.1", "eta": "2"}, "eta"),
+        ({"d": "10", "phi": "2"}, "phi"),
+        ({"noise": "-0.1"}, "noise"),
+        ({"teacher": "H1 + "}, "teacher"),
+        ({"teacher": "__import__('os')"}, "teacher"),
+        ({"activation": "tan"}, "activation"),
+        ({"activation": "H1" * 300}, "activation"),
+        ({"weights": "cauchy"}, "weights"),
+    ],
+)
+def test_a_complaint_names_its_control(query, field) -> None:
+    with pytest.raises(og.InvalidInput) as caught:
+        read_problem(query)
+    assert field_of(caught.value) == field
+    assert "\n" not in str(caught.value)
+
+
+def test_the_page_is_told_every_control_and_its_names_in_the_papers() -> None:
+    table = describe()
+    assert {c["name"] for c in table["controls"]} == set(CONTROLS)
+    for control in table["controls"]:
+        assert control["help"] and len(control["papers"]) == 3
+    assert set(DEFAULTS) <= set(CONTROLS)

@@ -1,0 +1,37 @@
+"""Numbers from text, and values as JSON has them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from onegrad import InvalidInput
+from onegrad.io.json_values import plain
+from onegrad.io.ranges import numbers
+
+
+def test_a_range_includes_both_ends():
+    assert numbers("0:0.5:3,2", "--alpha", 100) == [0.0, 0.25, 0.5, 2.0]
+    assert numbers("1e-2:1:3:log", "--ridge", 100) == pytest.approx([0.01, 0.1, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("two", "--n must be a number, a list or a range; got 'two'"),
+        ("nan", "--n must be a number"),
+        ("1:2", r"--n: a range is start:stop:count\[:log\]; got '1:2'"),
+        ("1:2:101", "--n: count must be 1 to 100; got '101'"),
+        ("0:2:3:log", "--n: a logarithmic range needs positive ends"),
+        ("1:2:99,3,4", "--n lists more than 100 values"),
+    ],
+)
+def test_a_complaint_starts_with_the_name(text, complaint):
+    with pytest.raises(InvalidInput, match=f"^{complaint}"):
+        numbers(text, "--n", 100)
+
+
+def test_numbers_that_are_not_finite_become_null():
+    assert plain({"a": [math.nan, 1.0, math.inf]}) == {"a": [None, 1.0, None]}
+    assert plain({1: (np.float64(2), np.arange(2))}) == {"1": [2.0, [0, 1]]}
+    assert plain([math.inf], str) == ["inf"]

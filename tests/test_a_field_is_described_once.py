@@ -1,0 +1,162 @@
+"""What is said of a field of Problem is said in its metadata; every other place follows."""
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import onegrad as og
+from onegrad.cli.options import add_problem_options
+from onegrad.experiments import cells_of
+from onegrad.experiments.spec import parse_spec
+from onegrad.explorer import controls, recompute
+from onegrad.problem import FIELDS, RATIO_FIELDS
+
+ROOT = Path(__file__).parents[1]
+OTHER = {"whole": 7, "number": 0.25, "text": "erf", "flag": True, "law": "student-t(4)"}
+REST = {"n": 40, "d": 20, "N": 30}
+
+
+def other_value(name: str):
+    """A value that is not the default."""
+    field = FIELDS[name]
+    return field.choices[-1] if field.kind == "choice" else OTHER[field.kind]
+
+
+@pytest.fixture(scope="module")
+def notation():
+    spec = importlib.util.spec_from_file_location("notation", ROOT / "docs" / "make_notation.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_is_described(name):
+    field = FIELDS[name]
+    assert (field.name, field.label != "") == (name, True)
+    assert field.help[0].islower() and not field.help.endswith(".")
+    assert re.search(rf"^    ([\w ,]+, )?{name}(, [\w ,]+)? : ", og.Problem.__doc__, re.M)
+    if field.slider:
+        (low, high), (left, right) = field.limits, field.slider
+        assert field.low <= low <= left < right <= high
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_is_an_option_with_its_meaning(name):
+    parser = argparse.ArgumentParser(prog="test")
+    add_problem_options(parser)
+    action = next(a for a in parser._actions if a.dest == name)
+    assert action.option_strings == [f"--{name.replace('_', '-')}"]
+    assert FIELDS[name].help in action.help
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_is_a_key_of_a_sweep(name):
+    value = other_value(name)
+    grid = {"measure": "errors", "problem": REST | {name: value}}
+    assert parse_spec({"grid": grid}, "test").grids[0].problem[name] == value
+
+
+@pytest.mark.parametrize("name", [name for name, f in FIELDS.items() if f.group])
+def test_every_field_of_the_page_has_its_control(name):
+    shown = next(c for c in controls.describe()["controls"] if c["name"] == name)
+    assert shown["help"].lower().startswith(FIELDS[name].help.lower())
+    assert tuple(shown["papers"].values()) == FIELDS[name].papers
+    assert shown["kind"] not in ("law", "flag")  # the page draws no such control yet
+    assert FIELDS[name].limits or FIELDS[name].written
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_is_in_the_code_that_recomputes(name):
+    problem = og.Problem(**REST | {name: other_value(name)})
+    lines = recompute.python(problem, "spectrum")
+    shown = {}
+    exec(lines.split("spectrum =")[0], shown)  # ours
+    assert shown["problem"] == problem
+    assert FIELDS[name].option in recompute.command(problem, "spectrum") or name in ("alpha", "eta")
+
+
+def test_defaults_are_left_out_of_the_code_that_recomputes():
+    assert recompute.fields(og.Problem(**REST)) == REST | {"eta": 0.0}
+
+
+def test_the_notation_table_is_what_the_fields_say(notation):
+    page = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
+    assert notation.page(page) == page, "run python docs/make_notation.py"
+    for name in [*FIELDS, *RATIO_FIELDS]:
+        assert f"| `{name}` |" in page
+
+
+NEW = """    momentum: float = field(default=0.0, metadata=described(
+        label="Momentum μ", symbol="μ", help="share of the last step", low=0.0, high=1.0,
+        papers=("0", "0", "0"), group="fit", limits=(0, 1), slider=(0, 1)))
+    # fmt: on
+"""
+SCRIPT = """
+import argparse, json, sys
+sys.path.insert(0, {docs!r})
+import make_notation
+from onegrad.cli.options import add_problem_options, problem_of
+from onegrad.experiments import cells_of
+from onegrad.experiments.spec import parse_spec
+from onegrad.explorer import controls, recompute
+from onegrad.explorer.request import read_problem
+from onegrad.problem import FIELDS, Problem
+
+rest = dict(n=40, d=20, N=30)
+try:
+    Problem(**rest, momentum=2)
+except ValueError as error:
+    complaint = str(error)
+parser = argparse.ArgumentParser()
+add_problem_options(parser)
+args = parser.parse_args("--n 40 --d 20 --N 30 --momentum 0.1,0.2".split())
+problem, axes = problem_of(args)
+def cells(**fields):
+    return cells_of(parse_spec(dict(grid=dict(measure="errors", problem=fields)), "t").grids[0])
+print(json.dumps(dict(
+    complaint=complaint,
+    option=[problem.momentum, axes],
+    sweep=[cell.problem.momentum for cell in cells(**rest, momentum=[0.0, 0.5])],
+    keys=[cells(**rest)[0].key, cells(**rest, momentum=0.5)[0].key],
+    control=[c["label"] for c in controls.describe()["controls"] if c["name"] == "momentum"],
+    asked=read_problem(dict(momentum="0.5")).momentum,
+    code=recompute.python(Problem(**rest, momentum=0.5), "spectrum"),
+    notation=make_notation.table(FIELDS.values()),
+)))
+"""
+
+
+def test_a_field_added_to_the_class_appears_everywhere(tmp_path):
+    """The package with one more field, in a process of its own."""
+    shutil.copytree(ROOT / "src" / "onegrad", tmp_path / "onegrad")
+    source = tmp_path / "onegrad" / "problem.py"
+    text = source.read_text(encoding="utf-8")
+    assert text.count("    # fmt: on\n") == 1
+    source.write_text(text.replace("    # fmt: on\n", NEW), encoding="utf-8")
+    script = SCRIPT.format(docs=str(ROOT / "docs"))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+    )
+    found = json.loads(run.stdout)
+    assert found["complaint"] == "momentum must be between 0 and 1; got 2"
+    assert found["option"] == [0.1, {"momentum": [0.1, 0.2]}]
+    assert found["sweep"] == [0.0, 0.5]
+    spec = parse_spec({"grid": {"measure": "errors", "problem": REST}}, "t")
+    assert found["keys"][0] == cells_of(spec.grids[0])[0].key  # a default changes no key
+    assert found["keys"][1] != found["keys"][0]
+    assert found["control"] == ["Momentum μ"]
+    assert found["asked"] == 0.5
+    assert "momentum=0.5" in found["code"]
+    assert (
+        "| μ | `momentum` | share of the last step (default 0) | 0 | 0 | 0 |" in found["notation"]
+    )
