@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad.arrays.backend import to_numpy
-from onegrad.functions.function import REGISTRY, resolve
+from onegrad.functions.registry import REGISTRY, resolve
 
 X = np.linspace(-4, 4, 81).reshape(9, 9)  # zero, a kink, among them
 NAMES = [f"{name}{mode}" for name in REGISTRY for mode in (":raw", "", ":unit")]
