@@ -33,7 +33,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.layers.layer import BLOCK_ROWS
+from onegrad.layers.rows import BLOCK_ROWS
 
 
 def write_data(path: Path, rows: int, columns: int) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays.threads import blas_threads
-from onegrad.data import source
-from onegrad.data import sources as sources_module
+from onegrad.data import Source, source
+from onegrad.data.parts import PART_ROWS
 
 N_ROWS = 24_000
 
@@ -25,10 +25,8 @@ def data():
 def parts(data):
     X, y = data
     pieces = [slice(i, i + 1000) for i in range(0, N_ROWS, 1000)]
-    assert sources_module.PART_ROWS > 1000
-    return sources_module.Source(
-        [part for p in pieces for part in source(X[p], y[p]).parts]
-    )  # 24 parts
+    assert PART_ROWS > 1000
+    return Source([part for p in pieces for part in source(X[p], y[p]).parts])  # 24 parts
 
 
 def estimator(**settings):

@@ -7,7 +7,8 @@ import pytest
 
 import onegrad as og
 from onegrad.errors import InvalidInput
-from onegrad.estimators.lesson import Rows
+from onegrad.estimators.fitted import left_out
+from onegrad.layers.rows import Rows
 
 
 def noisy(n, seed):
@@ -25,7 +26,7 @@ def test_deviation_is_the_ridge_posterior():
     F = fitted.layer(X)
     F = F - F.mean(0)
     t = (y - y.mean()) / y.std()
-    lam = len(X) * fitted.ridge
+    lam = len(X) * fitted.second.ridge
     A = F.T @ F + lam * np.eye(F.shape[1])
     a = np.linalg.solve(A, F.T @ t)
     s2 = (((t - F @ a) ** 2).sum() + lam * a @ a) / len(X)
@@ -45,15 +46,16 @@ def test_left_out_residuals_are_those_of_refitting():
     X, y = noisy(120, 1)
     f = og.AlternatingRegressor(15, rounds=2, random_state=0).fit(X, y).fitted_
     t = f.targets.encode(y)
-    at_once = f.left_out(Rows(f.layer.scaling(X), t, np.ones(120)))
+    at_once = left_out(f.layer, f.second, Rows(f.layer.scaling(X), t, np.ones(120)))
     for i in range(120):
         row = slice(i, i + 1)
-        rest = f.with_moments(f.moments - f.layer.moments(X[row], t[row]))
-        rest = replace(rest, ridge=f.ridge * 120 / 119)  # the penalty is ridge times rows
+        moments = f.moments - f.layer.moments(X[row], t[row])
+        ridge = f.second.ridge * 120 / 119  # the penalty is ridge times rows
+        rest = replace(f, second=replace(f.second, moments=moments, ridge=ridge))
         # moments are of features on their grid, predictions of features as they are: 2^-14
         assert at_once[i] == pytest.approx((t[row] - rest.predict(X[row]))[0], abs=5e-4)
-    assert f.residuals.shape == (24, 1)
-    assert np.isin(f.residuals.round(9), at_once.round(9)).all()
+    assert f.at_fit.residuals.shape == (24, 1)
+    assert np.isin(f.at_fit.residuals.round(9), at_once.round(9)).all()
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9])

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad.functions import resolve
-from onegrad.layers.layer import Layer, Scaling
+from onegrad.layers.layer import Layer
+from onegrad.layers.scaling import Scaling
 
 D, WIDTH = 3, 8
 

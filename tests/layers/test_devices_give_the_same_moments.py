@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.arrays.backend import to_numpy
+from onegrad.functions import resolve
+from onegrad.layers.layer import DeviceLayer, Layer
+from onegrad.layers.scaling import Scaling
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -21,3 +25,20 @@ def test_fits_are_equal_to_the_last_bit(each_backend, weighted):
     np.testing.assert_array_equal(ours.fitted_.moments.FtF, reference.fitted_.moments.FtF)
     np.testing.assert_array_equal(ours.fitted_.moments.Fty, reference.fitted_.moments.Fty)
     np.testing.assert_array_equal(ours.coef_, reference.coef_)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_whole_expressions_are_the_loops_over_warm_memory(each_backend, skip):
+    """The code for devices, on NumPy arrays too."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 4)), rng.integers(-9, 9, (3000, 2)) / 8
+    scaling = Scaling.standard(X, np.ones(3000), 20.0)
+    layer = Layer(scaling, rng.standard_normal((9, 4)), rng.standard_normal(9),
+                  resolve("relu:raw"), skip, bound=2.0)  # fmt: skip
+    layer = layer.with_grid(layer(X))
+    there = DeviceLayer.of(layer, each_backend)
+    x, t = each_backend.asarray(X), each_backend.asarray(y)
+    np.testing.assert_allclose(to_numpy(there(x)), layer(X), rtol=1e-14, atol=1e-14)
+    a, b = layer.moments(X, y), there.moments(x, t)
+    for sums in ("rows", "weight", "F1", "y1", "FtF", "Fty", "yty"):
+        np.testing.assert_array_equal(getattr(a, sums), to_numpy(getattr(b, sums)))

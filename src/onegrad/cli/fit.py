@@ -123,7 +123,7 @@ def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[s
         "rows": estimator.n_rows_,
         "inputs": estimator.input_names_,
         "choice": estimator.choice_,
-        "ridge": estimator.fitted_.ridge,
+        "ridge": estimator.fitted_.second.ridge,
         "importance": dict(importance),
         "seconds": seconds,
     }

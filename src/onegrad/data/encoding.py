@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from onegrad.data.table import Rows, column_values, is_numeric, is_table
+from onegrad.data.table import Tabular, column_values, is_numeric, is_table
 from onegrad.errors import InvalidInput
 from onegrad.ridge.moments import Floats
 
@@ -72,11 +72,11 @@ class Encoding:
         return tuple(name for c in self.columns for name in c.inputs)
 
     @classmethod
-    def of(cls, table: Rows) -> Encoding:
+    def of(cls, table: Tabular) -> Encoding:
         """Learn fill values and categories from the rows of a table."""
         return cls(tuple(_column(name, table[name]) for name in table.column_names))
 
-    def __call__(self, table: Rows) -> Floats:
+    def __call__(self, table: Tabular) -> Floats:
         """(n, d) numbers of a table that has these columns, in any order and among others."""
         missing = [name for name in self.names if name not in table.column_names]
         if missing:
@@ -92,10 +92,7 @@ class Encoding:
 
     def to_list(self) -> list[dict[str, Any]]:
         """The columns as JSON values."""
-        return [
-            {"name": c.name, "categories": c.categories, "fill": c.fill, "flag": c.flag}
-            for c in self.columns
-        ]
+        return [asdict(c) for c in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:
@@ -123,7 +120,7 @@ def _column(name: str, column: Any) -> Column:
     return Column(name, categories=tuple(sorted(frequent)))
 
 
-def encoded(X: Rows, encoding: Encoding | None) -> Floats:
+def encoded(X: Tabular, encoding: Encoding | None) -> Floats:
     """Rows as a float64 matrix: a table through its encoding, a matrix as it is."""
     if encoding is None:
         if is_table(X):

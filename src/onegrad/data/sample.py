@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.table import Rows, columns, concatenate, take
+from onegrad.data.table import Tabular, columns, concatenate, take
 from onegrad.ridge.moments import Floats
 
 Keys = np.ndarray[Any, np.dtype[np.uint64]]
@@ -30,7 +30,7 @@ class Sample:
 
     size: int
     keys: Keys
-    X: Rows
+    X: Tabular
     y: np.ndarray[Any, Any]
     w: Floats
     rows: int
@@ -49,7 +49,7 @@ class Sample:
 
 
 def sample(
-    X: Rows,
+    X: Tabular,
     y: np.ndarray[Any, Any],
     w: Floats | None,
     size: int,
@@ -67,7 +67,7 @@ def sample(
 
 
 def _smallest(
-    size: int, keys: Keys, X: Rows, y: Any, w: Floats, rows: int, labels: frozenset[Any]
+    size: int, keys: Keys, X: Tabular, y: Any, w: Floats, rows: int, labels: frozenset[Any]
 ) -> Sample:
     unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
     weights: Floats = np.bincount(group, weights=w).astype(np.float64)
@@ -75,7 +75,7 @@ def _smallest(
     return Sample(size, unique[:size], take(X, first), y[first], weights[:size], rows, labels)
 
 
-def row_keys(X: Rows, y: np.ndarray[Any, Any], seed: int) -> Keys:
+def row_keys(X: Tabular, y: np.ndarray[Any, Any], seed: int) -> Keys:
     """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
     targets = y if y.ndim > 1 else y[:, None]
     parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]

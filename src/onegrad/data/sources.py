@@ -7,29 +7,19 @@ from __future__ import annotations
 
 import glob
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onegrad.data.parts import (
-    ArrayPart,
-    Block,
-    Columns,
-    CsvPart,
-    DaskPart,
-    IteratorPart,
-    NpyPart,
-    NpzPart,
-    ParquetPart,
-    Part,
-)
+from onegrad.data.files import CsvPart, NpzPart, npy_parts, parquet_parts
+from onegrad.data.parts import PART_ROWS, ArrayPart, Block, Columns, DaskPart, IteratorPart, Part
 from onegrad.errors import InvalidInput
 
-FILES = {".parquet": "Parquet", ".csv": "CSV", ".npz": "npz", ".npy": "npy"}
-PART_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file
+FILES = (".parquet", ".csv", ".npz", ".npy")
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,7 @@ class Source:
         while sum(map(len, head)) < rows and (block := next(stream, None)) is not None:
             head.append(block)
         whole = IteratorPart(lambda: itertools.chain(head, stream))
-        return Source([IteratorPart(_Repeat(head))]), Source([whole], once=True)
+        return Source([IteratorPart(partial(iter, head))]), Source([whole], once=True)
 
 
 def source(
@@ -83,11 +73,11 @@ def source(
     """
     if isinstance(data, Source):
         return data
-    if isinstance(data, str | Path):
-        return _from_files(str(data), target, weight, columns)
     chosen = Columns(
         None if target is None else str(target), weight, None if columns is None else tuple(columns)
     )
+    if isinstance(data, str | Path):
+        return _from_files(str(data), chosen, target)
     if type(data).__module__.startswith("dask"):
         return _from_dask(data, y, sample_weight, chosen)
     if isinstance(data, np.ndarray):
@@ -97,42 +87,27 @@ def source(
     if callable(data):
         return Source([IteratorPart(data)])
     if isinstance(data, list | tuple):
-        return Source([IteratorPart(_Repeat(data))])
+        return Source([IteratorPart(partial(iter, data))])
     raise InvalidInput(
         f"data must be a path, an array, an iterator of blocks or a Dask collection; "
         f"got {type(data).__name__}"
     )
 
 
-@dataclass(frozen=True)
-class _Repeat:
-    """A function that starts a new iterator over the same blocks."""
-
-    blocks: Sequence[Any]
-
-    def __call__(self) -> Sequence[Any]:
-        return self.blocks
-
-
-def _from_files(
-    path: str, target: str | int | None, weight: str | None, columns: Sequence[str] | None
-) -> Source:
+def _from_files(path: str, columns: Columns, target: str | int | None) -> Source:
     files = _files(path)
     kinds = sorted({Path(f).suffix for f in files})
     if len(kinds) > 1 or kinds[0] not in FILES:
         raise InvalidInput(
             f"{path!r} holds {', '.join(kinds)} files; allowed is one kind of {', '.join(FILES)}"
         )
-    inputs = None if columns is None else tuple(columns)
     if kinds[0] == ".npy":
-        return Source([p for f in files for p in _npy_parts(f, target)])
+        return Source([part for f in files for part in npy_parts(f, target)])
     if kinds[0] == ".npz":
-        chosen = Columns(None if target is None else str(target), weight)
-        return Source([NpzPart(f, chosen) for f in files])
-    chosen = Columns(None if target is None else str(target), weight, inputs)
+        return Source([NpzPart(f, columns) for f in files])
     if kinds[0] == ".csv":
-        return Source([CsvPart(f, chosen) for f in files])
-    return Source([p for f in files for p in _parquet_parts(f, chosen)])
+        return Source([CsvPart(f, columns) for f in files])
+    return Source([part for f in files for part in parquet_parts(f, columns)])
 
 
 def _files(path: str) -> list[str]:
@@ -144,39 +119,6 @@ def _files(path: str) -> list[str]:
     if not found:
         raise InvalidInput(f"no such file: {path!r}; allowed are {', '.join(FILES)}")
     return sorted(found)
-
-
-def _parquet_parts(path: str, columns: Columns) -> Iterator[Part]:
-    """Neighbouring row groups of at least PART_ROWS rows together."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        metadata = pq.read_metadata(path)
-    except pa.ArrowInvalid as error:
-        raise InvalidInput(f"{path!r} is not a Parquet file: {error!s:.100}") from None
-    columns.of(metadata.schema.to_arrow_schema().names)
-    groups: list[int] = []
-    rows = 0
-    for i in range(metadata.num_row_groups):
-        groups.append(i)
-        rows += metadata.row_group(i).num_rows
-        if rows >= PART_ROWS or i == metadata.num_row_groups - 1:
-            yield ParquetPart(path, tuple(groups), columns)
-            groups, rows = [], 0
-
-
-def _npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
-    if X.ndim != 2:
-        raise InvalidInput(f"{path!r} must hold a matrix; it has {X.ndim} dimensions")
-    d = X.shape[1]
-    if target is not None and str(target) not in map(str, range(-d, d)):
-        raise InvalidInput(
-            f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
-        )
-    column = None if target is None else int(target)
-    return (NpyPart(path, i, i + PART_ROWS, column) for i in range(0, len(X), PART_ROWS))
 
 
 def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
@@ -201,7 +143,4 @@ def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
 
 
 def _row_pieces(array: Any) -> list[Any]:
-    whole_rows: Callable[..., Any] = array.rechunk
-    if array.ndim > 1:
-        array = whole_rows({1: -1})
-    return list(array.to_delayed().ravel())
+    return list((array.rechunk({1: -1}) if array.ndim > 1 else array).to_delayed().ravel())

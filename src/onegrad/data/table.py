@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-Rows = Any  # a numpy matrix (n, d) or a pyarrow.Table
+Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]
 
 
-def is_table(X: Rows) -> bool:
+def is_table(X: Tabular) -> bool:
     """Whether X is an Arrow table; pyarrow is never imported for the question."""
     return not isinstance(X, np.ndarray) and hasattr(X, "column_names")
 
 
-def take(X: Rows, rows: Values) -> Rows:
+def take(X: Tabular, rows: Values) -> Tabular:
     """The rows with these numbers."""
     return X.take(rows) if is_table(X) else X[rows]
 
 
-def concatenate(parts: Sequence[Rows]) -> Rows:
+def concatenate(parts: Sequence[Tabular]) -> Tabular:
     """Rows of several blocks, one below the other."""
     if not is_table(parts[0]):
         return np.concatenate(parts)
@@ -30,7 +30,7 @@ def concatenate(parts: Sequence[Rows]) -> Rows:
     return pa.concat_tables(parts, promote_options="permissive")
 
 
-def columns(X: Rows) -> Iterator[Values]:
+def columns(X: Tabular) -> Iterator[Values]:
     """Each column as a NumPy array: float64 with NaN for missing, or objects with None."""
     if is_table(X):
         for column in X.columns:

@@ -1,13 +1,12 @@
 """scikit-learn estimators: feature learning in two passes over any amount of data."""
 
-from onegrad.estimators.models import (
-    AlternatingClassifier,
-    AlternatingRegressor,
-    OneStepClassifier,
-    OneStepFeatures,
-    OneStepRegressor,
-)
-from onegrad.estimators.saving import load, save
+from pathlib import Path
+from typing import Any
+
+from onegrad.estimators import saving
+from onegrad.estimators.alternating import AlternatingClassifier, AlternatingRegressor
+from onegrad.estimators.one_step import OneStepClassifier, OneStepFeatures, OneStepRegressor
+from onegrad.estimators.saving import save
 
 __all__ = [
     "AlternatingClassifier",
@@ -18,3 +17,16 @@ __all__ = [
     "load",
     "save",
 ]
+
+KINDS = (
+    AlternatingClassifier,
+    AlternatingRegressor,
+    OneStepClassifier,
+    OneStepFeatures,
+    OneStepRegressor,
+)
+
+
+def load(path: str | Path) -> Any:
+    """The fitted estimator in a file written by `save`; a damaged or foreign file is refused."""
+    return saving.load(path, {kind.__name__: kind for kind in KINDS})

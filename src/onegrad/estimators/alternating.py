@@ -17,15 +17,23 @@ For classification the best layer then makes a few gradient steps on the logisti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.special
 
-from onegrad.estimators.lesson import Lesson, Trial, gradient_outer_product, try_layer
+from onegrad.data.sample import Sample
+from onegrad.estimators.learner import COMMON, FeatureLearner
+from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
 from onegrad.estimators.neurons import Ground, Metric, Neurons
-from onegrad.functions.function import Function
-from onegrad.layers.layer import Layer, Scaling, clipped
+from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
+from onegrad.estimators.pipeline import Split
+from onegrad.estimators.predicting import Classification, Regression
+from onegrad.functions import Function, resolve
+from onegrad.layers.gradient import gradient_outer_product, weight_gradient
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import Rows
 from onegrad.ridge.moments import Floats
 
 KEPT = 0.4  # share of the neurons that stays in a round
@@ -37,149 +45,208 @@ GRADIENTS = 4000  # gradients that a metric is the mean of, where there are seve
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What is fixed before the rounds.
+class Manner:
+    """What differs between numbers and classes.
 
     Parameters
     ----------
-    width, scaling, activation, bound : of the layer.
-    rounds, steps : most rounds of new neurons, and of gradient steps after them.
     shares : of each kind of new neurons; they sum to one.
     power : of the metric.
-    rng : all random numbers.
+    steps : most gradient steps after the rounds of new neurons.
     """
 
-    width: int
-    scaling: Scaling
-    activation: Function
-    bound: float
-    rounds: int
-    steps: int
     shares: Mapping[str, float]
     power: float
+    steps: int
+
+
+FOR_NUMBERS = Manner({"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3}, 0.75, 0)
+FOR_CLASSES = Manner(
+    {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25}, 0.5, 4
+)
+
+
+@dataclass(frozen=True)
+class AlternatingRecipe:
+    """The parameters of the estimators that say how rounds are made, see there, and the manner."""
+
+    width: int
+    rounds: int
+    ridge: float | str
+    clip: float
+    manner: Manner
+
+    inputs: ClassVar[str] = "standard"
+    intercept: ClassVar[bool] = True
+    chooses: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_layer(self.width, self.clip, self.ridge)
+        check_number("rounds", self.rounds, 0, whole=True)
+
+    def split(self, sample: Sample, held: Mask) -> Split:
+        return Split(~held, ~held)
+
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
+        """All trials, the untrained layer first."""
+        activation = resolve("relu:raw")
+        assert isinstance(activation, Function)
+        bound = float(self.clip)
+        nothing = np.empty((0, lesson.inputs)), np.empty(0)
+        bare = Layer(lesson.scaling, *nothing, activation, True, bound)
+        rounds = Rounds(self, lesson, Ground.of(lesson.update, bound), rng, bare)
+        trials = [rounds.untrained()]
+        if len(lesson.held):
+            trials += rounds.renewals(trials[0])
+            trials += rounds.steps(lowest(trials))
+        return trials[0].layer, trials
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Everything that the rounds of one fit share; a round goes from trial to trial.
+
+    `ground` are the rows that neurons are drawn from, `bare` the layer without its neurons.
+    """
+
+    recipe: AlternatingRecipe
+    lesson: Lesson
+    ground: Ground
     rng: np.random.Generator
+    bare: Layer
 
-    def layer(self, neurons: Neurons) -> Layer:
-        return Layer(self.scaling, neurons.W, neurons.b, self.activation, True, self.bound)
+    def tried(
+        self, neurons: Neurons, start: float, label: dict[str, Any], worth: bool = True
+    ) -> Trial:
+        """The trial of a layer of these neurons; the search of its ridge begins at `start`."""
+        layer = replace(self.bare, W=neurons.W, b=neurons.b)
+        search = Search(given(self.recipe.ridge), start)
+        return try_layer(self.lesson, layer, search, label, worth)
 
+    def drawn(self, count: int, M: Floats) -> Neurons:
+        """New neurons of all kinds, for a metric M."""
+        manner = self.recipe.manner
+        return self.ground.draw(manner.shares, count, Metric(M, manner.power), self.rng)
 
-def learn(lesson: Lesson, recipe: Recipe, ridge: float | None) -> list[Trial]:
-    """All trials, the untrained layer first; the lowest score is the choice."""
-    ground = Ground.of(lesson.update, recipe.bound)
-    plain = Metric(np.eye(lesson.inputs), recipe.power)
-    untrained = recipe.layer(ground.draw(recipe.shares, recipe.width, plain, recipe.rng))
-    label = {"update": "none", "round": 0}
-    trials = [try_layer(lesson, untrained, ridge=ridge, label=label, worth=True)]
-    if len(lesson.held):
-        trials += _rounds(lesson, recipe, ground, trials[0], ridge)
-        trials += _steps(lesson, recipe, ground, min(trials, key=lambda t: t.score), ridge)
-    return trials
+    def untrained(self) -> Trial:
+        neurons = self.drawn(self.recipe.width, np.eye(self.lesson.inputs))
+        return self.tried(neurons, START, {"update": "none", "round": 0})
 
+    def renewals(self, first: Trial) -> Iterator[Trial]:
+        """Rounds of new neurons at full width, after a few at half of it, which cost a quarter."""
+        width, rounds = self.recipe.width, self.recipe.rounds
+        few = rounds // NARROW
+        narrow = list(self.phase(first, (width + 1) // 2, range(1, few + 1)))
+        before = len(narrow)
+        best = lowest(narrow) if narrow else first
+        yield from self.phase(best, width, range(before + 1, before + rounds - few + 1))
 
-def _rounds(
-    lesson: Lesson, recipe: Recipe, ground: Ground, first: Trial, ridge: float | None
-) -> Iterator[Trial]:
-    """Rounds of new neurons at full width, after a few at half of it, which cost a quarter."""
-    few = recipe.rounds // NARROW
-    narrow = [first, *_phase(lesson, recipe, ground, first, (recipe.width + 1) // 2, few, ridge)]
-    best = min(narrow[1:], key=lambda t: t.score, default=first)
-    for trial in _phase(lesson, recipe, ground, best, recipe.width, recipe.rounds - few, ridge):
-        trial.label["round"] += len(narrow) - 1
-        yield trial
+    def phase(self, trial: Trial, width: int, rounds: range) -> Iterator[Trial]:
+        """Rounds at one width, until held-out rows say that they no longer help."""
+        least, waited = np.inf, 0
+        for number in rounds:
+            neurons = self.renewed(trial, width)
+            if neurons is None:
+                return
+            trial = self.tried(neurons, trial.ridge, {"update": "neurons", "round": number})
+            yield trial
+            waited = 0 if trial.score < least else waited + 1
+            least = min(least, trial.score)
+            if waited == PATIENCE:
+                return
 
+    def renewed(self, trial: Trial, width: int) -> Neurons | None:
+        """The neurons of a trial that are worth most, and new ones; None where f is constant."""
+        layer, rows = trial.layer, self.lesson.update
+        outputs = rows.t.shape[1]
+        few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, self.lesson.inputs)]
+        M = gradient_outer_product(few, layer, trial.eager.coef)
+        if not M.any():
+            return None
+        kept = round(KEPT * width)
+        entrants = self.drawn(ENTRANTS * (width - kept), M)
+        fitted = [layer.of_scaled(block.z) @ trial.readout.coef for block in rows.blocks()]
+        residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
+        assert trial.worth is not None
+        stays = np.argsort(-trial.worth, kind="stable")[:kept]
+        old = Neurons(layer.W[stays], layer.b[stays])
+        return old + self.ground.best(entrants, residual, ENTRANTS)
 
-def _phase(
-    lesson: Lesson,
-    recipe: Recipe,
-    ground: Ground,
-    trial: Trial,
-    width: int,
-    rounds: int,
-    ridge: float | None,
-) -> Iterator[Trial]:
-    """Rounds at one width, until held-out rows say that they no longer help."""
-    lowest, waited = np.inf, 0
-    for round_ in range(1, rounds + 1):
-        neurons = _renewed(lesson, recipe, ground, trial, width)
-        if neurons is None:
-            return
-        trial = try_layer(
-            lesson,
-            recipe.layer(neurons),
-            ridge=ridge,
-            start=trial.ridge,
-            label={"update": "neurons", "round": round_},
-            worth=True,
-        )
-        yield trial
-        waited = 0 if trial.score < lowest else waited + 1
-        lowest = min(lowest, trial.score)
-        if waited == PATIENCE:
-            return
-
-
-def _renewed(
-    lesson: Lesson, recipe: Recipe, ground: Ground, trial: Trial, width: int
-) -> Neurons | None:
-    """The neurons of a trial that are worth most, and new ones; None where f is constant."""
-    layer, rows = trial.layer, lesson.update
-    outputs = rows.t.shape[1]
-    few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, lesson.inputs)]
-    M = gradient_outer_product(few, layer, trial.eager.coef)
-    if not M.any():
-        return None
-    kept = round(KEPT * width)
-    metric = Metric(M, recipe.power)
-    entrants = ground.draw(recipe.shares, ENTRANTS * (width - kept), metric, recipe.rng)
-    fitted = [layer.of_scaled(block.z) @ trial.readout.coef for block in rows.blocks()]
-    residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
-    assert trial.worth is not None
-    stays = np.argsort(-trial.worth, kind="stable")[:kept]
-    old = Neurons(layer.W[stays], layer.b[stays])
-    return old + ground.best(entrants, residual, ENTRANTS)
+    def steps(self, trial: Trial) -> Iterator[Trial]:
+        """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
+        at = self.ground.z[self.ground.rows(self.rng.random(self.recipe.width))]
+        for number in range(1, self.recipe.manner.steps + 1 if self.recipe.rounds else 1):
+            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial)
+            length = np.linalg.norm(G)
+            if length == 0:
+                return
+            candidates = []
+            for step in STEPS:
+                moved = self.ground.placed(W + step * np.linalg.norm(W) / length * G, at)
+                label = {"update": "gradient", "round": number, "step": step}
+                candidates.append(self.tried(moved, trial.ridge, label, worth=False))
+            yield from candidates
+            trial = lowest(candidates)
 
 
-def _steps(
-    lesson: Lesson, recipe: Recipe, ground: Ground, trial: Trial, ridge: float | None
-) -> Iterator[Trial]:
-    """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
-    at = ground.z[ground.rows(recipe.rng.random(recipe.width))]
-    for round_ in range(1, recipe.steps + 1):
-        G = loss_gradient(lesson, trial)
-        length = np.linalg.norm(G)
-        if length == 0:
-            return
-        W = trial.layer.W
-        candidates = [
-            try_layer(
-                lesson,
-                recipe.layer(ground.placed(W + step * np.linalg.norm(W) / length * G, at)),
-                ridge=ridge,
-                start=trial.ridge,
-                label={"update": "gradient", "round": round_, "step": step},
-            )
-            for step in STEPS
-        ]
-        yield from candidates
-        trial = min(candidates, key=lambda t: t.score)
+def loss_gradient(rows: Rows, trial: Trial) -> Floats:
+    r"""(N, d) minus the gradient of the logistic loss in W: its residual is
 
-
-def loss_gradient(lesson: Lesson, trial: Trial) -> Floats:
-    r"""(N, d) minus the gradient of the logistic loss in W.
-
-    .. math:: G = \frac1n \sum_i \big[(A r_i) \odot \sigma'(W z_i + b)\big] z_i^\top,
-              \qquad r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
+    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
     """
     layer, readout = trial.layer, trial.readout
-    a = readout.coef[layer.width - len(layer.W) :]  # the neurons' part, (N, K)
-    G: Floats = np.zeros_like(layer.W)
-    for rows in lesson.update.blocks():
-        f = layer.of_scaled(rows.z) @ readout.coef + readout.intercept
-        if f.shape[1] == 1:
-            r = (rows.t > 0) - scipy.special.expit(4 * f)  # softmax of (-2f, 2f)
-        else:
-            r = (rows.t > 0) - scipy.special.softmax(2 * f, axis=1)
-        slopes = layer.activation.derivative(layer.preactivations(rows.z))
-        G += ((r * rows.w[:, None]) @ a.T * slopes).T @ clipped(rows.z, layer.bound)
-    G /= lesson.update.w.sum()
-    return G
+
+    def residual(block: Rows, h: Floats) -> Floats:
+        f = layer.of_scaled(block.z) @ readout.coef + readout.intercept
+        # softmax of (-2f, 2f) where there is one score for two classes
+        p = scipy.special.expit(4 * f) if f.shape[1] == 1 else scipy.special.softmax(2 * f, axis=1)
+        r: Floats = (block.t > 0) - p
+        return r
+
+    return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
+
+
+PARAMETERS = """
+
+    Parameters
+    ----------
+    width : number of neurons N.
+    rounds : most rounds of new neurons.
+    ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
+    clip : standard deviations at which the neurons' inputs are clipped.
+    hold_out : share of the rows that no first-layer update sees; they choose round and ridge.
+        Without any the layer stays untrained.
+"""
+PARAMETERS += COMMON
+
+
+# a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
+@dataclass(eq=False, repr=False)
+class _Alternating(FeatureLearner):
+    """Rounds of first-layer updates with the trained readout."""
+
+    _manner: ClassVar[Manner]
+
+    width: int = 1000
+    _: KW_ONLY
+    rounds: int = 32
+    ridge: float | str = "auto"
+    clip: float = 4.0
+    hold_out: float = 0.2
+    sample_rows: int = 20_000
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    def _recipe(self) -> AlternatingRecipe:
+        return recipe_of(AlternatingRecipe, self, manner=self._manner)
+
+
+class AlternatingRegressor(_Alternating, Regression):
+    __doc__ = "Ridge, first-layer update with the trained readout, ridge: regression." + PARAMETERS
+    _manner = FOR_NUMBERS
+
+
+class AlternatingClassifier(_Alternating, Classification):
+    __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS
+    _manner = FOR_CLASSES

@@ -1,4 +1,4 @@
-r"""A fitted network as one value: first layer, moments, and all that follows from them.
+"""A fitted network as one value: first layer, second layer, and what the fit was like.
 
 The second layer is a function of the moments alone, so that adding, merging or removing rows is
 adding or subtracting moments and solving again.
@@ -6,25 +6,23 @@ adding or subtracting moments and solving again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
-from onegrad.estimators.lesson import Rows
 from onegrad.estimators.targets import Targets
-from onegrad.layers.layer import Layer, row_blocks
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import Rows, row_blocks
 from onegrad.ridge.equations import NormalEquations, Readout
 from onegrad.ridge.moments import Floats, Moments
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class FeatureSpectrum:
     """Eigenvalues of the features' covariance, largest first, learned and untrained.
 
     `spikes` are the learned eigenvalues above the largest untrained one, rounding allowed for.
@@ -41,33 +39,18 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """The state of an estimator.
+class SecondLayer:
+    """Ridge regression on the features of the rows that the moments are the sums of.
 
     Parameters
     ----------
-    layer, targets, encoding : x -> features, y -> targets, table -> x (None for matrices).
     moments : sums over all rows that the readout is fitted on.
     ridge, intercept : the penalty (absolute) and whether there is a free constant.
-    metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
-    untrained : eigenvalues of the untrained features' covariance, largest first.
-    residuals : (m, K) leave-one-out residuals of the held-out rows, scaled targets.
-    slope : of the logistic function that turns scores into probabilities.
-    choice, trials : what held-out rows chose, and everything that they were asked.
     """
 
-    layer: Layer
-    targets: Targets
-    encoding: Encoding | None
     moments: Moments
     ridge: float
     intercept: bool
-    metric: Floats
-    untrained: Floats
-    residuals: Floats
-    slope: float = 1.0
-    choice: dict[str, Any] = field(default_factory=dict)
-    trials: tuple[dict[str, Any], ...] = ()
 
     @cached_property
     def equations(self) -> NormalEquations:
@@ -76,31 +59,16 @@ class Fitted:
         return NormalEquations.of(self.moments, self.intercept)
 
     @cached_property
-    def readout(self) -> Readout:
-        return self.equations.solve(self.ridge)
-
-    @cached_property
-    def factor(self) -> Floats:
-        """Lower Cholesky factor of Cov(f) + ridge."""
+    def factor(self) -> Any:
+        """Of Cov(f) + ridge."""
         return self.equations.factor(self.ridge)
 
     @cached_property
-    def spectrum(self) -> Spectrum:
-        values = scipy.linalg.eigvalsh(self.equations.G, check_finite=False)[::-1]
-        return Spectrum(np.maximum(values, 0.0), self.untrained)
+    def readout(self) -> Readout:
+        return self.equations.solve(self.ridge, self.factor)
 
-    def with_moments(self, moments: Moments) -> Fitted:
-        """The same first layer with the readout of other rows."""
-        return replace(self, moments=moments)
-
-    def predict(self, x: Floats) -> Floats:
-        """(n, K) predictions on the scale of the targets."""
-        readout = self.readout
-        pieces = [self.layer(x[rows]) @ readout.coef for rows in row_blocks(len(x))]
-        return np.concatenate(pieces) + readout.intercept
-
-    def variance(self, x: Floats) -> Floats:
-        r"""(n, K) posterior variance of a new target, on its scale.
+    def variance(self, F: Floats) -> Floats:
+        r"""(n, K) posterior variance of a new target with features F.
 
         .. math:: s^2\big(1 + \tfrac1n (f - \bar f)^\top (\mathrm{Cov} f + \lambda)^{-1}
                   (f - \bar f)\big), \qquad s^2 = \min_a \big[\text{loss} + \lambda|a|^2\big]
@@ -110,31 +78,90 @@ class Fitted:
         noise = np.maximum(
             self.equations.y_square - (self.readout.coef * self.equations.v).sum(0), 0.0
         )
-        pieces = [1.0 + self.leverage(self.layer(x[rows])) for rows in row_blocks(len(x))]
-        variance: Floats = np.concatenate(pieces)[:, None] * noise
+        variance: Floats = (1.0 + self.equations.leverage(F, self.factor))[:, None] * noise
         return variance
 
-    def leverage(self, F: Floats) -> Floats:
-        r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(\mathrm{Cov} f+\lambda)^{-1}(f-\bar f)`."""
-        centred = (F - self.equations.f_mean).T
-        half = scipy.linalg.solve_triangular(
-            self.factor, centred, lower=True, overwrite_b=True, check_finite=False
-        )
-        leverage: Floats = (half * half).sum(0) / self.moments.weight
-        return leverage
-
-    def left_out(self, held: Rows) -> Floats:
+    def left_out(self, F: Floats, t: Floats, w: Floats) -> Floats:
         """(m, K) residual of each row if the readout were fitted without it: e / (1 - h)."""
-        pieces = [np.empty((0, held.t.shape[1]))]
-        for rows in held.blocks() if len(held) else ():
-            F = self.layer.of_scaled(rows.z)
-            h = rows.w * (self.leverage(F) + self.intercept / self.moments.weight)
-            e = rows.t - F @ self.readout.coef - self.readout.intercept
-            pieces.append(e / np.maximum(1.0 - h, 1e-3)[:, None])
-        return np.concatenate(pieces)
+        constant = self.intercept / self.moments.weight
+        h = w * (self.equations.leverage(F, self.factor) + constant)
+        e = t - F @ self.readout.coef - self.readout.intercept
+        return np.asarray(e / np.maximum(1.0 - h, 1e-3)[:, None])
 
 
-def summary(trials: list[Any]) -> Iterator[dict[str, Any]]:
-    """What each trial tried and how held-out rows judged it."""
-    for trial in trials:
-        yield {**trial.label, "ridge": trial.ridge, "score": trial.score}
+@dataclass(frozen=True)
+class AtFit:
+    """What describes the rows of the fit; rows that come or go later leave it as it is.
+
+    Parameters
+    ----------
+    metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
+    untrained : eigenvalues of the untrained features' covariance, largest first.
+    residuals : (m, K) leave-one-out residuals of the held-out rows, scaled targets.
+    slope : of the logistic function that turns scores into probabilities.
+    choice, trials : what held-out rows chose, and everything that they were asked.
+    rows : how many the readout was fitted on.
+    """
+
+    metric: Floats
+    untrained: Floats
+    residuals: Floats
+    slope: float
+    choice: dict[str, Any]
+    trials: tuple[dict[str, Any], ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The state of an estimator.
+
+    Parameters
+    ----------
+    layer, targets, encoding : x -> features, y -> targets, table -> x (None for matrices); learned
+        from a sample of the rows of the fit, and fixed from then on.
+    second : the readout, of all rows that are in the model now.
+    at_fit : what describes the rows of the fit.
+    """
+
+    layer: Layer
+    targets: Targets
+    encoding: Encoding | None
+    second: SecondLayer
+    at_fit: AtFit
+
+    @property
+    def moments(self) -> Moments:
+        return self.second.moments
+
+    @property
+    def readout(self) -> Readout:
+        return self.second.readout
+
+    @cached_property
+    def spectrum(self) -> FeatureSpectrum:
+        learned = np.maximum(self.second.equations.eigenvalues(), 0.0)
+        return FeatureSpectrum(learned, self.at_fit.untrained)
+
+    def with_moments(self, moments: Moments) -> Fitted:
+        """The same first layer with the readout of other rows."""
+        return replace(self, second=replace(self.second, moments=moments))
+
+    def predict(self, x: Floats) -> Floats:
+        """(n, K) predictions on the scale of the targets."""
+        pieces = [self.layer(x[rows]) @ self.readout.coef for rows in row_blocks(len(x))]
+        return np.concatenate(pieces) + self.readout.intercept
+
+    def variance(self, x: Floats) -> Floats:
+        """(n, K) posterior variance of a new target, on its scale."""
+        return np.concatenate(
+            [self.second.variance(self.layer(x[rows])) for rows in row_blocks(len(x))]
+        )
+
+
+def left_out(layer: Layer, second: SecondLayer, rows: Rows) -> Floats:
+    """(m, K) residual of each row if the readout were fitted without it."""
+    pieces = [np.empty((0, rows.t.shape[1]))]
+    for block in rows.blocks() if len(rows) else ():
+        pieces.append(second.left_out(layer.of_scaled(block.z), block.t, block.w))
+    return np.concatenate(pieces)

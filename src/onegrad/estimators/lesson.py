@@ -7,74 +7,89 @@ final model is fitted on everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from onegrad.data.encoding import Encoding
 from onegrad.data.sample import Keys
-from onegrad.layers.layer import BLOCK_ROWS, Layer, clipped, row_blocks
+from onegrad.estimators.targets import Targets
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import BLOCK_ROWS, Rows
+from onegrad.layers.scaling import Scaling
 from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge.moments import Floats
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
-START = -3  # where their search begins
+START = 1e-3  # where their search begins
 EAGER = 1e-2  # largest relative ridge of the readout that first-layer updates look at
-NO_CHOICE = -2  # relative ridge where there are no held-out rows to choose it
-
-
-# predictions (m, K), targets (m, K) and weights (m,) to the loss of each row (m,)
-Loss = Callable[[Floats, Floats, Floats], Floats]
+NO_CHOICE = 1e-2  # relative ridge where there are no held-out rows to choose it
 
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Scaled inputs z (m, d), coded targets t (m, K), weights w (m,)."""
-
-    z: Floats
-    t: Floats
-    w: Floats
-
-    @property
-    def parts(self) -> tuple[Floats, Floats, Floats | None]:
-        """z, t, w; None for weights that are all one."""
-        return self.z, self.t, None if (self.w == 1).all() else self.w
-
-    def __len__(self) -> int:
-        return len(self.z)
-
-    def __getitem__(self, rows: Any) -> Rows:
-        return Rows(self.z[rows], self.t[rows], self.w[rows])
-
-    def blocks(self) -> Iterator[Rows]:
-        """A bounded number of rows at a time: features of all rows are never held at once."""
-        return (self[rows] for rows in row_blocks(len(self)))
-
-
-@dataclass(frozen=True)
 class Lesson:
-    """The rows of the first-layer update, of the readout, and those held out, with their loss.
+    """A sample of rows as numbers, and how the numbers were made.
 
-    The first two are the same rows unless the readout was asked to be fitted on fresh ones.
+    Parameters
+    ----------
+    update, fit, held : rows of the first-layer update, of the readout, and those held out; the
+        first two are the same unless the readout was asked to be fitted on fresh ones.
+    encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
+    used_up : key below which rows are left out of the readout of the final model, too.
+    threads : that add up moments.
     """
 
     update: Rows
     fit: Rows
     held: Rows
-    loss: Loss
-    threads: int = 1  # that add up moments
-
-    def moments(self, layer: Layer) -> Moments:
-        """Of the readout's rows."""
-        return layer.scaled_moments(*self.fit.parts, threads=self.threads)
+    encoding: Encoding | None
+    scaling: Scaling
+    targets: Targets
+    used_up: int
+    threads: int
 
     @property
     def inputs(self) -> int:
         return int(self.update.z.shape[1])
+
+    def gridded(self, layer: Layer) -> Layer:
+        """The layer with the grid of its features on the readout's first rows."""
+        return layer.with_grid(layer.of_scaled(self.fit.z[:BLOCK_ROWS]))
+
+    def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
+        """Of the readout's rows, for a layer with a grid."""
+        return NormalEquations.of(layer.scaled_moments(self.fit, self.threads), intercept)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a candidate's ridge is found: given (absolute), or by decades from `start` (relative)."""
+
+    ridge: float | None = None
+    start: float = START
+    intercept: bool = True
+
+    def best(self, score: Callable[[float], float], scale: float, held: bool) -> float:
+        """The relative ridge; where no rows are held out, none is preferred."""
+        if self.ridge is not None:
+            return self.ridge / scale
+        return lowest_decade(score, self.start) if held else NO_CHOICE
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What held-out rows say of one ridge; the score is the mean of their losses."""
+
+    score: float
+    losses: Floats
+    readout: Readout
+    factor: Any
 
 
 @dataclass(frozen=True)
@@ -89,68 +104,55 @@ class Trial:
     layer: Layer
     readout: Readout
     eager: Readout
-    ridge: int | float
+    ridge: float
     score: float
     losses: Floats  # of the held-out rows; the score is their mean
-    path: tuple[tuple[float, float], ...]  # (relative ridge, score)
-    label: dict[str, Any] = field(default_factory=dict)
+    label: Mapping[str, Any]
     worth: Floats | None = None  # (N,) what the loss would grow by without a neuron, where asked
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was tried and how held-out rows judged it."""
+        return {**self.label, "ridge": self.ridge, "score": self.score}
 
 
 def try_layer(
-    lesson: Lesson,
-    layer: Layer,
-    *,
-    intercept: bool = True,
-    ridge: float | None = None,
-    start: float = 10.0**START,
-    label: dict[str, Any] | None = None,
-    worth: bool = False,
+    lesson: Lesson, layer: Layer, search: Search, label: Mapping[str, Any], worth: bool = False
 ) -> Trial:
-    """Fit the readout without the held-out rows, score it on them, ridge by ridge.
-
-    `ridge` fixes the penalty (absolute); otherwise decades around `start` (relative) are searched.
-    """
-    layer = layer.with_grid(layer.of_scaled(lesson.fit.z[:BLOCK_ROWS]))
-    equations = NormalEquations.of(lesson.moments(layer), intercept)
+    """Fit the readout without the held-out rows, score it on them, ridge by ridge."""
+    layer = lesson.gridded(layer)
+    equations = lesson.equations(layer, search.intercept)
     held = lesson.held
     F = layer.of_scaled(held.z)
-    found: dict[float, tuple[float, Floats, Readout, Floats]] = {}
 
-    def judge(relative: float) -> float:
-        if relative not in found:
-            factor = equations.factor(relative * equations.scale)
-            readout = equations.solve(relative * equations.scale, factor)
-            predicted = F @ readout.coef + readout.intercept
-            losses = lesson.loss(predicted, held.t, held.w) if len(held) else np.zeros(0)
-            score = float(held.w @ losses / held.w.sum()) if len(held) else np.nan
-            found[relative] = (score, losses, readout, factor)
-        return found[relative][0]
+    @cache
+    def judge(relative: float) -> Verdict:
+        factor = equations.factor(relative * equations.scale)
+        readout = equations.solve(relative * equations.scale, factor)
+        if not len(held):
+            return Verdict(np.nan, np.zeros(0), readout, factor)
+        losses = lesson.targets.loss(F @ readout.coef + readout.intercept, held.t, held.w)
+        return Verdict(float(held.w @ losses / held.w.sum()), losses, readout, factor)
 
-    if ridge is not None:
-        best = ridge / equations.scale
-        judge(best)
-    elif not len(held):
-        best = 10.0**NO_CHOICE
-        judge(best)
-    else:
-        best = lowest_decade(judge, start)
-    path = tuple((r, found[r][0]) for r in sorted(found))
-    eager = min(best, EAGER)
-    judge(eager)
-    score, losses, readout, factor = found[best]
-    neurons = equations.worth(readout, factor)[-len(layer.W) :] if worth else None
-    return Trial(layer, readout, found[eager][2], best, score, losses, path, label or {}, neurons)
+    ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)
+    best, eager = judge(ridge), judge(min(ridge, EAGER))
+    neurons = equations.worth(best.readout, best.factor)[-len(layer.W) :] if worth else None
+    return Trial(layer, best.readout, eager.readout, ridge, best.score, best.losses, label, neurons)
 
 
-def chosen(trials: list[Trial], w: Floats) -> Trial:
+def lowest(trials: Sequence[Trial]) -> Trial:
+    """The trial of lowest score."""
+    return min(trials, key=lambda trial: trial.score)
+
+
+def chosen(trials: Sequence[Trial], w: Floats) -> Trial:
     """The trial of lowest score, or the first where the gain over it is within its noise.
 
     The noise is one standard error of the mean difference of the held-out rows' losses.
     """
     if not len(w):
         return trials[0]
-    first, best = trials[0], min(trials, key=lambda trial: trial.score)
+    first, best = trials[0], lowest(trials)
     share = w / w.sum()
     gain = first.losses - best.losses
     mean = share @ gain
@@ -158,12 +160,12 @@ def chosen(trials: list[Trial], w: Floats) -> Trial:
     return best if mean > error else first
 
 
-def lowest_decade(judge: Callable[[float], float], start: float) -> float:
+def lowest_decade(score: Callable[[float], float], start: float) -> float:
     """Walk over powers of ten from `start` while a neighbour is better; the best one."""
     k = min(max(round(np.log10(start)), DECADES[0]), DECADES[-1])
     while True:
         around = [j for j in (k, k - 1, k + 1) if j in DECADES]
-        best = min(around, key=lambda j: judge(10.0**j))
+        best = min(around, key=lambda j: score(10.0**j))
         if best == k:
             return float(10.0**k)
         k = best
@@ -178,45 +180,3 @@ def held_out(keys: Keys, w: Floats, share: float) -> Mask:
     mask: Mask = above < share * w.sum()
     mask[0] = False
     return mask
-
-
-def gradient_outer_product(rows: Rows, layer: Layer, coef: Floats) -> Floats:
-    r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`."""
-    M = np.zeros((rows.z.shape[1],) * 2)
-    for block in rows.blocks():
-        for g in layer.gradients(block.z, coef):
-            g *= np.sqrt(block.w)[:, None]
-            M += g.T @ g
-    M /= rows.w.sum()
-    return M
-
-
-@dataclass(frozen=True)
-class Draw:
-    """The random numbers of a network: drawn once, so that candidates differ in what is learned.
-
-    Parameters
-    ----------
-    W0 : (N, d) standard normal directions.
-    place : (N,) in (0, 1): which row each neuron's bias is placed at.
-    """
-
-    W0: Floats
-    place: Floats
-
-    @classmethod
-    def of(cls, width: int, inputs: int, rng: np.random.Generator) -> Draw:
-        return cls(rng.standard_normal((width, inputs)), rng.random(width))
-
-    def on_sphere(self) -> Draw:
-        """The same directions with rows of length sqrt(d)."""
-        lengths = np.linalg.norm(self.W0, axis=1, keepdims=True)
-        return replace(self, W0=self.W0 * (np.sqrt(self.W0.shape[1]) / lengths))
-
-
-def data_biases(W: Floats, lesson: Lesson, place: Floats, bound: float) -> Floats:
-    r""":math:`b_i = -w_i\cdot z_{j(i)}`: every neuron switches at a row that was drawn for it."""
-    above = np.cumsum(lesson.update.w)
-    rows = np.minimum(np.searchsorted(above, place * above[-1], side="right"), len(above) - 1)
-    biases: Floats = -(W * clipped(lesson.update.z[rows], bound)).sum(1)
-    return biases

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.estimators.lesson import Rows
-from onegrad.layers.layer import clipped, row_blocks
+from onegrad.layers.rows import Rows, row_blocks
+from onegrad.layers.scaling import clipped
 from onegrad.ridge.moments import Floats
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]

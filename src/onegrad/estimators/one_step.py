@@ -10,89 +10,275 @@ on held-out rows among multiples of |W_0| / |G|.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from onegrad.estimators.lesson import Draw, Lesson, Trial, data_biases, try_layer
-from onegrad.functions.function import Function
-from onegrad.layers.layer import BLOCK_ROWS, Layer, Scaling, clipped
+from onegrad.data.sample import Sample
+from onegrad.errors import InvalidInput
+from onegrad.estimators.learner import COMMON, FeatureLearner
+from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, try_layer
+from onegrad.estimators.neurons import Ground
+from onegrad.estimators.parameters import (
+    check_choice,
+    check_layer,
+    check_number,
+    given,
+    recipe_of,
+)
+from onegrad.estimators.pipeline import Split
+from onegrad.estimators.predicting import Classification, Features, Regression
+from onegrad.functions import Function, resolve
+from onegrad.layers.gradient import weight_gradient
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import Rows
+from onegrad.problem import Problem
 from onegrad.ridge.moments import Floats
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)
 
+CHOICES = {
+    "inputs": ("standard", "raw"),
+    "bias": ("data", "none"),
+    "residual": ("labels", "full"),
+    "rows": ("same", "fresh"),
+    "readout": ("gaussian", "constant", "rademacher"),
+    "weights": ("gaussian", "sphere"),
+}
+
 
 @dataclass(frozen=True)
-class Recipe:
-    """What is fixed before the step: the draw, the readout A (N, K), how features are made."""
+class Start:
+    """What is drawn before the step.
 
-    draw: Draw
-    readout: Floats
-    scaling: Scaling
-    activation: Function
-    bound: float
-    skip: bool
-    biases: bool
+    Parameters
+    ----------
+    untrained : the layer whose W_0 has rows N(0, I/d), without biases.
+    kinks : (N, d) points at which neurons switch, or None where they have no biases.
+    A : (N, K) readout.
+    """
+
+    untrained: Layer
+    kinks: Floats | None
+    A: Floats
+
+    @property
+    def W(self) -> Floats:
+        W: Floats = self.untrained.W
+        return W
+
+    def layer(self, W: Floats) -> Layer:
+        r"""Of directions W; :math:`b_i = -w_i\cdot z_{j(i)}` for the row drawn for neuron i."""
+        if self.kinks is None:
+            return replace(self.untrained, W=W)
+        return replace(self.untrained, W=W, b=-(W * self.kinks).sum(1))
+
+
+@dataclass(frozen=True)
+class OneStepRecipe:
+    """The parameters of the estimators that say how the step is made, see there."""
+
+    width: int
+    eta: float | str
+    c: float
+    alpha: float | None
+    ridge: float | str
+    activation: Any
+    inputs: str
+    bias: str
+    weights: str
+    readout: str
     residual: str
+    rows: str
+    step_share: float
+    skip: bool
     intercept: bool
+    clip: float
 
-    def layer(self, lesson: Lesson, W: Floats) -> Layer:
-        b = data_biases(W, lesson, self.draw.place, self.bound) if self.biases else np.zeros(len(W))
-        return Layer(self.scaling, W, b, self.activation, self.skip, self.bound)
+    def __post_init__(self) -> None:
+        check_layer(self.width, self.clip, self.ridge)
+        for name, allowed in CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
+        if self.eta != "auto":
+            check_number("eta", self.eta, 0)
+        if self.alpha is not None:
+            check_number("alpha", self.alpha, -10, 10)
+            check_number("c", self.c, 0)
+            if self.eta != "auto":
+                raise InvalidInput("give eta, or c and alpha, not both")
+        if self.rows == "fresh":
+            check_number("step_share", self.step_share, 0.01, 0.99)
 
-    def untrained(self, lesson: Lesson) -> Layer:
-        """Rows N(0, I/d)."""
-        return self.layer(lesson, self.draw.W0 / np.sqrt(self.draw.W0.shape[1]))
+    @property
+    def chooses(self) -> bool:
+        return given(self.ridge) is None or self.step(2) is None
 
+    def step(self, n: int) -> float | None:
+        """eta for n rows where it is given; None where held-out rows choose it."""
+        return given(self.eta) if self.alpha is None else float(self.c * float(n) ** self.alpha)
 
-def gradient(lesson: Lesson, recipe: Recipe, layer: Layer) -> Floats:
-    """(N, d) minus the gradient of half the mean squared loss."""
-    w = lesson.update.w
-    offset = (w @ lesson.update.t) / w.sum() if recipe.intercept else 0.0
-    G: Floats = np.zeros_like(layer.W)
-    for rows in lesson.update.blocks():
-        h = layer.preactivations(rows.z)
-        r = rows.t - offset
-        if recipe.residual == "full":
-            r = r - layer.activation(h) @ recipe.readout
-        slopes = layer.activation.derivative(h)
-        G += ((r * rows.w[:, None]) @ recipe.readout.T * slopes).T @ clipped(rows.z, layer.bound)
-    G /= w.sum()
-    return G
-
-
-def learn(lesson: Lesson, recipe: Recipe, eta: float | None, ridge: float | None) -> list[Trial]:
-    """A trial for each step that is tried: eta where given, else multiples of |W_0| / |G|."""
-    layer = recipe.untrained(lesson)
-    G = gradient(lesson, recipe, layer)
-    length = float(np.linalg.norm(G))
-    unit = float(np.linalg.norm(layer.W)) / length if length > 0 else 0.0
-    if eta is not None:
-        etas = [eta]
-    elif len(lesson.held) and unit > 0:
-        etas = [step * unit for step in RELATIVE_STEPS]
-    else:
-        etas = [unit]
-    trials: list[Trial] = []
-    for step in etas:
-        moved = layer if step == 0 else recipe.layer(lesson, layer.W + step * G)
-        trials.append(
-            try_layer(
-                lesson,
-                moved,
-                intercept=recipe.intercept,
-                ridge=ridge,
-                start=trials[-1].ridge if trials else 1e-3,
-                label={
-                    "eta": step,
-                    "relative_step": step / unit if unit > 0 else 0.0,
-                    "step_rows": len(lesson.update),
-                },
+    def split(self, sample: Sample, held: Mask) -> Split:
+        if self.rows == "same":
+            return Split(~held, ~held)
+        below = (np.cumsum(sample.w) - 0.5 * sample.w) < self.step_share * sample.w.sum()
+        update, fit = below & ~held, ~below & ~held
+        if not update.any() or not fit.any():
+            raise InvalidInput(
+                f"rows='fresh' needs at least 2 rows besides held-out ones; got {(~held).sum()}"
             )
-        )
-    return trials
+        return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
+
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
+        """A trial for each step that is tried: eta where given, else multiples of |W_0| / |G|."""
+        start = self.start(lesson, rng)
+        G = self.gradient(lesson.update, start.layer(start.W), start.A)
+        length = float(np.linalg.norm(G))
+        unit = float(np.linalg.norm(start.W)) / length if length > 0 else 0.0
+        eta = self.step(len(lesson.update))
+        if eta is not None:
+            etas = [eta]
+        elif len(lesson.held) and unit > 0:
+            etas = [step * unit for step in RELATIVE_STEPS]
+        else:
+            etas = [unit]
+        trials: list[Trial] = []
+        for eta in etas:
+            layer = start.layer(start.W if eta == 0 else start.W + eta * G)
+            ridge = trials[-1].ridge if trials else START
+            search = Search(given(self.ridge), ridge, self.intercept)
+            relative = eta / unit if unit > 0 else 0.0
+            label = {"eta": eta, "relative_step": relative, "step_rows": len(lesson.update)}
+            trials.append(try_layer(lesson, layer, search, label))
+        return start.layer(start.W), trials
+
+    def start(self, lesson: Lesson, rng: np.random.Generator) -> Start:
+        """All random numbers: drawn once, so that candidates differ in what is learned."""
+        N, d = self.width, lesson.inputs
+        W, place = rng.standard_normal((N, d)), rng.random(N)
+        if self.weights == "sphere":
+            W = W * (np.sqrt(d) / np.linalg.norm(W, axis=1, keepdims=True))
+        readout: dict[str, Callable[[tuple[int, int]], Floats]] = {
+            "gaussian": rng.standard_normal,
+            "constant": np.ones,
+            "rademacher": lambda size: rng.choice([-1.0, 1.0], size=size),
+        }
+        A = readout[self.readout]((N, lesson.update.t.shape[1])) / np.sqrt(N)
+        activation = resolve(self.activation)
+        assert isinstance(activation, Function)
+        ground = Ground.of(lesson.update, float(self.clip))
+        kinks = ground.z[ground.rows(place)] if self.bias == "data" else None
+        W /= np.sqrt(d)
+        plain = Layer(lesson.scaling, W, np.zeros(N), activation, self.skip, float(self.clip))
+        return Start(plain, kinks, A)
+
+    def gradient(self, rows: Rows, layer: Layer, A: Floats) -> Floats:
+        """(N, d) minus the gradient of half the mean squared loss."""
+        offset = (rows.w @ rows.t) / rows.w.sum() if self.intercept else 0.0
+
+        def residual(block: Rows, h: Floats) -> Floats:
+            r: Floats = block.t - offset
+            return r - layer.activation(h) @ A if self.residual == "full" else r
+
+        return weight_gradient(rows, layer, A, residual)
 
 
-def shown(lesson: Lesson, untrained: Layer, like: Trial) -> Trial:
-    """The untrained layer in the clothes of a trial, for the spectrum."""
-    return replace(like, layer=untrained.with_grid(untrained.of_scaled(lesson.fit.z[:BLOCK_ROWS])))
+PARAMETERS = r"""
+
+    Parameters
+    ----------
+    width : number of neurons N.
+    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    c, alpha : instead of eta, the step c n^alpha for n rows.
+    ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
+    activation : a name, a Hermite combination, or a pair (function, derivative).
+    inputs : "standard" scales inputs and targets, "raw" takes them as they are.
+    bias : "data" places each neuron's kink at a row, "none" has no biases.
+    weights, readout, residual : as in Problem.
+    rows : ridge on the "same" rows as the step, or on "fresh" ones.
+    step_share : with fresh rows, the share that makes the step.
+    skip, intercept : whether the inputs themselves are features; whether there is a free constant.
+    clip : standard deviations at which the neurons' inputs are clipped.
+    hold_out : share of the rows that no first-layer update sees and that choose what is "auto".
+"""
+PARAMETERS += COMMON + "    eta_, alpha_ : the step that was made, and the exponent of it.\n"
+
+
+# a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
+@dataclass(eq=False, repr=False)
+class _OneStep(FeatureLearner):
+    """One gradient step with a random readout, then ridge."""
+
+    width: int = 1000
+    _: KW_ONLY
+    eta: float | str = "auto"
+    c: float = 1.0
+    alpha: float | None = None
+    ridge: float | str = "auto"
+    activation: Any = "relu:raw"
+    inputs: str = "standard"
+    bias: str = "data"
+    weights: str = "gaussian"
+    readout: str = "gaussian"
+    residual: str = "labels"
+    rows: str = "same"
+    step_share: float = 0.5
+    skip: bool = True
+    intercept: bool = True
+    clip: float = 4.0
+    hold_out: float = 0.2
+    sample_rows: int = 20_000
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    @classmethod
+    def literal(cls, problem: Problem, **parameters: Any) -> Any:
+        """The algorithm of a Problem, with nothing added: raw inputs, no bias, skip or intercept.
+
+        Fit it on n_step + n rows: a share of n_step / (n_step + n), drawn at random, makes the
+        step where `ridge_rows` is "fresh".
+        """
+        p = problem
+        same = ("eta", "ridge", "weights", "readout", "residual", "intercept")
+        settings: dict[str, Any] = {name: getattr(p, name) for name in same} | {
+            "activation": p.sigma,
+            "inputs": "raw",
+            "bias": "none",
+            "rows": p.ridge_rows,
+            "step_share": p.rows_of_step / (p.rows_of_step + p.n),
+            "skip": False,
+            "clip": math.inf,
+            "sample_rows": p.rows_of_step + p.n,
+        }
+        return cls(p.N, **(settings | parameters))
+
+    def _recipe(self) -> OneStepRecipe:
+        return recipe_of(OneStepRecipe, self)
+
+    @property
+    def eta_(self) -> float:
+        """The step that was made."""
+        check_is_fitted(self)
+        return float(self.choice_["eta"])
+
+    @property
+    def alpha_(self) -> float:
+        """The exponent that the step amounts to: log eta / log n over its n rows."""
+        n = self.choice_["step_rows"]
+        return math.log(self.eta_) / math.log(n) if self.eta_ > 0 and n > 1 else -math.inf
+
+
+class OneStepRegressor(_OneStep, Regression):
+    __doc__ = "One gradient step with a random readout, then ridge: regression." + PARAMETERS
+
+
+class OneStepClassifier(_OneStep, Classification):
+    __doc__ = "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS
+
+
+class OneStepFeatures(_OneStep, Features):
+    __doc__ = "The features after one gradient step, for any model on top." + PARAMETERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,9 @@ from onegrad.data.parts import Block, Part
 from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
-from onegrad.layers.layer import Layer
-from onegrad.ridge.moments import Floats, Moments
-
-
-class Coding(Protocol):
-    """Targets as the numbers that ridge fits."""
-
-    def encode(self, y: Any) -> Floats: ...
+from onegrad.estimators.targets import Targets
+from onegrad.layers.layer import DeviceLayer, Layer
+from onegrad.ridge.moments import Moments
 
 
 @dataclass(frozen=True)
@@ -50,11 +45,11 @@ class MomentsPass:
     """
 
     layer: Layer
-    targets: Coding
+    targets: Targets
     encoding: Encoding | None
+    device: str = "cpu"
     seed: int = 0
     skip_below: int = 0
-    device: str = "cpu"
 
     def __call__(self, part: Part) -> Moments | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
@@ -69,7 +64,7 @@ class MomentsPass:
         if self.device == "cpu":
             return self.layer.moments(x, t, w)
         there = backend(self.device)
-        m = self.layer.on(there).moments(
+        m = DeviceLayer.of(self.layer, there).moments(
             there.asarray(x), there.asarray(t), None if w is None else there.asarray(w)
         )
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))

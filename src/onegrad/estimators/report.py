@@ -22,6 +22,7 @@ class Report:
     def of(cls, estimator: Any) -> Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
+        ridge = f"{fitted.second.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
             ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
@@ -39,7 +40,7 @@ class Report:
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
-            ("ridge", f"{fitted.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"),
+            ("ridge", ridge),
             (
                 "held out",
                 f"{choice['held_out_rows']} rows, score {choice['held_out_score']:.4g}"
@@ -67,19 +68,16 @@ class Report:
         return "\n".join([self.title, *rows, "importance of inputs", *bars])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.lines
-        )
-        bars = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
-            f"<span style='display:inline-block;height:.8em;background:#4477aa;"
-            f"width:{10 * share:.2f}em'></span> {share:.1%}</td></tr>"
-            for name, share in self.inputs
-        )
+        bar = "<span style='display:inline-block;height:.8em;background:#4477aa;width:{:.2f}em'>"
+        rows = [_row(name, html.escape(value)) for name, value in self.lines]
+        bars = [_row(name, f"{bar.format(10 * x)}</span> {x:.1%}") for name, x in self.inputs]
         return (
-            f"<table><caption>{html.escape(self.title)}</caption>{rows}"
-            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>{bars}"
-            "</table>"
+            f"<table><caption>{html.escape(self.title)}</caption>{''.join(rows)}"
+            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>"
+            f"{''.join(bars)}</table>"
         )
+
+
+def _row(name: str, cell: str) -> str:
+    left = "style='text-align:left'"
+    return f"<tr><th {left}>{html.escape(name)}</th><td {left}>{cell}</td></tr>"

@@ -1,19 +1,16 @@
 """Models as files of numbers and JSON: nothing in them can run.
 
-A file is a ZIP archive, not compressed, of `model.json` and one `.npy` member for each array. The
-JSON names the estimator, its parameters, the format version and a SHA-256 digest of every array;
-its own digest is stored beside it. Whatever does not match is refused by name.
+A file is a ZIP archive, not compressed, of `model.json` and one `.npy` member for each array, as
+`numpy.savez` would write them. The JSON names the estimator, its parameters and the arrays. The
+archive's checksums notice damage; whatever does not fit together is refused by name.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import math
-import os
-import tempfile
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,64 +19,65 @@ import numpy as np
 from onegrad import __version__
 from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import Fitted
-from onegrad.estimators.models import ESTIMATORS
+from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
 from onegrad.estimators.targets import Classes, Numbers, Targets
 from onegrad.functions import resolve
-from onegrad.layers.layer import Layer, Scaling
+from onegrad.io.files import replacing
+from onegrad.io.json_values import plain
+from onegrad.layers.layer import Layer
+from onegrad.layers.scaling import Scaling
 from onegrad.ridge.moments import Moments
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # the first had digests beside the archive's own checksums
 HEADER = "model.json"
-DIGEST = "model.sha256"
+SUMS = ("F1", "y1", "FtF", "Fty", "yty")
+DESCRIBED = ("metric", "untrained", "residuals")
+NUMBERS = ("centre", "scale", "low", "high", "step")
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def save(estimator: Any, path: str | Path) -> None:
     """Write a fitted estimator; an existing file is replaced only once the new one is complete."""
     fitted: Fitted = estimator.fitted_
-    parameters = _parameters(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
     arrays = _arrays(fitted)
-    members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
     header = {
         "format": FORMAT,
         "onegrad": __version__,
         "estimator": type(estimator).__name__,
-        "parameters": parameters,
-        "columns": estimator.n_features_in_,
-        "names": _names(estimator),
-        "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
-        "layer": {
-            "activation": fitted.layer.activation.name,
-            "skip": fitted.layer.skip,
-            "bound": fitted.layer.bound,
-            "far": fitted.layer.scaling.bound,
-        },
-        "rows": fitted.moments.rows,
-        "weight": fitted.moments.weight,
-        "single": getattr(fitted.targets, "single", None),
-        "ridge": fitted.ridge,
-        "intercept": fitted.intercept,
-        "slope": fitted.slope,
-        "choice": fitted.choice,
-        "trials": fitted.trials,
-        "arrays": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
+        "parameters": _parameters(estimator),
+        "names": None if names is None else [str(name) for name in names],
+        "arrays": [f"{name}.npy" for name in arrays],
+        **_header(fitted),
     }
-    text = json.dumps(_plain(header), sort_keys=True, allow_nan=False).encode()
-    members = {DIGEST: hashlib.sha256(text).hexdigest().encode(), HEADER: text, **members}
-    _write(Path(path), members)
+    text = json.dumps(plain(header, not_finite=str), sort_keys=True, allow_nan=False)
+    with replacing(Path(path)) as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(HEADER), text)  # without the time: same model, same file
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
 
 
-def load(path: str | Path) -> Any:
-    """The fitted estimator in a file written by `save`; a damaged or foreign file is refused."""
+def load(path: str | Path, kinds: Mapping[str, Callable[..., Any]]) -> Any:
+    """The fitted estimator, one of some kinds, that `save` wrote; any other file is refused."""
     try:
         header, arrays = _read(Path(path))
-        return _estimator(header, arrays)
+        if header["estimator"] not in kinds:
+            raise InvalidInput(f"unknown estimator {header['estimator']!r:.40}")
+        estimator = kinds[header["estimator"]](**header["parameters"])
+        fitted = _fitted(header, arrays)
+        _check_shapes(fitted)
+        if header["names"] is not None:
+            estimator.feature_names_in_ = np.array(header["names"], dtype=object)
+        estimator._publish(fitted)
+        return estimator
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
     except (zipfile.BadZipFile, EOFError):
-        raise InvalidInput(f"{path} is not a model file, or is truncated") from None
-    except (KeyError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        raise InvalidInput(f"{path} is not a model file, or is truncated or damaged") from None
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise InvalidInput(f"{path} is not a valid model file: {error!s:.100}") from None
 
 
@@ -106,68 +104,44 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     return parameters
 
 
-def _plain(value: Any) -> Any:
-    """JSON values; JSON has no infinity and no NaN, which become text."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _names(estimator: Any) -> list[str] | None:
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+def _header(fitted: Fitted) -> dict[str, Any]:
+    """All of a fitted network that is not an array."""
+    layer, second, at_fit = fitted.layer, fitted.second, fitted.at_fit
+    return {
+        "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
+        "layer": {
+            "activation": layer.activation.name,
+            "skip": layer.skip,
+            "bound": layer.bound,
+            "far": layer.scaling.bound,
+        },
+        "rows": second.moments.rows,
+        "weight": second.moments.weight,
+        "single": getattr(fitted.targets, "single", None),
+        "ridge": second.ridge,
+        "intercept": second.intercept,
+        "slope": at_fit.slope,
+        "choice": at_fit.choice,
+        "trials": at_fit.trials,
+        "rows_at_fit": at_fit.rows,
+    }
 
 
 def _arrays(fitted: Fitted) -> Arrays:
-    layer, m = fitted.layer, fitted.moments
+    layer, targets, at_fit = fitted.layer, fitted.targets, fitted.at_fit
     arrays: Arrays = {
         "centre": layer.scaling.centre,
         "scale": layer.scaling.scale,
         "W": layer.W,
         "b": layer.b,
         "step": np.asarray(layer.step),
-        "F1": m.F1,
-        "y1": m.y1,
-        "FtF": m.FtF,
-        "Fty": m.Fty,
-        "yty": m.yty,
-        "metric": fitted.metric,
-        "untrained": fitted.untrained,
-        "residuals": fitted.residuals,
+        **{name: getattr(fitted.moments, name) for name in SUMS},
+        **{name: getattr(at_fit, name) for name in DESCRIBED},
     }
-    if isinstance(fitted.targets, Classes):
-        values = fitted.targets.values
+    if isinstance(targets, Classes):
+        values = targets.values
         return arrays | {"classes": values.astype(str) if values.dtype == object else values}
-    t = fitted.targets
-    return arrays | {
-        "y_centre": t.centre,
-        "y_scale": t.scale,
-        "y_low": t.low,
-        "y_high": t.high,
-        "y_step": t.step,
-    }
-
-
-def _npy(array: np.ndarray[Any, Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _write(path: Path, members: dict[str, bytes]) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in members.items():
-                archive.writestr(zipfile.ZipInfo(name), data)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    return arrays | {f"y_{name}": getattr(targets, name) for name in NUMBERS}
 
 
 # -- from the file -------------------------------------------------------------------------------
@@ -176,39 +150,38 @@ def _write(path: Path, members: dict[str, bytes]) -> None:
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise InvalidInput("no such file")
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
             raise InvalidInput("compressed members are not allowed in a model file")
         names = archive.namelist()
-        if HEADER not in names or DIGEST not in names:
+        if HEADER not in names:
             raise InvalidInput(f"not a model file: it has no {HEADER}")
-        text = archive.read(HEADER)
-        if hashlib.sha256(text).hexdigest().encode() != archive.read(DIGEST):
-            raise InvalidInput(f"{HEADER} was changed after the model was saved")
-        header = _restored(json.loads(text))
-        if header.get("format") != FORMAT:
+        header = _restored(json.loads(archive.read(HEADER)))
+        if header.get("format") not in READABLE:
             raise InvalidInput(
                 f"written by onegrad {header.get('onegrad', '?')!s:.20} in format "
-                f"{header.get('format')!s:.20}; this version reads format {FORMAT}"
+                f"{header.get('format')!s:.20}; this version reads format "
+                f"{' and '.join(map(str, READABLE))}"
             )
         arrays: Arrays = {}
-        for name, digest in header["arrays"].items():
+        for name in header["arrays"]:
             if name not in names:
                 raise InvalidInput(f"array {name!r:.40} is missing: the file is incomplete")
-            data = archive.read(name)
-            if hashlib.sha256(data).hexdigest() != digest:
-                raise InvalidInput(f"array {name!r:.40} was changed after the model was saved")
-            arrays[name.removesuffix(".npy")] = np.lib.format.read_array(
-                io.BytesIO(data), allow_pickle=False
-            )
+            data = io.BytesIO(archive.read(name))  # all of it, so that its checksum is compared
+            arrays[name.removesuffix(".npy")] = np.lib.format.read_array(data, allow_pickle=False)
     return header, arrays
 
 
-def _estimator(header: dict[str, Any], arrays: Arrays) -> Any:
-    kind = ESTIMATORS.get(header["estimator"])
-    if kind is None:
-        raise InvalidInput(f"unknown estimator {header['estimator']!r:.40}")
-    estimator = kind(**header["parameters"])
+def _restored(value: Any) -> Any:
+    """What `plain` made text of is a number again."""
+    if isinstance(value, dict):
+        return {k: _restored(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_restored(v) for v in value]
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
     layer = Layer(
         Scaling(arrays["centre"], arrays["scale"], header["layer"]["far"]),
         arrays["W"],
@@ -218,54 +191,32 @@ def _estimator(header: dict[str, Any], arrays: Arrays) -> Any:
         header["layer"]["bound"],
         arrays["step"],
     )
-    moments = Moments(
-        header["rows"], header["weight"], *(arrays[k] for k in ("F1", "y1", "FtF", "Fty", "yty"))
+    moments = Moments(header["rows"], header["weight"], *(arrays[name] for name in SUMS))
+    at_fit = AtFit(
+        **{name: arrays[name] for name in DESCRIBED},
+        slope=float(header["slope"]),
+        choice=header["choice"],
+        trials=tuple(header["trials"]),
+        rows=header.get("rows_at_fit", header["rows"]),
     )
-    encoding = None if header["encoding"] is None else Encoding.from_list(header["encoding"])
-    fitted = Fitted(
+    return Fitted(
         layer,
         _targets(header, arrays),
-        encoding,
-        moments,
-        float(header["ridge"]),
-        header["intercept"],
-        arrays["metric"],
-        arrays["untrained"],
-        arrays["residuals"],
-        float(header["slope"]),
-        header["choice"],
-        tuple(header["trials"]),
+        None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
+        SecondLayer(moments, float(header["ridge"]), header["intercept"]),
+        at_fit,
     )
-    _check_shapes(fitted)
-    estimator.n_features_in_ = header["columns"]
-    if header["names"] is not None:
-        estimator.feature_names_in_ = np.array(header["names"], dtype=object)
-    if "classes" in arrays:
-        estimator.classes_ = arrays["classes"]
-    estimator._settle(fitted)
-    return estimator
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if "classes" in arrays:
         return Classes(arrays["classes"])
-    centre, scale, low, high, step = (
-        arrays[f"y_{k}"] for k in ("centre", "scale", "low", "high", "step")
-    )
-    return Numbers(centre, scale, low, high, step, bool(header["single"]))
-
-
-def _restored(value: Any) -> Any:
-    """The inverse of _plain."""
-    if isinstance(value, dict):
-        return {k: _restored(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_restored(v) for v in value]
-    return float(value) if value in ("inf", "-inf", "nan") else value
+    numbers: dict[str, Any] = {name: arrays[f"y_{name}"] for name in NUMBERS}
+    return Numbers(**numbers, single=bool(header["single"]))
 
 
 def _check_shapes(fitted: Fitted) -> None:
-    """Arrays that fit together; digests only say that they are the ones that were written."""
+    """Arrays that fit together; checksums only say that they are the ones that were written."""
     layer, K = fitted.layer, fitted.targets.outputs
     N, d = layer.W.shape
     expected = {
@@ -276,7 +227,7 @@ def _check_shapes(fitted: Fitted) -> None:
         "FtF": (fitted.moments.FtF, (layer.width, layer.width)),
         "Fty": (fitted.moments.Fty, (layer.width, K)),
         "F1": (fitted.moments.F1, (layer.width,)),
-        "metric": (fitted.metric, (d, d)),
+        "metric": (fitted.at_fit.metric, (d, d)),
     }
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype != np.float64:

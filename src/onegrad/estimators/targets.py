@@ -5,6 +5,7 @@ Both codings lie on a binary grid (see onegrad.ridge.moments), so that their mom
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
+from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
 from onegrad.ridge.moments import TARGET_BITS, Floats, grid, rounded
 
@@ -131,3 +133,36 @@ class Classes:
 
 
 Targets = Numbers | Classes
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How targets will be coded once a sample of rows is seen, and scaled where that is asked.
+
+    `labels` says whether all distinct targets are collected on the way.
+    """
+
+    targets: Callable[[Sample, bool], Targets]
+    labels: bool = False
+
+
+def number_targets(sample: Sample, scaled: bool) -> Targets:
+    if sample.y.dtype.kind not in "fiub":
+        raise InvalidInput("the target is text: use a classifier")
+    return Numbers.of(sample.y, sample.w, scaled)
+
+
+def class_targets(sample: Sample, scaled: bool, declared: Values | None = None) -> Targets:
+    """Of the labels that were seen, or of those that were declared before."""
+    values = np.array(sorted(sample.labels)) if declared is None else declared
+    if len(values) < 2:
+        raise InvalidInput(
+            f"classification needs at least 2 classes; the data have {len(values)} class"
+        )
+    return Classes(values)
+
+
+def any_targets(sample: Sample, scaled: bool) -> Targets:
+    if sample.y.dtype.kind in "fiub":
+        return Numbers.of(sample.y, sample.w, scaled)
+    return Classes(np.unique(sample.y))

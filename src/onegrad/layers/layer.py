@@ -17,37 +17,14 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, Backend, is_torch, namespace
+from onegrad.arrays.backend import Array, Backend, namespace
 from onegrad.arrays.threads import abreast
-from onegrad.functions.function import Function
-from onegrad.ridge.moments import FEATURE_BITS, Floats, Moments, grid, total
+from onegrad.functions import Function
+from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
+from onegrad.layers.scaling import Scaling, clipped
+from onegrad.ridge.moments import FEATURE_BITS, Moments, grid, total
 
-BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
 CACHE_ROWS = 64  # rows of elementwise work on them
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """x -> clip((x - centre) / scale, -bound, bound), column by column."""
-
-    centre: Array
-    scale: Array
-    bound: float
-
-    def __call__(self, x: Array) -> Array:
-        return clipped((x - self.centre) / self.scale, self.bound)
-
-    @classmethod
-    def standard(cls, x: Floats, w: Floats, bound: float) -> Scaling:
-        """Weighted mean and standard deviation; a constant column is not divided by ~0."""
-        centre = w @ x / w.sum()
-        deviation = np.sqrt(w @ (x - centre) ** 2 / w.sum())
-        constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
-        return cls(centre, np.where(constant, 1.0, deviation), bound)
-
-    @classmethod
-    def identity(cls, columns: int) -> Scaling:
-        return cls(np.zeros(columns), np.ones(columns), np.inf)
 
 
 @dataclass(frozen=True)
@@ -83,9 +60,6 @@ class Layer:
 
     def of_scaled(self, z: Array) -> Array:
         """Features of rows that are scaled already."""
-        if is_torch(z):
-            h = self.activation(self.preactivations(z))
-            return namespace(z).concatenate([z, h], 1) if self.skip else h
         F = np.empty((len(z), self.width))
         skip = self.width - len(self.W)
         F[:, :skip] = z[:, :skip]
@@ -101,27 +75,6 @@ class Layer:
         h += self.b
         return h
 
-    def gradients(self, z: Array, coef: Array) -> Iterator[Array]:
-        r"""For each output, (n, d) gradients :math:`W^\top(\sigma'(Wz+b)\odot a_h) + a_z`.
-
-        The clip counts as the identity: a clipped input still says in which direction f grows.
-        """
-        slopes = self.activation.derivative(self.preactivations(z))
-        split = self.width - len(self.W)  # coefficients of the skip come first
-        for k in range(coef.shape[1]):
-            g = (slopes * coef[split:, k]) @ self.W
-            yield g + coef[:split, k] if split else g
-
-    def on(self, there: Backend) -> Layer:
-        """The same layer with its arrays on another device."""
-        scaling = replace(
-            self.scaling,
-            centre=there.asarray(self.scaling.centre),
-            scale=there.asarray(self.scaling.scale),
-        )
-        W, b, step = there.asarray(self.W), there.asarray(self.b), there.asarray(self.step)
-        return replace(self, scaling=scaling, W=W, b=b, step=step)
-
     def with_grid(self, F: Array) -> Layer:
         """The same layer with the grid of its features F on some rows."""
         return replace(self, step=grid(F, FEATURE_BITS))
@@ -130,18 +83,17 @@ class Layer:
         """Moments of the rows x, a bounded number of rows at a time."""
         return self._moments(lambda rows: self.scaling(x[rows]), y, w)
 
-    def scaled_moments(
-        self, z: Array, y: Array, w: Array | None = None, threads: int = 1
-    ) -> Moments:
+    def scaled_moments(self, rows: Rows, threads: int = 1) -> Moments:
         """Moments of rows that are scaled already; the sums are exact on any number of threads."""
+        z, y, w = rows.parts
 
-        def part(rows: slice) -> Moments:
-            scaled = z[rows]
-            weights = None if w is None else w[rows]
-            return self._moments(lambda some: scaled[some], y[rows], weights)
+        def part(piece: slice) -> Moments:
+            scaled = z[piece]
+            weights = None if w is None else w[piece]
+            return self._moments(lambda some: scaled[some], y[piece], weights)
 
-        parts = row_blocks(len(z), -(-max(len(z), 1) // threads))
-        return reduce(add, abreast(part, parts, threads))
+        pieces = row_blocks(len(z), -(-max(len(z), 1) // threads))
+        return reduce(add, abreast(part, pieces, threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
@@ -154,12 +106,6 @@ class Layer:
         """
         assert self.step is not None
         N, n = self.width, len(y)
-        if is_torch(y):
-            xp = namespace(y)
-            for rows in row_blocks(n, BLOCK_ROWS):
-                f = xp.round(self.of_scaled(z(rows)) / self.step)
-                yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)
-            return
         skip = N - len(self.W)
         per_step = 1.0 / self.step
         W = np.concatenate([self.W, self.b[:, None]], 1)
@@ -168,7 +114,7 @@ class Layer:
             per_step = per_step[:skip]
         A = np.ones((min(n, BLOCK_ROWS), N + y.shape[1] + 1))
         x = np.ones((len(A), W.shape[1]))
-        for rows in row_blocks(n, BLOCK_ROWS):
+        for rows in row_blocks(n):
             count = rows.stop - rows.start
             block, scaled = A[:count], z(rows)
             F, h = block[:, :N], block[:, skip:N]
@@ -183,11 +129,29 @@ class Layer:
             yield rows, block
 
 
-def clipped(z: Array, bound: float) -> Array:
-    """z held between -bound and bound."""
-    return z if bound == np.inf else namespace(z).clip(z, -bound, bound)
+class DeviceLayer(Layer):
+    """A layer on another device: whole expressions instead of loops over warm memory."""
 
+    @classmethod
+    def of(cls, layer: Layer, there: Backend) -> DeviceLayer:
+        """The layer, on a device."""
+        scaling, put = layer.scaling, there.asarray
+        return cls(
+            Scaling(put(scaling.centre), put(scaling.scale), scaling.bound),
+            put(layer.W),
+            put(layer.b),
+            layer.activation,
+            layer.skip,
+            layer.bound,
+            put(layer.step),
+        )
 
-def row_blocks(n: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
-    return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))
+    def of_scaled(self, z: Array) -> Array:
+        h = self.activation(self.preactivations(z))
+        return namespace(z).concatenate([z, h], 1) if self.skip else h
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        xp = namespace(y)
+        for rows in row_blocks(len(y)):
+            f = xp.round(self.of_scaled(z(rows)) / self.step)
+            yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)

@@ -36,7 +36,7 @@ class NormalEquations:
     f_mean: Floats
     y_mean: Floats
     y_square: Floats  # (K,) variance of the targets (second moment without intercept)
-    rows: int
+    weight: float  # sum of the rows' weights
 
     @classmethod
     def of(cls, m: Moments, intercept: bool = True) -> NormalEquations:
@@ -46,7 +46,7 @@ class NormalEquations:
         G = to_numpy(m.FtF) / m.weight
         G -= np.outer(f, f)
         v = to_numpy(m.Fty) / m.weight - np.outer(f, y)
-        return cls(G, v, f, y, to_numpy(m.yty) / m.weight - y * y, m.rows)
+        return cls(G, v, f, y, to_numpy(m.yty) / m.weight - y * y, m.weight)
 
     @cached_property
     def scale(self) -> float:
@@ -87,3 +87,16 @@ class NormalEquations:
         """(K,) mean squared residual of coefficients a: Var y - 2 a.v + a.G.a."""
         square = self.y_square - 2 * (a * self.v).sum(0) + (a * (self.G @ a)).sum(0)
         return np.asarray(np.maximum(square, 0.0))
+
+    def leverage(self, F: Floats, factor: Floats) -> Floats:
+        r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)` of features F."""
+        half = scipy.linalg.solve_triangular(
+            factor, (F - self.f_mean).T, lower=True, overwrite_b=True, check_finite=False
+        )
+        leverage: Floats = (half * half).sum(0) / self.weight
+        return leverage
+
+    def eigenvalues(self) -> Floats:
+        """(N,) of G, largest first."""
+        values: Floats = scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1]
+        return values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,11 +16,64 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from onegrad.data.sample import Sample
+from onegrad.data import source
+from onegrad.data.encoding import encoded
+from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
-from onegrad.estimators.base import Network
-from onegrad.estimators.targets import Classes, Numbers, Targets
+from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.incremental import Incremental
+from onegrad.estimators.learner import is_source
+from onegrad.estimators.targets import (
+    Goal,
+    any_targets,
+    class_targets,
+    number_targets,
+)
 from onegrad.ridge.moments import Floats
+
+
+class Predictor(Incremental):
+    """Inputs of any kind, as blocks of numbers, and their scores."""
+
+    def _inputs(self, X: Any) -> Iterator[Floats]:
+        """Blocks of numeric inputs."""
+        check_is_fitted(self)
+        encoding = self.fitted_.encoding
+        if is_source(X):
+            for block in source(X).blocks():
+                x = encoded(block.X, encoding)
+                if x.shape[1] != len(self.input_names_):
+                    raise InvalidInput(
+                        f"X has {x.shape[1]} columns; the model has {len(self.input_names_)}"
+                    )
+                yield x
+        elif encoding is not None or is_table(X):
+            yield encoded(_as_table(X), encoding)
+        else:
+            yield validate_data(self, X, reset=False, dtype=np.float64)
+
+    @property
+    def _targets(self) -> Any:
+        """Numbers or Classes, as the kind of estimator is."""
+        check_is_fitted(self)
+        return self.fitted_.targets
+
+    def _scores(self, X: Any) -> Floats:
+        """(n, K) predictions on the scale of the targets."""
+        return np.concatenate([self.fitted_.predict(x) for x in self._inputs(X)])
+
+
+def _as_table(X: Any) -> Any:
+    """A pandas frame, a dict of columns or an Arrow table as an Arrow table."""
+    if is_table(X):
+        return X
+    import pyarrow as pa
+
+    if isinstance(X, dict):
+        return pa.table(X)
+    if hasattr(X, "columns"):
+        return pa.Table.from_pandas(X, preserve_index=False)
+    raise InvalidInput("the model was fitted on named columns; give a table with their names")
 
 
 class Interval(NamedTuple):
@@ -28,8 +83,11 @@ class Interval(NamedTuple):
     high: Floats
 
 
-class Regression(RegressorMixin, Network):  # type: ignore[misc]
+class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
     """Numbers, one or several a row."""
+
+    def _goal(self) -> Goal:
+        return Goal(number_targets)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(
@@ -37,20 +95,15 @@ class Regression(RegressorMixin, Network):  # type: ignore[misc]
         )
         return X, np.asarray(y, dtype=np.float64)
 
-    def _targets(self, sample: Sample) -> Targets:
-        if sample.y.dtype.kind not in "fiub":
-            raise InvalidInput("the target is text: use a classifier")
-        return Numbers.of(sample.y, sample.w, getattr(self, "inputs", "standard") == "standard")
-
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions; with `return_std`, also the standard deviation of a new target.
 
-        The deviation is that of the Bayesian reading of ridge (see Fitted.variance).
+        The deviation is that of the Bayesian reading of ridge (see SecondLayer.variance).
         """
         if not return_std:
-            return self._numbers.decode(self._predict_targets(X))
+            return self._targets.decode(self._scores(X))
         blocks = [(self.fitted_.predict(x), self.fitted_.variance(x)) for x in self._inputs(X)]
-        targets = self._numbers
+        targets = self._targets
         deviation = np.sqrt(np.concatenate([v for _, v in blocks])) * targets.scale
         mean = targets.decode(np.concatenate([t for t, _ in blocks]))
         return mean, deviation[:, 0] if targets.single else deviation
@@ -65,24 +118,17 @@ class Regression(RegressorMixin, Network):  # type: ignore[misc]
         if not 0 < coverage < 1:
             raise InvalidInput(f"coverage must be between 0 and 1; got {coverage!r}")
         mean = self.predict(X)
-        residuals = self.fitted_.residuals
+        residuals = self.fitted_.at_fit.residuals
         m = len(residuals)
         rank = int(np.ceil(coverage * (m + 1)))
         if rank > m:
             raise InvalidInput(
                 f"coverage {coverage:g} needs more than the {m} held-out rows of this fit"
             )
-        width = np.sort(np.abs(residuals), axis=0)[rank - 1] * self._numbers.scale
-        if self._numbers.single:
+        width = np.sort(np.abs(residuals), axis=0)[rank - 1] * self._targets.scale
+        if self._targets.single:
             width = width[0]
         return Interval(mean - width, mean + width)
-
-    @property
-    def _numbers(self) -> Numbers:
-        check_is_fitted(self)
-        targets = self.fitted_.targets
-        assert isinstance(targets, Numbers)
-        return targets
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -90,47 +136,38 @@ class Regression(RegressorMixin, Network):  # type: ignore[misc]
         return tags
 
 
-class Classification(ClassifierMixin, Network):  # type: ignore[misc]
+class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
     """Labels of any type."""
 
-    @property
-    def _collects_labels(self) -> bool:
-        return True
+    def _goal(self) -> Goal:
+        return Goal(class_targets, labels=True)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
         check_classification_targets(y)
         return X, column_or_1d(y)
 
-    def _targets(self, sample: Sample) -> Targets:
-        labels = getattr(self, "_declared", None)
-        self.classes_ = np.array(sorted(sample.labels)) if labels is None else labels
-        if len(self.classes_) < 2:
-            raise InvalidInput(
-                f"classification needs at least 2 classes; the data have {len(self.classes_)} class"
-            )
-        return Classes(self.classes_)
+    def _publish(self, fitted: Fitted) -> None:
+        super()._publish(fitted)
+        self.classes_ = self._targets.values
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:
         """Add rows; the first call learns the first layer and may name all classes."""
-        if not hasattr(self, "fitted_") and classes is not None:
-            self._declared = np.unique(classes)
-        try:
+        if hasattr(self, "fitted_") or classes is None:
             return super().partial_fit(X, y, sample_weight)
-        finally:
-            self.__dict__.pop("_declared", None)
+        declared = partial(class_targets, declared=np.unique(classes))
+        return self._fit(X, y, sample_weight, Goal(declared, labels=True))
 
     def decision_function(self, X: Any) -> Floats:
         """Fitted scores: (n,) for two classes, else (n, classes); plus one is the class itself."""
-        t = self._predict_targets(X)
-        return t[:, 0] if self._labels.outputs == 1 else t
+        t = self._scores(X)
+        return t[:, 0] if self._targets.outputs == 1 else t
 
     def predict(self, X: Any) -> Any:
         """The most likely class."""
-        t = self._predict_targets(X)
-        return self._labels.decode(t)
+        return self._targets.decode(self._scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Softmax of the scores, with the slope that fits the held-out rows best."""
@@ -138,28 +175,19 @@ class Classification(ClassifierMixin, Network):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of `predict_proba`."""
-        t = self._predict_targets(X)
-        return self._labels.log_probabilities(t, self.fitted_.slope)
-
-    @property
-    def _labels(self) -> Classes:
-        check_is_fitted(self)
-        targets = self.fitted_.targets
-        assert isinstance(targets, Classes)
-        return targets
+        scores, slope = self._scores(X), self.fitted_.at_fit.slope
+        return np.asarray(self._targets.log_probabilities(scores, slope))
 
 
-class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Network):  # type: ignore[misc]
+class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  # type: ignore[misc]
     """The learned features themselves, for any model on top."""
+
+    def _goal(self) -> Goal:
+        return Goal(any_targets)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
         return X, y
-
-    def _targets(self, sample: Sample) -> Targets:
-        if sample.y.dtype.kind in "fiub":
-            return Numbers.of(sample.y, sample.w, getattr(self, "inputs", "standard") == "standard")
-        return Classes(np.unique(sample.y))
 
     def transform(self, X: Any) -> Floats:
         """(n, features)."""

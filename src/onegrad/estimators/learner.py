@@ -1,0 +1,171 @@
+"""What all estimators share: data in, one fit, what was learned out.
+
+A family says how the first layer is learned (`_recipe`); what differs in targets and predictions is
+in onegrad.estimators.predicting.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from onegrad.data import Source, source
+from onegrad.estimators import pipeline, saving
+from onegrad.estimators.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.parameters import check_number
+from onegrad.estimators.report import Report
+from onegrad.estimators.targets import Goal
+from onegrad.ridge.moments import Floats
+
+# of every estimator, after the parameters of its family
+COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    device : "cpu", or "cuda" for the pass over the data.
+    n_jobs : processes for the passes over a source of several parts.
+    random_state : seed of all random numbers.
+
+    Attributes
+    ----------
+    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
+    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
+"""
+
+
+class FeatureLearner(BaseEstimator):  # type: ignore[misc]
+    """A first layer learned on a sample of rows, a readout fitted on all of them."""
+
+    sample_rows: int
+    hold_out: float
+    device: str
+    n_jobs: int | None
+    random_state: Any
+
+    fitted_: Fitted
+
+    # -- what families and kinds of targets say ------------------------------------------------
+
+    def _recipe(self) -> pipeline.Recipe:
+        raise NotImplementedError
+
+    def _goal(self) -> Goal:
+        raise NotImplementedError
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        raise NotImplementedError
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None,
+        progress: Any = None,
+    ) -> Self:  # fmt: skip
+        """Learn the first layer, then the readout.
+
+        Parameters
+        ----------
+        X : matrix of inputs; or a source of any size (see onegrad.data.source), a Dask array or
+            dataframe, whose rows are read block by block.
+        y : targets; None where X is a source that names them.
+        sample_weight : weights of the rows.
+        client : a dask.distributed Client whose workers make the passes over the data.
+        progress : called with (parts done, parts) during a pass.
+        """
+        return self._fit(X, y, sample_weight, self._goal(), client, progress)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, goal: Goal, client: Any = None,
+        progress: Any = None,
+    ) -> Self:  # fmt: skip
+        recipe = self._recipe()
+        check_number("sample_rows", self.sample_rows, 1, whole=True)
+        check_number("hold_out", self.hold_out, 0, 0.9)
+        data = self._source(X, y, sample_weight, reset=True)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        sampling = pipeline.Sampling(self.sample_rows, self.hold_out, seed)
+        jobs = 1 if self.n_jobs is None else self.n_jobs
+        means = pipeline.Means(client, jobs, progress, self.device)
+        self._publish(pipeline.fit(recipe, data, goal, sampling, means))
+        return self
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Source:
+        """X as a source; matrices are validated as scikit-learn does."""
+        if is_source(X):
+            if reset and hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return source(X, y, sample_weight)
+        X, y = self._validated(X, y, reset)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        return source(X, y, sample_weight)
+
+    def _publish(self, fitted: Fitted) -> None:
+        """Show a state in the attributes that scikit-learn and people look for."""
+        self.fitted_ = fitted
+        self.n_rows_ = fitted.moments.rows
+        self.choice_ = fitted.at_fit.choice
+        self.held_out_score_ = self.choice_["held_out_score"]
+        self.n_features_in_ = fitted.layer.W.shape[1]
+        if fitted.encoding is not None:
+            self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
+            self.n_features_in_ = len(fitted.encoding.names)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")
+
+    # -- what was learned ----------------------------------------------------------------------
+
+    @property
+    def metric_(self) -> Floats:
+        """(d, d) average gradient outer product of the fitted function in scaled inputs."""
+        return self.fitted_.at_fit.metric
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Diagonal of the metric, scaled to sum one, in the order of `input_names_`."""
+        diagonal = np.diag(self.metric_)
+        total = diagonal.sum()
+        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
+    @property
+    def input_names_(self) -> list[str]:
+        """Names of the network's inputs: columns, or their categories."""
+        if self.fitted_.encoding is not None:
+            return list(self.fitted_.encoding.inputs)
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+
+    @property
+    def spectrum_(self) -> FeatureSpectrum:
+        """Eigenvalues of the features' covariance, learned and untrained, and the spikes."""
+        return self.fitted_.spectrum
+
+    @property
+    def coef_(self) -> Floats:
+        """(features, outputs) coefficients of the readout, for scaled targets."""
+        return self.fitted_.readout.coef
+
+    def report(self) -> Report:
+        """What was learned, in words and numbers."""
+        check_is_fitted(self)
+        return Report.of(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and hasattr(self, "fitted_"):
+            bundle["text/html"] += self.report()._repr_html_()
+        return bundle
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a file that holds numbers and JSON, no code."""
+        saving.save(self, path)
+
+
+def is_source(X: Any) -> bool:
+    """Whether X is read block by block, and not validated as a matrix."""
+    return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")

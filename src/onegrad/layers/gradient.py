@@ -1,0 +1,56 @@
+r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)`, in its weights and in its inputs.
+
+The clip of the inputs counts as the identity: a clipped input still says where f grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import Rows
+from onegrad.layers.scaling import clipped
+from onegrad.ridge.moments import Floats
+
+# some rows and their (m, N) preactivations to what is left of their targets, (m, K)
+Residual = Callable[[Rows, Floats], Floats]
+
+
+def weight_gradient(rows: Rows, layer: Layer, A: Floats, residual: Residual) -> Floats:
+    r"""(N, d) minus the gradient in W of a mean loss whose gradient in f is -r.
+
+    .. math:: G = \frac1{\sum w} \sum_i w_i \big[(A\,r_i)\odot\sigma'(W z_i + b)\big] z_i^\top
+
+    A (N, K) is the neurons' part of the readout.
+    """
+    G: Floats = np.zeros_like(layer.W)
+    for block in rows.blocks():
+        h = layer.preactivations(block.z)
+        r = residual(block, h)
+        slopes = layer.activation.derivative(h)
+        G += ((r * block.w[:, None]) @ A.T * slopes).T @ clipped(block.z, layer.bound)
+    G /= rows.w.sum()
+    return G
+
+
+def gradient_outer_product(rows: Rows, layer: Layer, coef: Floats) -> Floats:
+    r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`.
+
+    .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
+
+    with the coefficients (a_z, a_h) of the skip and of the neurons.
+    """
+    skip = layer.width - len(layer.W)
+    M = np.zeros((rows.z.shape[1],) * 2)
+    for block in rows.blocks():
+        slopes = layer.activation.derivative(layer.preactivations(block.z))
+        for a in coef.T:
+            g = (slopes * a[skip:]) @ layer.W
+            if skip:
+                g += a[:skip]
+            g *= np.sqrt(block.w)[:, None]
+            M += g.T @ g
+    M /= rows.w.sum()
+    return M

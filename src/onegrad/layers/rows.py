@@ -1,0 +1,40 @@
+"""Rows that a network is learned from, a bounded number of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from onegrad.ridge.moments import Floats
+
+BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Scaled inputs z (m, d), coded targets t (m, K), weights w (m,)."""
+
+    z: Floats
+    t: Floats
+    w: Floats
+
+    @property
+    def parts(self) -> tuple[Floats, Floats, Floats | None]:
+        """z, t, w; None for weights that are all one."""
+        return self.z, self.t, None if (self.w == 1).all() else self.w
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    def __getitem__(self, rows: Any) -> Rows:
+        return Rows(self.z[rows], self.t[rows], self.w[rows])
+
+    def blocks(self) -> Iterator[Rows]:
+        """A bounded number of rows at a time: features of all rows are never held at once."""
+        return (self[rows] for rows in row_blocks(len(self)))
+
+
+def row_blocks(n: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
+    return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))
