@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.experiments import Cell, Store, cells_of, run
-from onegrad.experiments.executors import serial
-from onegrad.experiments.progress import Progress
+from onegrad.experiments.executors import with_joblib
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
+from onegrad.io.progress import Progress
 
 NOBODY = 65534
 processes = multiprocessing.get_context("forkserver")
@@ -41,7 +41,7 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "") -> None:
     commit()
     cells = rehearsal(**arguments)
     with Store(Path(directory)) as store:
-        summary = run(cells, store, serial, progress=Progress(quiet=True))
+        summary = run(cells, store, with_joblib(1), progress=Progress(quiet=True))
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

@@ -15,7 +15,7 @@ import pytest
 import sweeping
 from onegrad.errors import InvalidInput
 from onegrad.experiments import Store, run
-from onegrad.experiments.executors import executor, serial, with_dask
+from onegrad.experiments.executors import Where, executor, with_dask, with_joblib
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 
@@ -55,14 +55,14 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
     assert killed, "a worker must have been killed while cells were running"
     assert (summary.computed, summary.failed) == (14, 0)
     with Store(tmp_path / "serial") as store:
-        run(cells, store, serial)
+        run(cells, store, with_joblib(1))
     assert sweeping.contents(tmp_path / "dask") == sweeping.contents(tmp_path / "serial")
 
 
 def test_an_existing_scheduler_by_its_address(cluster: Any, tmp_path: Path) -> None:
     cells = sweeping.rehearsal(12)
     address = cluster.scheduler_address
-    with executor(cluster=address) as execute, Store(tmp_path / "store") as store:
+    with executor(Where(cluster=address)) as execute, Store(tmp_path / "store") as store:
         assert run(cells, store, execute).computed == 12
         assert run(cells, store, execute).computed == 0
 
@@ -92,5 +92,5 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message), executor(**options):
+    with pytest.raises(InvalidInput, match=message), executor(Where(**options)):
         pass

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from onegrad.cli import main
-from onegrad.experiments import Results, Store, cells_of, figures, run
+from onegrad.experiments import Results, Store, cells_of, gallery, run
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.executors import serial
+from onegrad.experiments.executors import with_joblib
 from onegrad.experiments.measures import MEASURES
 
 LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
@@ -58,15 +58,15 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(MEASURES, name, dataclasses.replace(measure, function=_invented))
 
 
-@pytest.mark.parametrize("name", figures.names())
+@pytest.mark.parametrize("name", gallery.specs())
 def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
-    spec = figures.spec_of(name, quick=True)
+    spec = gallery.specs([name], quick=True)[name]
     with Store(tmp_path) as store:
-        done = run([c for grid in spec.grids for c in cells_of(grid)], store, serial)
+        done = run([c for grid in spec.grids for c in cells_of(grid)], store, with_joblib(1))
         assert done.failed == 0
         results = Results(spec, store)
         assert results.missing == 0
-        drawing = figures.draw(name, results)
+        drawing = gallery.draw(name, results)
     assert drawing.figure.axes
     for ax in drawing.figure.axes:
         assert ax.get_xlabel(), "every axis says what it is"
@@ -77,8 +77,8 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
 
 @pytest.mark.parametrize("measure", ["spectrum", "spectrum-theory", "gradient", "trajectories"])
 def test_the_invented_shapes_are_the_real_ones(measure: str) -> None:
-    for name in figures.names():
-        for grid in figures.spec_of(name, quick=True).grids:
+    for spec in gallery.specs(quick=True).values():
+        for grid in spec.grids:
             if grid.measure == measure:
                 cell = cells_of(grid)[0]
                 small = cell.problem.replace(n=60, d=30, N=40)
@@ -99,5 +99,5 @@ def test_the_quick_reproduction_verifies(
 ) -> None:
     assert main(["reproduce", "--quick", "--out", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["figures"] == figures.names() and said["missing"] == 0
+    assert said["figures"] == list(gallery.specs()) and said["missing"] == 0
     assert said["points"] > 200 and said["holding"] >= 0.95 * said["points"]

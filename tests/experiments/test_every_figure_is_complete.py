@@ -9,7 +9,7 @@ import pytest
 
 from onegrad import InvalidInput
 from onegrad.cli import main
-from onegrad.experiments import cells_of, figures
+from onegrad.experiments import cells_of, gallery
 
 WANTED = {
     "moniri-spectrum", "moniri-alignment", "moniri-setting1", "moniri-setting2", "moniri-degree4",
@@ -19,8 +19,8 @@ WANTED = {
 
 
 def test_all_figures_are_registered_in_a_definite_order() -> None:
-    assert set(figures.names()) == WANTED
-    orders = [figures.spec_of(name).about["order"] for name in figures.names()]
+    assert set(gallery.specs()) == WANTED
+    orders = [spec.about["order"] for spec in gallery.specs().values()]
     assert orders == sorted(set(orders)), "orders must differ"
 
 
@@ -28,7 +28,7 @@ def test_all_figures_are_registered_in_a_definite_order() -> None:
 def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
     module = importlib.import_module(f"onegrad.experiments.figures.{name.replace('-', '_')}")
     assert callable(module.draw)
-    full, quick = figures.spec_of(name), figures.spec_of(name, quick=True)
+    full, quick = (gallery.specs([name], quick=quick)[name] for quick in (False, True))
     for key in ("title", "caption", "parameters"):
         assert len(full.about[key]) > 10
     for small, large in zip(quick.grids, full.grids, strict=True):
@@ -45,7 +45,8 @@ def _work(cells: list) -> float:
 
 def test_figure_3_has_the_papers_parameters() -> None:
     for letter, size, ridge, noise in (("a", "N", 1e-4, 0.25), ("b", "n", 1e-2, 0.1)):
-        grid = figures.spec_of(f"ba-figure3{letter}")["simulation"]
+        name = f"ba-figure3{letter}"
+        grid = gallery.specs([name])[name]["simulation"]
         ratio = {"N": 2, "n": 5}[size]
         for cell in cells_of(grid):
             p = cell.problem
@@ -55,8 +56,11 @@ def test_figure_3_has_the_papers_parameters() -> None:
 
 def test_an_unknown_figure_is_refused_with_a_hint() -> None:
     with pytest.raises(InvalidInput, match="did you mean ba-figure3a"):
-        figures.chosen(["ba-figur3a"])
-    assert figures.chosen(["ba-figure1", "moniri-spectrum"]) == ["moniri-spectrum", "ba-figure1"]
+        gallery.specs(["ba-figur3a"])
+    assert list(gallery.specs(["ba-figure1", "moniri-spectrum"])) == [
+        "moniri-spectrum",
+        "ba-figure1",
+    ]
 
 
 def test_list_and_bad_names(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from onegrad import Problem
 from onegrad.cli import main
-from onegrad.experiments import Point, figures
+from onegrad.experiments import Point, figures, gallery
 from onegrad.experiments.tables import numbers
 
 FIGURES = ["first-figure", "second-figure"]
@@ -66,7 +66,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("reproduce")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
-        patch.setattr(figures, "HERE", here)
+        patch.setattr(gallery, "HERE", here)
         patch.setattr(figures, "__path__", [*figures.__path__, str(here)])
         assert main(["reproduce", "--out", str(directory)]) == 0
         yield directory

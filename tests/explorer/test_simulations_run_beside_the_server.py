@@ -40,7 +40,7 @@ def wait(jobs: Simulations, name: str, until: Any, seconds: float = 60.0) -> Any
 
 
 @pytest.fixture
-def plan() -> measure.Plan:
+def plan() -> measure.SimulationPlan:
     return measure.read_plan({"query": SMALL, "seeds": "3", "parts": list(measure.PARTS)})
 
 
@@ -57,6 +57,16 @@ def test_a_run_reports_what_simulate_gives(plan) -> None:
     step = next(s["found"] for s in reversed(said) if "eigenvalues" in s["found"])
     assert len(step["eigenvalues"]) == 3
     assert np.all(np.diff(step["eigenvalues"][0]) <= 0)
+
+
+def test_the_standard_error_of_one_network_is_unknown() -> None:
+    one = measure.read_plan({"query": SMALL, "seeds": "1", "parts": list(measure.PARTS)})
+    found = [said["found"] for said in measure.run(one)]
+    for points in (f["points"] for f in found if "points" in f):
+        assert all(p["train_se"] is None and p["test_se"] is None for p in points)
+        assert all(p["train"] > 0 and p["test"] > 0 for p in points)
+    (learned,) = (f["learned"] for f in found if "learned" in f)
+    assert set(learned["coefficients_se"]) == set(learned["fitted_se"]) == {None}
 
 
 def test_the_present_step_is_among_those_simulated() -> None:

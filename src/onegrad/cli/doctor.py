@@ -17,7 +17,7 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 
 PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow",
+    "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2",
     "torch", "dask", "distributed", "starlette", "uvicorn", "plotly",
 )  # fmt: skip
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from onegrad.cli.options import add_json_option
-from onegrad.cli.output import Progress, print_json
+from onegrad.cli.output import print_json
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
+from onegrad.io.workers import connected
 
 EXAMPLE = """examples:
   onegrad fit sales.parquet --target price --out price.model
@@ -63,13 +66,9 @@ def run(args: argparse.Namespace) -> int:
     columns = None if args.columns is None else args.columns.split(",")
     data = source(args.data, target=args.target, weight=args.weight, columns=columns)
     estimator = _estimator(args, _is_text(data))
-    client = _client(args.cluster)
     start = time.monotonic()
-    try:
+    with nullcontext() if args.cluster is None else connected(args.cluster) as client:
         estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
-    finally:
-        if client is not None:
-            client.close()
     estimator.save(args.out)
     if args.json:
         print_json(_summary(estimator, args, time.monotonic() - start))
@@ -102,17 +101,6 @@ def _estimator(args: argparse.Namespace, text: bool) -> Any:
         n_jobs=args.workers,
         random_state=args.seed,
     )
-
-
-def _client(address: str | None) -> Any:
-    if address is None:
-        return None
-    from distributed import Client
-
-    try:
-        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"--cluster {address}: no scheduler answers ({error!s:.80})") from None
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.cli.sweep import add_run_options
-from onegrad.experiments import figures
-from onegrad.experiments.progress import Progress
+from onegrad.cli.sweep import add_run_options, where_of
+from onegrad.experiments import gallery
 from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
+from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
   onegrad reproduce --quick                       # everything, small, about three minutes
@@ -31,7 +31,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--list", action="store_true", help="name the figures and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
-    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
     parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
     add_run_options(parser)
@@ -45,11 +44,8 @@ def run(args: argparse.Namespace) -> int:
     made = reproduce(
         args.figures,
         out,
+        where_of(args),
         quick=args.quick,
-        workers=args.workers,
-        cluster=args.cluster,
-        part=args.shard,
-        device=args.device,
         draw=not args.cells_only and args.shard is None,
         progress=Progress("reproduce"),
     )
@@ -71,7 +67,7 @@ def _say(made: Reproduction, out: Path) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {name: str(figures.spec_of(name).about.get("title", "")) for name in figures.names()}
+    titles = {name: str(spec.about.get("title", "")) for name, spec in gallery.specs().items()}
     if args.json:
         print_json({"figures": titles})
     else:

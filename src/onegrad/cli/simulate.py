@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import Progress, print_json, print_table
+from onegrad.cli.output import print_json, print_table
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
 
 
 def add_parser(subparsers: Any) -> None:

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import Progress, print_json, print_table
+from onegrad.cli.output import print_json, print_table
 from onegrad.cli.plots import check_plot_path, plot_spectrum
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
 
 DEGREES = (1, 2, 3, 4)  # alignments that the table shows

@@ -9,13 +9,13 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.experiments.executors import executor
+from onegrad.experiments.executors import Where, executor
 from onegrad.experiments.export import FORMATS, export
 from onegrad.experiments.grid import cells_of, part_of, shard
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
+from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
   onegrad sweep run sweeps/staircase.toml --workers 4
@@ -46,7 +46,6 @@ def add_parser(subparsers: Any) -> None:
             add_run_options(action)
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
             action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
-            action.add_argument("--device", default="cpu", help="cpu (default) or cuda")
         if name == "status":
             action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
         if name == "export":
@@ -56,9 +55,15 @@ def add_parser(subparsers: Any) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Where cells run."""
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="K", help="a local Dask cluster of K workers")
     where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
+
+
+def where_of(args: argparse.Namespace) -> Where:
+    """What the options of `add_run_options` and --shard ask for."""
+    return Where(args.workers, args.cluster, args.device, args.shard)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
-    cells = shard((cell for grid in spec.grids for cell in cells_of(grid)), args.shard)
-    where = executor(args.workers, args.cluster, args.device)
-    with where as execute, Store(directory, part=part_of(args.shard)) as store:
-        done = run_cells(cells, store, execute, device=args.device, progress=Progress(spec.name))
+    where = where_of(args)
+    cells = shard((cell for grid in spec.grids for cell in cells_of(grid)), where.shard)
+    with executor(where) as execute, Store(directory, part=part_of(where.shard)) as store:
+        done = run_cells(cells, store, execute, device=where.device, progress=Progress(spec.name))
     if args.json:
         print_json({"store": str(directory), **done.__dict__})
     else:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
-from onegrad.experiments.results import Floats, Point, Points, standard_error
+from onegrad.arrays import Floats, standard_error
+from onegrad.experiments.results import Points
 from onegrad.problem import Problem
 
 LIMIT = 3.0  # normal scores beyond this are misses
@@ -104,20 +105,17 @@ def compare(
         if other is None or point.seeds < 2:
             continue
         allowed = uniform_accuracy(point.problem) if accuracy is None else accuracy
-        checks += [check(q, point, other.mean(q), claim, allowed) for q in quantities]
+        for q in quantities:
+            found = check(q, point.problem, point.values[q], other.mean(q), claim, allowed)
+            checks.append(found)
     return checks
 
 
-def check(quantity: str, point: Point, theory: float, claim: str, accuracy: float) -> Check:
-    """One check at one simulated point."""
-    return check_values(quantity, point.problem, point.values[quantity], theory, claim, accuracy)
-
-
-def check_values(
+def check(
     quantity: str, problem: Problem, values: Floats, theory: float, claim: str, accuracy: float
 ) -> Check:
     """One check of a value per seed."""
-    mean, se = float(np.mean(values)), standard_error(values)
+    mean, se = float(np.mean(values)), float(standard_error(values))
     where = describe(problem)
     return Check(quantity, where, claim, theory, mean, se, len(values), accuracy)
 

@@ -7,89 +7,42 @@ that a runner that is stopped has little in flight.
 from __future__ import annotations
 
 import contextlib
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from onegrad.arrays.backend import backend
+from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
-from onegrad.experiments.runner import Executor, Outcome, lost
-
-Function = Callable[[str], Outcome]
-TASK, MOST_TOGETHER = 0.25, 64  # seconds that short cells fill together, and how many at most
-ORPHANED = 10  # seconds after which the processes of a runner that was killed go away
+from onegrad.experiments.runner import Executor, lost
+from onegrad.io.workers import connected, over_cluster, over_processes
 
 
-def serial(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
-    """One after another in this process."""
-    return map(measure, texts)
+@dataclass(frozen=True)
+class Where:
+    """Where cells run: on all cores when nothing is asked for."""
+
+    workers: int | None = None  # processes of a Dask cluster on this machine
+    cluster: str | None = None  # address of an existing Dask scheduler
+    device: str = "cpu"
+    shard: str | None = None  # "i/k": part i of k batch jobs
 
 
 def with_joblib(jobs: int) -> Executor:
-    """`jobs` local processes, one BLAS thread each; joblib batches cells that are very short."""
-
-    def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
-        from joblib import Parallel, delayed, parallel_config
-
-        with parallel_config("loky", inner_max_num_threads=1):
-            pool = Parallel(
-                n_jobs=jobs, return_as="generator_unordered", idle_worker_timeout=ORPHANED
-            )
-            yield from pool(delayed(measure)(text) for text in texts)
-
-    return serial if jobs == 1 else execute
+    """`jobs` local processes, one BLAS thread each, or this one; joblib batches short cells."""
+    return lambda measure, texts: over_processes(measure, texts, jobs, ordered=False, threads=1)
 
 
 def with_dask(client: Any) -> Executor:
-    """A Dask cluster whose workers may come and go: cells lost with their worker run again.
-
-    A task is one cell, or as many short ones as fill a quarter of a second.
-    """
-
-    def execute(measure: Function, texts: Iterable[str]) -> Iterator[Outcome]:
-        source = iter(texts)
-        waiting: dict[str, list[str]] = {}
-
-        def submit(count: int, size: int) -> list[Any]:
-            futures = []
-            for _ in range(count):
-                if block := list(islice(source, size)):
-                    futures.append(client.submit(_several, measure, block, pure=False))
-                    waiting[futures[-1].key] = block
-            return futures
-
-        flow = _distributed().as_completed(submit(_window(client), 1), loop=client.loop)
-        for future in flow:
-            block, error = waiting.pop(future.key), future.exception()
-            if error is None:
-                outcomes = future.result()
-            else:
-                outcomes = [lost(text, f"{type(error).__name__}: {error}") for text in block]
-            yield from outcomes
-            future.release()
-            seconds = sum(o.provenance.seconds for o in outcomes) / len(outcomes)
-            size = max(1, min(MOST_TOGETHER, int(TASK / max(seconds, 1e-6))))
-            for fresh in submit(max(1, _window(client) - len(waiting)), size):
-                flow.add(fresh)
-
-    return execute
-
-
-def _several(measure: Function, texts: Sequence[str]) -> list[Outcome]:
-    return [measure(text) for text in texts]
+    """A Dask cluster whose workers may come and go: cells lost with their worker run again."""
+    return lambda measure, texts: over_cluster(measure, texts, client, lost=lost)
 
 
 @contextlib.contextmanager
-def executor(
-    workers: int | None = None, cluster: str | None = None, device: str = "cpu"
-) -> Iterator[Executor]:
-    """The executor that the options ask for: joblib on all cores when they ask for nothing.
-
-    device : asked for by the cells; refused here when they run on this machine and it has none.
-    """
+def executor(where: Where) -> Iterator[Executor]:
+    """The executor that is asked for; a device that this machine lacks is refused here."""
+    workers, cluster = where.workers, where.cluster
     if cluster is None:
-        backend(device)
+        backend(where.device)
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:
@@ -99,34 +52,5 @@ def executor(
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")
-    distributed = _distributed()
-    with contextlib.ExitStack() as stack:
-        address: Any = cluster
-        if cluster is None:
-            address = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs="ERROR",
-                )
-            )
-        try:
-            client = distributed.Client(address, timeout="20s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"--cluster {cluster}: no scheduler answers: {error}") from None
-        yield with_dask(stack.enter_context(client))
-
-
-def _window(client: Any) -> int:
-    """Cells in flight: twice the threads there are now, as workers come and go."""
-    return 2 * max(1, int(sum(client.nthreads().values())))
-
-
-def _distributed() -> Any:
-    try:
-        return importlib.import_module("distributed")
-    except ImportError:
-        message = "--workers and --cluster need Dask: pip install 'onegrad[dask]'"
-        raise InvalidInput(message) from None
+    with connected(cluster, workers) as client:
+        yield with_dask(client)

@@ -12,6 +12,7 @@ from onegrad.errors import InvalidInput
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.results import points_of
 from onegrad.experiments.store import Record, Store, StoreError
+from onegrad.io.files import replacing
 
 FORMATS = ("csv", "parquet")
 
@@ -46,7 +47,8 @@ def export(store: Store, target: Path, form: str) -> int:
     table = pyarrow.table({name: [row.get(name) for row in data] for name in columns})
     write = pyarrow.csv.write_csv if form == "csv" else pyarrow.parquet.write_table
     try:
-        write(table, target)
+        with replacing(target) as file:
+            write(table, file)
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error}") from None
     return len(data)

@@ -10,8 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import backend, to_numpy
 from onegrad.errors import AssumptionWarning, InvalidInput
 from onegrad.experiments.cell import Cell
+from onegrad.experiments.trajectories import trajectories as paths
+from onegrad.networks import network, simulate
+from onegrad.networks import spectrum as measured_spectrum
+from onegrad.networks.sampling import Sampler
+from onegrad.theory import predict
+from onegrad.theory import spectrum as predicted_spectrum
 
 Values = Mapping[str, Any]
 
@@ -50,8 +57,6 @@ def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Calla
 @register("errors", seeded=True, options=("model", "n_test"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
-    from onegrad.networks.simulation import simulate
-
     found = simulate(
         cell.problem,
         _seeds(cell),
@@ -67,8 +72,6 @@ def errors(cell: Cell, device: str) -> Values:
 @register("theory", seeded=False, options=("theory", "printed"))
 def theory(cell: Cell, device: str) -> Values:
     """The same quantities from a theory, (etas, ridges)."""
-    from onegrad.theory import predict
-
     with warnings.catch_warnings():
         # a curve is drawn beyond its assumptions on purpose, and verified only within them
         warnings.simplefilter("ignore", AssumptionWarning)
@@ -81,12 +84,9 @@ def theory(cell: Cell, device: str) -> Values:
 @register("spectrum", seeded=True)
 def spectrum(cell: Cell, device: str) -> Values:
     """Eigenvalues of F F^T/n and W W^T, alignments with He_k; (seeds, etas, 1, …)."""
-    from onegrad.networks.spectrum import spectrum
-
     n = cell.problem.n
-    found = [
-        spectrum(cell.problem.replace(eta=eta), _seeds(cell), distances=False) for eta in cell.etas
-    ]
+    problems = (cell.problem.replace(eta=eta) for eta in cell.etas)
+    found = [measured_spectrum(p, _seeds(cell), distances=False) for p in problems]
     values = {
         "F": [s.F**2 / n for s in found],
         "W": [s.W**2 for s in found],
@@ -101,8 +101,6 @@ def spectrum_theory(cell: Cell, device: str) -> Values:
 
     Spikes beyond those that exist are NaN.
     """
-    from onegrad.theory import spectrum
-
     most = 6
     edges, xs, densities = [], [], []
     spikes = np.full((len(cell.etas), 1, most), np.nan)
@@ -110,7 +108,7 @@ def spectrum_theory(cell: Cell, device: str) -> Values:
     for i, eta in enumerate(cell.etas):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
-            found = spectrum(cell.problem.replace(eta=eta))
+            found = predicted_spectrum(cell.problem.replace(eta=eta))
         edges.append([found.edge])
         xs.append([found.x])
         densities.append([found.rho])
@@ -127,10 +125,6 @@ def gradient(cell: Cell, device: str) -> Values:
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-    from onegrad.arrays.backend import backend, to_numpy
-    from onegrad.networks import network
-    from onegrad.networks.sampling import Sampler
-
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in _seeds(cell):
         sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
@@ -147,10 +141,8 @@ def gradient(cell: Cell, device: str) -> Values:
 @register("trajectories", seeded=True, options=("scaling",))
 def trajectories(cell: Cell, device: str) -> Values:
     """Paths of neurons under many steps; teacher and activation are fixed by the measure."""
-    from onegrad.experiments.trajectories import trajectories
-
     p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
-    found = [trajectories(p.n, p.d, p.N, scaling, seed) for seed in _seeds(cell)]
+    found = [paths(p.n, p.d, p.N, scaling, seed) for seed in _seeds(cell)]
     return {
         "paths": np.stack([f.paths for f in found])[:, None, None],
         "steps": np.array([f.steps for f in found]),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.experiments import figures
+from onegrad.experiments import gallery
 from onegrad.experiments.checks import Verdict
-from onegrad.experiments.executors import executor
-from onegrad.experiments.grid import cells_of, part_of, shard
-from onegrad.experiments.progress import Progress
+from onegrad.experiments.executors import Where, executor
+from onegrad.experiments.figures.style import RC
+from onegrad.experiments.grid import part_of, shard
 from onegrad.experiments.report import write_report
 from onegrad.experiments.report.page import Page, Section
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
+from onegrad.io.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -36,40 +36,35 @@ class Reproduction:
 def reproduce(
     names: Sequence[str],
     out: Path,
+    where: Where,
     *,
     quick: bool = False,
-    workers: int | None = None,
-    cluster: str | None = None,
-    part: str | None = None,
-    device: str = "cpu",
     draw: bool = True,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
-    specs = {name: figures.spec_of(name, quick=quick) for name in figures.chosen(names)}
-    cells = {c.key: c for s in specs.values() for grid in s.grids for c in cells_of(grid)}
-    with Store(out / "store", part=part_of(part)) as store:
-        with executor(workers, cluster, device) as execute:
-            wanted = shard(cells.values(), part)
-            summary = run(wanted, store, execute, device=device, progress=progress)
+    specs = gallery.specs(names, quick=quick)
+    with Store(out / "store", part=part_of(where.shard)) as store:
+        results = {name: Results(spec, store) for name, spec in specs.items()}
+        grids = [grid for found in results.values() for grid in found.cells.values()]
+        cells = {cell.key: cell for grid in grids for cell in grid}
+        with executor(where) as execute:
+            wanted = shard(cells.values(), where.shard)
+            summary = run(wanted, store, execute, device=where.device, progress=progress)
         if not draw:
             return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
-        results = {name: Results(spec, store) for name, spec in specs.items()}
         sections = [_section(name, found, out) for name, found in results.items()]
         about = _about(store, set(cells), summary, quick)
     missing = sum(found.missing for found in results.values())
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
-    checks = [c for section in sections for c in section.checks]
-    return Reproduction(report, tuple(specs), Verdict.of(checks), summary, missing)
+    return Reproduction(report, tuple(specs), page.verdict, summary, missing)
 
 
 def _section(name: str, results: Results, out: Path) -> Section:
     """Draw one figure, write its files, and say what the report shows of it."""
     from matplotlib import rc_context
-
-    from onegrad.experiments.figures.style import RC
 
     directory = out / "figures"
     directory.mkdir(parents=True, exist_ok=True)
@@ -78,7 +73,7 @@ def _section(name: str, results: Results, out: Path) -> Section:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
         return Section(name, about, None, (), (note,), _parameters(results))
     with rc_context(RC):
-        drawing = figures.draw(name, results)
+        drawing = gallery.draw(name, results)
         svg, png = directory / f"{name}.svg", directory / f"{name}.png"
         drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
         drawing.figure.set_layout_engine("none")  # laid out once
@@ -137,5 +132,5 @@ def to_json(made: Reproduction) -> dict[str, Any]:
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
         "missing": made.missing,
-        **json.loads(json.dumps(made.summary.__dict__)),
+        **asdict(made.summary),
     }

@@ -10,21 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import cells_of
 from onegrad.experiments.measures import MEASURES
-from onegrad.experiments.spec import Grid, Spec
+from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Store
 from onegrad.problem import Problem
-
-Floats = np.ndarray
-
-
-def standard_error(values: Floats) -> float:
-    """Of the mean of independent values; NaN for one."""
-    if len(values) < 2:
-        return math.nan
-    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class Point:
 
     def se(self, name: str) -> float:
         """Standard error over seeds; 0 for a theory, NaN with a single seed."""
-        return standard_error(self.values[name]) if self.seeded else 0.0
+        return float(standard_error(self.values[name])) if self.seeded else 0.0
 
     @property
     def seeds(self) -> int:
@@ -117,7 +109,8 @@ class Results(Mapping[str, Points]):
 
     def __getitem__(self, name: str) -> Points:
         if name not in self._loaded:
-            self._loaded[name] = Points(list(_points(self.spec[name], self._store)))
+            seeded = MEASURES[self.spec[name].measure].seeded
+            self._loaded[name] = Points(list(_points(self.cells[name], seeded, self._store)))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -127,17 +120,21 @@ class Results(Mapping[str, Points]):
         return len(self.spec.grids)
 
     @cached_property
+    def cells(self) -> dict[str, list[Cell]]:
+        """The cells of each grid."""
+        return {grid.name: cells_of(grid) for grid in self.spec.grids}
+
+    @cached_property
     def missing(self) -> int:
         """How many cells of the spec are not in the store."""
         done = self._store.done()
-        return sum(cell.key not in done for grid in self.spec.grids for cell in cells_of(grid))
+        return sum(cell.key not in done for cells in self.cells.values() for cell in cells)
 
 
-def _points(grid: Grid, store: Store) -> Iterator[Point]:
+def _points(cells: Sequence[Cell], seeded: bool, store: Store) -> Iterator[Point]:
     """Points of a grid from those of its cells that are done: blocks of seeds are joined."""
     blocks: dict[Cell, list[Mapping[str, Floats]]] = {}
-    seeded = MEASURES[grid.measure].seeded
-    for cell in cells_of(grid):
+    for cell in cells:
         record = store.record(cell.key)
         if record is not None:
             whole = replace(cell, first_seed=0, seeds=0)

@@ -17,8 +17,8 @@ from typing import Any
 from onegrad import __version__
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures import MEASURES
-from onegrad.experiments.progress import Progress
 from onegrad.experiments.store import Provenance, Store
+from onegrad.io.progress import Progress
 
 
 @dataclass(frozen=True)

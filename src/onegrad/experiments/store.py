@@ -9,9 +9,7 @@ a database; a reader takes all files of the directory together.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -22,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.cell import Cell
+from onegrad.io.files import replacing
 
 SCHEMA = 1
 APPLICATION = 0x6F6E6567  # "oneg": what kind of SQLite file this is
@@ -129,7 +128,11 @@ class Store:
         if array.size <= LARGE:
             return array.tolist()
         target = self.arrays / f"{cell.key}.{name}.npy"
-        _write_atomically(target, array)
+        try:
+            with replacing(target) as file:
+                np.save(file, array, allow_pickle=False)
+        except OSError as error:
+            raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None
         return {"file": target.name}
 
     # -- reading -------------------------------------------------------------------------------
@@ -243,18 +246,3 @@ def _explained(path: Path) -> Iterator[None]:
         elif "readonly" in str(error) or "unable to open" in str(error):
             hint = "; is the directory writable?"
         raise StoreError(f"{path}: {error}{hint}") from None
-
-
-def _write_atomically(target: Path, array: np.ndarray) -> None:
-    """The file appears whole under its name or not at all."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.save(file, array, allow_pickle=False)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None

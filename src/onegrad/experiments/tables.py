@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check
-from onegrad.experiments.results import Results, standard_error
+from onegrad.experiments.results import Results
+from onegrad.io.files import replacing
 
 MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store
 
@@ -43,7 +46,7 @@ def write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write rows that share their columns; no rows, no file."""
     table = list(rows)
     if table:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(table[0]))
+        with replacing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+            writer = csv.DictWriter(text, list(table[0]))
             writer.writeheader()
             writer.writerows(table)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import standard_error
 from onegrad.errors import InvalidInput, one_of
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
@@ -29,7 +30,7 @@ SPECTRA = 3  # networks whose eigenvalues are kept
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimulationPlan:
     """A run: the problem, how many networks, which parts, and the size on the last view's axis."""
 
     problem: Problem
@@ -42,7 +43,7 @@ class Plan:
         return [(part, seed) for seed in range(self.seeds) for part in self.parts]
 
 
-def read_plan(body: Any) -> Plan:
+def read_plan(body: Any) -> SimulationPlan:
     """The plan that a request's JSON describes; raises InvalidInput."""
     if not isinstance(body, Mapping):
         raise InvalidInput("the body must be a JSON object")
@@ -61,7 +62,7 @@ def read_plan(body: Any) -> Plan:
         one_of("parts", str(part), PARTS)
     axis = one_of("axis", str(body.get("axis", "n")), ("n", "N"))
     chosen = tuple(part for part in PARTS if part in parts)
-    return Plan(read_problem(query), int(seeds), chosen, axis)
+    return SimulationPlan(read_problem(query), int(seeds), chosen, axis)
 
 
 # -- what it costs ---------------------------------------------------------------------------
@@ -82,7 +83,7 @@ def flops(problem: Problem, steps: int) -> float:
     return 4 * n_step * d * N + 4 * rows * d * N + steps * each
 
 
-def estimate(plan: Plan, rate: float) -> float:
+def estimate(plan: SimulationPlan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
     p = plan.problem
     steps = {"alpha": len(alphas_of(p)), "step": 1, "sizes": 1}
@@ -123,7 +124,7 @@ def measured_rate() -> float:
 # -- running it ------------------------------------------------------------------------------
 
 
-def run(plan: Plan) -> Iterator[dict[str, Any]]:
+def run(plan: SimulationPlan) -> Iterator[dict[str, Any]]:
     """Run a plan; after every network yields the share done and what is known now."""
     rounds = plan.rounds()
     kept: dict[str, list[Any]] = {part: [] for part in PARTS}
@@ -132,13 +133,13 @@ def run(plan: Plan) -> Iterator[dict[str, Any]]:
         yield plain({"progress": done / len(rounds), "found": SUMMARIES[part](plan, kept[part])})
 
 
-def _along_alpha(plan: Plan, seed: int) -> list[dict[str, float]]:
+def _along_alpha(plan: SimulationPlan, seed: int) -> list[dict[str, float]]:
     alphas = alphas_of(plan.problem)
     found = simulate(plan.problem, seeds=[seed], alpha=alphas)
     return _errors(alphas, found)
 
 
-def _along_size(plan: Plan, seed: int) -> list[dict[str, float]]:
+def _along_size(plan: SimulationPlan, seed: int) -> list[dict[str, float]]:
     sizes = [getattr(at(plan.problem, plan.axis, r), plan.axis) for r in RATIOS]
     along: dict[str, Any] = {plan.axis: sizes}
     found = simulate(plan.problem, seeds=[seed], **along)
@@ -154,20 +155,19 @@ def _errors(places: list[float], found: Any) -> list[dict[str, float]]:
 
 
 def _summary(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
-    """Mean and standard error over the networks at every place."""
+    """Mean and standard error over the networks at every place; of one network it is unknown."""
     points = []
     for at_place in zip(*networks, strict=True):
         point: dict[str, float] = {"x": at_place[0]["x"], "networks": len(at_place)}
         for name in ("train", "test"):
             values = np.array([found[name] for found in at_place])
             point[name] = float(values.mean())
-            spread = values.std(ddof=1) if len(values) > 1 else 0.0
-            point[f"{name}_se"] = float(spread / np.sqrt(len(values)))
+            point[f"{name}_se"] = float(standard_error(values))
         points.append(point)
     return {"axis": axis, "points": points}
 
 
-def _at_step(plan: Plan, seed: int) -> dict[str, Any]:
+def _at_step(plan: SimulationPlan, seed: int) -> dict[str, Any]:
     """Eigenvalues of F F^T/n and the learned part of one network at the present step."""
     found: dict[str, Any] = {}
     if seed < SPECTRA:
@@ -177,11 +177,10 @@ def _at_step(plan: Plan, seed: int) -> dict[str, Any]:
     return found | {"coefficients": part.coefficients, "u": part.u, "fitted": part.fitted}
 
 
-def _step_summary(_: Plan, networks: list[dict[str, Any]]) -> dict[str, Any]:
+def _step_summary(_: SimulationPlan, networks: list[dict[str, Any]]) -> dict[str, Any]:
     def over(name: str) -> tuple[Any, Any]:
         values = np.array([found[name] for found in networks])
-        spread = values.std(0, ddof=1) if len(values) > 1 else 0.0 * values[0]
-        return values.mean(0), spread / np.sqrt(len(values))
+        return values.mean(0), standard_error(values)
 
     mean, se = over("coefficients")
     fitted, fitted_se = over("fitted")
@@ -197,12 +196,12 @@ def _step_summary(_: Plan, networks: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-MEASURES: dict[str, Callable[[Plan, int], Any]] = {
+MEASURES: dict[str, Callable[[SimulationPlan, int], Any]] = {
     "alpha": _along_alpha,
     "step": _at_step,
     "sizes": _along_size,
 }
-SUMMARIES: dict[str, Callable[[Plan, list[Any]], dict[str, Any]]] = {
+SUMMARIES: dict[str, Callable[[SimulationPlan, list[Any]], dict[str, Any]]] = {
     "alpha": lambda plan, networks: _summary("alpha", networks),
     "step": _step_summary,
     "sizes": lambda plan, networks: _summary(plan.axis, networks),

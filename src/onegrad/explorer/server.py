@@ -7,6 +7,7 @@ import importlib.util
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,124 +40,132 @@ def plotly_file() -> Path:
     return Path(spec.origin).parent / "package_data" / "plotly.min.js"
 
 
+@dataclass(frozen=True)
+class Routes:
+    """The answers to requests, given those who compute them and those who simulate."""
+
+    crew: Workers
+    jobs: Simulations
+
+    def all(self) -> list[Route | Mount]:
+        return [
+            Route("/", _index),
+            Route("/plotly.min.js", _plotly),
+            Route("/api/controls", _controls),
+            Route("/api/code", _code),
+            Route("/api/instant", _answer(self.crew.here, api.instant)),
+            Route("/api/spectrum", _answer(self.crew.here, api.spectrum)),
+            Route("/api/here", _answer(self.crew, api.here)),
+            Route("/api/curve", self.curve),
+            Route("/api/simulations", self.simulate, methods=["POST"]),
+            Route("/api/simulations/{name}", self.simulation),
+            Route("/api/simulations/{name}/cancel", self.cancel, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self.crew.warm()
+        tidying = asyncio.create_task(_every(2.0, self.jobs.tidy))
+        yield
+        tidying.cancel()
+        self.jobs.stop()
+        self.crew.stop()
+
+    async def curve(self, request: Request) -> Response:
+        problem, rest = _read(request, "axis")
+        axis = one_of("axis", rest.get("axis", "alpha"), api.AXES)
+        return StreamingResponse(self._lines(problem, axis), media_type="application/x-ndjson")
+
+    async def _lines(self, problem: Problem, axis: str) -> AsyncIterator[str]:
+        values, at_once = api.axis_values(problem, axis), 2 * self.crew.count
+        for start in range(0, len(values), at_once):
+            chunk = values[start : start + at_once]
+            found = await asyncio.gather(*(self.crew(api.point, problem, axis, v) for v in chunk))
+            for point in found:
+                yield json.dumps(point) + "\n"
+        yield json.dumps({"finished": True}) + "\n"
+
+    async def simulate(self, request: Request) -> Response:
+        body = await _json(request)
+        plan = measure.read_plan(body)
+        page = str(body.get("page", ""))[:80]
+        seconds = measure.estimate(plan, await self.crew.here(measure.measured_rate))
+        if seconds > measure.LONG and body.get("confirmed") is not True:
+            return JSONResponse({"confirm": True, "seconds": seconds})
+        return JSONResponse({"id": self.jobs.start(page, plan, seconds), "seconds": seconds}, 201)
+
+    async def simulation(self, request: Request) -> Response:
+        since = request.query_params.get("since", "0")
+        if not (since.isascii() and since.isdecimal() and len(since) < 10):
+            raise InvalidInput(f"since must be a whole number; got {since!r:.60}")
+        return JSONResponse(self._job(request).answer(int(since)))
+
+    async def cancel(self, request: Request) -> Response:
+        job = self._job(request)
+        if job.status == "running":
+            job.end("cancelled", "Cancelled; what was found stays.")
+        return JSONResponse(job.answer(len(job.found)))
+
+    def _job(self, request: Request) -> Job:
+        job = self.jobs.get(request.path_params["name"])
+        if job is None:
+            raise HTTPException(404, "no such simulation")
+        return job
+
+
 def create_app(
     hosts: frozenset[str] | None = LOOPBACK,
     workers: Workers | None = None,
     simulations: Simulations | None = None,
 ) -> Starlette:
     """The application; `hosts` are the Host names it answers to (None: any)."""
-    crew = workers or Workers()
-    jobs = simulations or Simulations()
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        crew.warm()
-        tidying = asyncio.create_task(_every(2.0, jobs.tidy))
-        yield
-        tidying.cancel()
-        jobs.stop()
-        crew.stop()
-
-    async def controls(_: Request) -> Response:
-        return JSONResponse(describe())
-
-    async def instant(request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await crew.here(api.instant, problem))
-
-    async def spectrum(request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await crew.here(api.spectrum, problem))
-
-    async def here(request: Request) -> Response:
-        problem, _ = _read(request)
-        return JSONResponse(await crew(api.here, problem))
-
-    async def curve(request: Request) -> Response:
-        problem, rest = _read(request, "axis")
-        axis = one_of("axis", rest.get("axis", "alpha"), api.AXES)
-        at_once = 2 * crew.count
-
-        async def lines() -> AsyncIterator[str]:
-            values = api.axis_values(problem, axis)
-            for start in range(0, len(values), at_once):
-                chunk = values[start : start + at_once]
-                found = await asyncio.gather(*(crew(api.point, problem, axis, v) for v in chunk))
-                for point in found:
-                    yield json.dumps(point) + "\n"
-            yield json.dumps({"finished": True}) + "\n"
-
-        return StreamingResponse(lines(), media_type="application/x-ndjson")
-
-    async def code(request: Request) -> Response:
-        problem, rest = _read(request, "view", "axis")
-        view = one_of("view", rest.get("view", "errors"), api.VIEWS)
-        axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
-        answer = {
-            "python": recompute.python(problem, view, axis),
-            "command": recompute.command(problem, view, axis),
-        }
-        return JSONResponse(answer)
-
-    async def simulate(request: Request) -> Response:
-        body = await _json(request)
-        plan = measure.read_plan(body)
-        page = str(body.get("page", ""))[:80]
-        seconds = measure.estimate(plan, await crew.here(measure.measured_rate))
-        if seconds > measure.LONG and body.get("confirmed") is not True:
-            return JSONResponse({"confirm": True, "seconds": seconds})
-        return JSONResponse({"id": jobs.start(page, plan, seconds), "seconds": seconds}, 201)
-
-    def job_of(request: Request) -> Job:
-        job = jobs.get(request.path_params["name"])
-        if job is None:
-            raise HTTPException(404, "no such simulation")
-        return job
-
-    async def simulation(request: Request) -> Response:
-        since = request.query_params.get("since", "0")
-        if not (since.isascii() and since.isdecimal() and len(since) < 10):
-            raise InvalidInput(f"since must be a whole number; got {since!r:.60}")
-        return JSONResponse(job_of(request).answer(int(since)))
-
-    async def cancel(request: Request) -> Response:
-        job = job_of(request)
-        if job.status == "running":
-            job.end("cancelled", "Cancelled; what was found stays.")
-        return JSONResponse(job.answer(len(job.found)))
-
-    async def index(_: Request) -> Response:
-        return FileResponse(STATIC / "index.html")
-
-    async def plotly(_: Request) -> Response:
-        return FileResponse(
-            plotly_file(), media_type="text/javascript", headers={"cache-control": "max-age=86400"}
-        )
-
+    routes = Routes(workers or Workers(), simulations or Simulations())
     return Starlette(
-        routes=[
-            Route("/", index),
-            Route("/plotly.min.js", plotly),
-            Route("/api/controls", controls),
-            Route("/api/instant", instant),
-            Route("/api/spectrum", spectrum),
-            Route("/api/here", here),
-            Route("/api/curve", curve),
-            Route("/api/code", code),
-            Route("/api/simulations", simulate, methods=["POST"]),
-            Route("/api/simulations/{name}", simulation),
-            Route("/api/simulations/{name}/cancel", cancel, methods=["POST"]),
-            Mount("/static", StaticFiles(directory=STATIC)),
-        ],
+        routes=routes.all(),
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={
-            Busy: _busy,
-            InvalidInput: _bad_input,
-            NotConverged: _not_converged,
+            Busy: _complaint(409),
+            InvalidInput: _complaint(422),
+            NotConverged: _complaint(503),
             HTTPException: _http,
         },
-        lifespan=lifespan,
+        lifespan=routes.lifespan,
     )
+
+
+def _answer(ask: Callable[..., Awaitable[Any]], function: Callable[[Problem], Any]) -> Handler:
+    """A route whose answer is a function of the problem, computed by those who are asked."""
+
+    async def respond(request: Request) -> Response:
+        problem, _ = _read(request)
+        return JSONResponse(await ask(function, problem))
+
+    return respond
+
+
+async def _index(_: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+async def _plotly(_: Request) -> Response:
+    headers = {"cache-control": "max-age=86400"}
+    return FileResponse(plotly_file(), media_type="text/javascript", headers=headers)
+
+
+async def _controls(_: Request) -> Response:
+    return JSONResponse(describe())
+
+
+async def _code(request: Request) -> Response:
+    problem, rest = _read(request, "view", "axis")
+    view = one_of("view", rest.get("view", "errors"), api.VIEWS)
+    axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
+    answer = {
+        "python": recompute.python(problem, view, axis),
+        "command": recompute.command(problem, view, axis),
+    }
+    return JSONResponse(answer)
 
 
 def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:
@@ -191,9 +200,6 @@ def _complaint(status: int) -> Callable[[Request, Exception], Response]:
         return JSONResponse({"field": field_of(error), "message": str(error)}, status)
 
     return respond
-
-
-_bad_input, _busy, _not_converged = _complaint(422), _complaint(409), _complaint(503)
 
 
 def _http(_: Request, error: Exception) -> Response:

@@ -89,7 +89,7 @@ class Simulations:
         self.jobs: dict[str, Job] = {}
         self._context = multiprocessing.get_context("spawn")
 
-    def start(self, page: str, plan: measure.Plan, seconds: float) -> str:
+    def start(self, page: str, plan: measure.SimulationPlan, seconds: float) -> str:
         """Start a plan and return the job's name."""
         self.tidy()
         running = [job for job in self.jobs.values() if job.status == "running"]
@@ -131,7 +131,7 @@ class Simulations:
                 job.end("cancelled", "The server stopped.")
 
 
-def _work(connection: Connection, run: Run, plan: measure.Plan) -> None:
+def _work(connection: Connection, run: Run, plan: measure.SimulationPlan) -> None:
     """The process: run the plan and report; the pages' own work goes first."""
     in_the_background(10)
     try:

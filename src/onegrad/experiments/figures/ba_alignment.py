@@ -22,7 +22,8 @@ def draw(results: Results) -> Drawing:
         style.markers(left, curve, i, f"residual: {residual}")
         left.plot(curve.x, [cosine(p.problem) for p in curve.points], color=style.SERIES[i])
         for p in points:
-            checks.append(check("cosine", p, cosine(p.problem), "c⋆₁/b", STATED))
+            found, limit = p.values["cosine"], cosine(p.problem)
+            checks.append(check("cosine", p.problem, found, limit, "c⋆₁/b", STATED))
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set_xlabel("sample size n/d")
     left.set_ylabel("cosine of Xᵀ(residual) and β⋆")

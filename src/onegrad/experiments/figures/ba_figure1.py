@@ -25,8 +25,8 @@ def draw(results: Results) -> Drawing:
     ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate d/n")
     bound = uniform[0].mean("linear") - uniform[0].problem.noise ** 2
     style.level(ax, bound, "best linear = kernel bound")
-    ax.plot([], [], color="#555555", label="uniform theory")
-    ax.plot([], [], color="#555555", linestyle=style.DASHES["small step"], label="R₀ − δ, n → ∞")
+    style.key(ax, "uniform theory")
+    style.key(ax, "R₀ − δ, n → ∞", "small step")
     style.log_axis(ax, "x", (0.5, 1, 2, 4, 8))
     style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
     ax.set_xlabel("sample size n/d")

@@ -27,9 +27,8 @@ def risk_along(size: str, results: Results, label: str) -> Drawing:
             style.markers(right, gain(simulated, eta).ratio(size, "gain"), i)
     bound = results["uniform"][0]
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
-    left.plot([], [], color="#555555", label="uniform theory")
-    dashes = style.DASHES["small step"]
-    left.plot([], [], color="#555555", linestyle=dashes, label="Theorem 5, n → ∞")
+    style.key(left, "uniform theory")
+    style.key(left, "Theorem 5, n → ∞", "small step")
     left.set_ylabel("prediction risk")
     right.set_ylabel("gain over the untrained network")
     style.log_axis(left, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))

@@ -17,7 +17,7 @@ def draw(results: Results) -> Drawing:
         style.line(ax, uniform.where(eta=eta).ratio("n", "test"), i, "uniform")
         style.markers(ax, simulated.where(eta=eta).ratio("n", "test"), i, f"γ = {gamma:g}")
     style.level(ax, uniform[0].mean("kernel_bound"), "kernel lower bound")
-    ax.plot([], [], color="#555555", label="uniform theory")
+    style.key(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     ax.set_xlabel("sample size n/d")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from onegrad.experiments.checks import Check, check_values, outlier_accuracy
+from onegrad.arrays import standard_error
+from onegrad.experiments.checks import Check, check, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Points, Results, standard_error
+from onegrad.experiments.results import Points, Results
 
 CLEAR = 1.3  # an outlier this many edges out is compared
 
@@ -27,7 +28,7 @@ def draw(results: Results) -> Drawing:
         ax.set_ylim(-0.06, 1.03)
         style.thresholds(ax, most=0.46)
     axes[0, 0].set_ylabel("squared cosine")
-    axes[0, 1].plot([], [], color="#555555", label="theory")
+    style.key(axes[0, 1], "theory")
     axes[0, 1].legend(loc="upper left")
     return Drawing(figure, checks)
 
@@ -42,5 +43,5 @@ def _checks(networks: Points, theory: Points, k: int) -> list[Check]:
             predicted = float(near[0].values["alignments"][k, k])
             simulated = p.values["alignments"][:, k, k]
             claim, stated = "outlier equation", outlier_accuracy(p.problem)
-            found.append(check_values(name, p.problem, simulated, predicted, claim, stated))
+            found.append(check(name, p.problem, simulated, predicted, claim, stated))
     return found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from onegrad.arrays import standard_error
 from onegrad.experiments.checks import compare
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Points, Results
@@ -47,5 +46,5 @@ def gaps(trained: Points, other: Points) -> tuple[list[int], list[float], list[f
         ratio = b / a - 1
         n.append(size)
         gap.append(float(np.mean(ratio)))
-        se.append(float(np.std(ratio, ddof=1) / math.sqrt(len(ratio))))
+        se.append(float(standard_error(ratio)))
     return n, gap, se

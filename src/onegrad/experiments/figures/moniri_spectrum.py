@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from onegrad.experiments.checks import Check, check_values, outlier_accuracy
+from onegrad.arrays import Floats
+from onegrad.experiments.checks import Check, check, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Floats, Point, Points, Results
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.problem import Problem
 
 
@@ -85,7 +86,7 @@ def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
     """Predicted outliers against the mean over seeds of the network's largest eigenvalues."""
     claim = "outlier equation"
     return [
-        check_values(f"outlier {i + 1} of {name}", network.problem, network.values[name][:, i],
+        check(f"outlier {i + 1} of {name}", network.problem, network.values[name][:, i],
                      float(value), claim, outlier_accuracy(network.problem))
         for i, value in enumerate(spikes)
     ]  # fmt: skip

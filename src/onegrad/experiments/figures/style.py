@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from onegrad.experiments.results import Curve, Points
 
@@ -49,6 +48,8 @@ RC: Any = {
 
 def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3.0) -> Any:
     """A figure and its grid of axes, (rows, columns)."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 
@@ -74,6 +75,11 @@ def line(
     """Theory: a line whose dashes say which one."""
     style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[kind]}
     ax.plot(curve.x, curve.y, label=label, **(style | options))
+
+
+def key(ax: Any, label: str, kind: str = "uniform") -> None:
+    """An entry of the legend for the lines of a theory, whatever their colours."""
+    ax.plot([], [], color="#555555", linestyle=DASHES[kind], label=label)
 
 
 def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:

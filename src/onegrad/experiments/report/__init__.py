@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onegrad.experiments.report.page import Page, render
+from onegrad.io.files import replacing
 
 __all__ = ["Page", "render", "write_report"]
 
@@ -12,7 +13,6 @@ __all__ = ["Page", "render", "write_report"]
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
-    draft = target.with_suffix(".html.tmp")
-    draft.write_text(render(page), encoding="utf-8")
-    draft.replace(target)
+    with replacing(target) as file:
+        file.write(render(page).encode())
     return target

@@ -1,20 +1,25 @@
-"""The report's content as values, and its HTML."""
+"""The report's content as values and words; page.html is its form."""
 
 from __future__ import annotations
 
 import base64
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onegrad.experiments.checks import LIMIT, SHARE, Check, Verdict
 
 TITLE = "One gradient step, then ridge: theory and simulation"
+
+
+class Picture(NamedTuple):
+    """A figure inside the page: its bytes as an address, and the widest it is shown in pixels."""
+
+    source: str
+    width: int | None
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,41 @@ class Section:
     def title(self) -> str:
         return str(self.about.get("title", self.name))
 
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(self.checks)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Of the summary: points, how many hold, the worst score, the largest difference."""
+        verdict = self.verdict
+        if not verdict.points:
+            return ["–"] * 5
+        worst = max(abs(c.z_beyond) for c in self.checks)
+        off = max((abs(c.difference / c.theory) for c in self.checks if c.theory), default=math.nan)
+        counts = (verdict.points, verdict.exact, verdict.holding)
+        return [*map(str, counts), f"{worst:.1f}", f"{off:.1%}"]
+
+    @property
+    def word(self) -> str:
+        if self.svg is None:
+            return "not drawn"
+        if not self.checks:
+            return "shown, not verified"
+        return "holds" if self.verdict.passed else "missed"
+
+    @property
+    def kind(self) -> str:
+        """The style of the word."""
+        return {"holds": "pass", "shown, not verified": "plain"}.get(self.word, "miss")
+
+    def picture(self) -> Picture:
+        assert self.svg is not None
+        svg = _compact(self.svg.read_text("utf-8"))
+        width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        return Picture(source, round(1.4 * float(width[1])) if width else None)
+
 
 @dataclass(frozen=True)
 class Page:
@@ -40,109 +80,39 @@ class Page:
     sections: tuple[Section, ...]
     about: Mapping[str, str]
 
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.of(c for s in self.sections for c in s.checks)
+
+    @property
+    def quick(self) -> bool:
+        return self.about.get("sizes") == "quick"
+
 
 def render(page: Page) -> str:
     """The page as one HTML document without scripts or outside references."""
-    style = files("onegrad.experiments.report").joinpath("style.css").read_text("utf-8")
-    body = "\n".join(
-        [
-            f"<h1>{TITLE}</h1>",
-            _introduction(page),
-            _summary(page),
-            *(_section(section) for section in page.sections),
-            _what_was_run(page),
-        ]
-    )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{TITLE}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n{body}\n"
-        "</main>\n</body>\n</html>\n"
-    )
+    from jinja2 import Environment, FileSystemLoader
+
+    loader = FileSystemLoader(Path(__file__).parent)
+    forms = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    values = {"title": TITLE, "limit": f"{LIMIT:g}", "share": f"{SHARE:.0%}", "words": words}
+    return forms.get_template("page.html").render(page=page, **values)
 
 
-def _introduction(page: Page) -> str:
-    verdict = Verdict.of(c for s in page.sections for c in s.checks)
-    kind = "pass" if verdict.passed else "miss"
-    allowed = f"{verdict.exact} of them have it with nothing allowed for." if verdict.points else ""
-    small = (
-        "<p>This is the quick version: smaller sizes and fewer seeds than a figure's text gives; "
-        "the values used are listed under each figure.</p>"
-        if page.about.get("sizes") == "quick"
-        else ""
-    )
-    return (
-        f"{small}<p>Markers are simulations of real networks with bars of two standard errors; "
-        "lines are theory, computed without them. Each figure comes with the table of its "
-        "differences. Points of one curve mostly share seeds, so they deviate together.</p>"
-        f'<p class="verdict {kind}">{escape(str(verdict))}. {allowed}</p>'
-        "<p><b>How to read the tables.</b> <i>z</i> is the difference between simulation and "
-        "theory in standard errors over seeds, as the normal score of Student's t, so that few "
-        "seeds count for less. <i>Stated accuracy</i> is what the theory claims of itself at "
-        "these sizes (uniform theory: 1 % for odd activations, 2 % otherwise; limits: the order "
-        "of what they leave out); <i>z beyond</i> is "
-        f"the score of what exceeds it, and a point holds when |z beyond| ≤ {LIMIT:g}. A figure "
-        f"holds when {SHARE:.0%} of its points do. Asymptotic curves (staircase, small step) are "
-        "drawn everywhere and verified only where they claim to hold at these sizes.</p>"
-    )
-
-
-def _summary(page: Page) -> str:
-    rows = []
-    for s in page.sections:
-        verdict = Verdict.of(s.checks)
-        worst = max((abs(c.z_beyond) for c in s.checks), default=math.nan)
-        off = max((abs(c.difference / c.theory) for c in s.checks if c.theory), default=math.nan)
-        word, kind = _word(verdict, s)
-        cells = [
-            f'<a href="#{s.name}">{escape(s.title)}</a>',
-            *(
-                ["–"] * 5
-                if not verdict.points
-                else [
-                    str(verdict.points),
-                    f"{verdict.exact}",
-                    f"{verdict.holding}",
-                    f"{worst:.1f}",
-                    f"{off:.1%}",
-                ]
-            ),
-            f'<span class="{kind}">{word}</span>',
-        ]
-        rows.append(cells)
-    heads = ["figure", "points", "|z| ≤ 3", "|z beyond| ≤ 3", "worst |z beyond|",
-             "largest difference", "verdict"]  # fmt: skip
-    return "<h2>Verification at a glance</h2>" + _table(heads, rows)
-
-
-def _word(verdict: Verdict, section: Section) -> tuple[str, str]:
-    if section.svg is None:
-        return "not drawn", "miss"
-    if not verdict.points:
-        return "shown, not verified", "plain"
-    return ("holds", "pass") if verdict.passed else ("missed", "miss")
-
-
-def _section(section: Section) -> str:
-    parts = [f'<section id="{section.name}">', f"<h2>{escape(section.title)}</h2>"]
-    if "paper" in section.about:
-        parts.append(f'<p class="paper">{escape(str(section.about["paper"]))}</p>')
-    if section.svg is not None:
-        svg = _compact(section.svg.read_text("utf-8"))
-        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-        width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
-        limit = f' style="max-width:{1.4 * float(width[1]):.0f}px"' if width else ""
-        parts.append(f'<figure><img alt="{escape(section.title)}"{limit} src="{source}">')
-        parts.append(f"<figcaption>{escape(str(section.about.get('caption', '')))}</figcaption>")
-        parts.append("</figure>")
-    parts += [f"<p>{escape(note)}</p>" for note in section.notes]
-    if section.checks:
-        parts.append(_checks(section.checks))
-    items = "".join(f"<li>{escape(line)}</li>" for line in section.parameters)
-    why = section.about.get("parameters", "")
-    parts.append(f"<details><summary>Parameters</summary><p>{escape(why)}</p><ul>{items}</ul>")
-    parts.append("</details></section>")
-    return "\n".join(parts)
+def words(check: Check) -> list[str]:
+    """One row of a table of checks, without its verdict."""
+    c = check
+    return [
+        c.quantity,
+        c.where,
+        f"{c.theory:.5g} ({c.claim})",
+        f"±{c.accuracy:.1%}" if c.accuracy else "0",
+        f"{c.simulated:.5g} ± {c.se:.2g}",
+        str(c.seeds),
+        f"{c.difference / c.theory:+.2%}" if c.theory else f"{c.difference:+.2g}",
+        f"{c.z:+.1f}",
+        f"{c.z_beyond:+.1f}",
+    ]
 
 
 def _compact(svg: str) -> str:
@@ -150,38 +120,3 @@ def _compact(svg: str) -> str:
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
-
-
-def _checks(checks: Sequence[Check]) -> str:
-    heads = ["quantity", "where", "theory says", "stated accuracy", "simulation ± s.e.", "seeds",
-             "difference", "z", "z beyond", "verdict"]  # fmt: skip
-    rows = [
-        [
-            escape(c.quantity),
-            escape(c.where),
-            f"{c.theory:.5g} ({escape(c.claim)})",
-            f"{c.accuracy:.2g}" if not c.accuracy else f"±{c.accuracy:.1%}",
-            f"{c.simulated:.5g} ± {c.se:.2g}",
-            str(c.seeds),
-            f"{c.difference / c.theory:+.2%}" if c.theory else f"{c.difference:+.2g}",
-            f"{c.z:+.1f}",
-            f"{c.z_beyond:+.1f}",
-            '<span class="pass">holds</span>' if c.holds else '<span class="miss">misses</span>',
-        ]
-        for c in checks
-    ]
-    title = f"Verification: {escape(str(Verdict.of(checks)))}"
-    return f"<details><summary>{title}</summary>{_table(heads, rows)}</details>"
-
-
-def _what_was_run(page: Page) -> str:
-    rows = [[escape(k), escape(v)] for k, v in page.about.items()]
-    return "<h2>What was run</h2>" + _table(["", ""], rows)
-
-
-def _table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells are HTML already."""
-    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
-    body = "\n".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="wide">{table}</div>'

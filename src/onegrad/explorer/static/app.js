@@ -1,50 +1,34 @@
 // The page: state, controls, theory, views and simulations wired together.
 
-import { Controls, element } from "./controls.js";
+import * as clock from "./clock.js";
+import { Code } from "./code.js";
+import { byId, Controls, element } from "./controls.js";
 import * as exports from "./exports.js";
-import { short, thresholdName } from "./figures.js";
 import { ask } from "./http.js";
+import { notes, readings, ticks } from "./readings.js";
 import { Simulations } from "./simulations.js";
-import { Address, query, read, ridgeless, stepless, takeNames, withValue } from "./state.js";
+import {
+  Address,
+  asRatios,
+  query,
+  read,
+  ridgeless,
+  sizesOf,
+  stepless,
+  takeNames,
+  withValue,
+} from "./state.js";
 import { Theory } from "./theory.js";
 import { Views, VIEWS } from "./views.js";
 
 const address = new Address();
-const byId = (id) => document.getElementById(id);
-let table, state, controls, theory, views, simulations;
-let codeView = "errors";
+let table, state, controls, theory, views, simulations, code;
 let lastComplaint = null;
 let painting = new Set();
 
-/** Milliseconds from a change to the repaint that shows it; read by tests and benchmarks. */
-const clock = {
-  latencies: { errors: [], spectrum: [] },
-  began: { errors: new Map(), spectrum: new Map() },
-  changed(view, key) {
-    if (this.began[view].size > 500) this.began[view].clear();
-    this.began[view].set(key, performance.now());
-  },
-  painted(view, key) {
-    const began = this.began[view].get(key);
-    if (began === undefined) return;
-    this.began[view].delete(key);
-    requestAnimationFrame(() => this.latencies[view].push(performance.now() - began));
-  },
-};
-
-/** n, d, N, alpha and eta of the state, as far as they are numbers. */
-function sizesNow() {
-  const n = Number(state.n);
-  const d = "d" in state ? Number(state.d) : Math.round(Number(state.phi) * n);
-  const N = "N" in state ? Number(state.N) : Math.round(d / Number(state.psi));
-  const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
-  const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
-  return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
-}
-
 /** Everything the views show, in one value. */
 function model() {
-  const now = sizesNow();
+  const now = sizesOf(state);
   const { alpha } = now;
   const spikes = [theory.far, theory.spectrum].flatMap((found) => found?.spikes ?? []);
   const farthest = Math.sqrt(Math.max(0, ...spikes.map((spike) => spike.eigenvalue)));
@@ -96,22 +80,6 @@ function stale() {
   };
 }
 
-function readings({ alpha, here, instant, sizesNow: now }) {
-  const parts = [];
-  const add = (className, label, value) =>
-    parts.push(element("span", { className }, `${label} `, element("b", {}, value)));
-  add("", "η =", short(now.eta));
-  if (instant && alpha !== null) {
-    const count = instant.thresholds.filter((x) => x < alpha).length;
-    add("", "asymptotic spikes ℓ =", count > 4 ? "≥ 5" : String(count));
-  }
-  if (here) {
-    add("train", "train", here.train.toFixed(4));
-    add("test", "test", here.test.toFixed(4));
-  } else parts.push(element("span", { className: "wait" }, "computing the errors …"));
-  byId("readings").replaceChildren(...parts);
-}
-
 /** The theory has something new. */
 function arrived(parts) {
   complain(null);
@@ -125,39 +93,11 @@ function arrived(parts) {
   };
   const names = parts.flatMap((part) => affected[part]);
   if (parts.includes("instant")) {
-    afterInstant();
+    ticks(theory.instant);
     if (theory.current("alpha")) names.push("learned");
     if (theory.current("sizes") || !views.painted.sizes) names.push("sizes");
   }
   repaint(names);
-}
-
-function afterInstant() {
-  const { instant } = theory;
-  const [low, high] = instant.alphas;
-  const ticks = instant.thresholds.map((x, i) => {
-    const tick = element("span", { title: `threshold of spike ${i + 1}` }, thresholdName(x));
-    tick.style.left = `${(100 * (x - low)) / (high - low)}%`;
-    return tick;
-  });
-  byId("ticks").replaceChildren(...ticks);
-}
-
-/** What the theories assume and this setting does not meet. */
-function notes({ instant, here, curve }) {
-  if (!instant) return;
-  const { staircase, small_step: smallStep } = instant;
-  const found = [
-    ...instant.notes,
-    staircase.unavailable,
-    smallStep.unavailable,
-    ...(here?.notes ?? []),
-    curve?.complaint,
-  ].filter(Boolean);
-  const text = [...new Set(found)];
-  if (byId("notes").dataset.shown === text.join("\n")) return;
-  byId("notes").dataset.shown = text.join("\n");
-  byId("notes").replaceChildren(...text.map((note) => element("li", {}, note)));
 }
 
 /** The server complained about the present state: say so at the field and keep the picture. */
@@ -175,35 +115,21 @@ function complain(error) {
 
 /** A control was changed: `moving` while the gesture lasts. */
 function set(name, value, moving) {
-  if (name === "ratios") state = asRatios(value);
+  if (name === "ratios") state = asRatios(state, value);
   else state = withValue(state, name, value);
   if (moving) {
-    clock.changed("errors", `${stepless(state)} ${sizesNow().alpha}`);
+    clock.changed("errors", `${stepless(state)} ${sizesOf(state).alpha}`);
     clock.changed("spectrum", ridgeless(state));
   }
   address.show(state, moving);
   follow(moving);
-  if (!moving) code();
-}
-
-function asRatios(ratios) {
-  const { n, d, N } = sizesNow();
-  const pairs = ratios
-    ? [
-        ["phi", d / n],
-        ["psi", d / N],
-      ]
-    : [
-        ["d", d],
-        ["N", N],
-      ];
-  return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
+  if (!moving) code.show();
 }
 
 /** Bring controls, theory and views to the state: what is known is painted, the rest greyed. */
 function follow(moving = false) {
-  controls.show(state, sizesNow());
-  const { alpha } = sizesNow();
+  controls.show(state, sizesOf(state));
+  const { alpha } = sizesOf(state);
   const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
   theory.update(state, { offCurve: alpha === null || alpha < low || alpha > high, moving });
   const { instant, spectrum } = theory.fresh;
@@ -231,16 +157,6 @@ function presets() {
   }
 }
 
-async function code() {
-  try {
-    const answer = await ask("/api/code", `${query(state)}&view=${codeView}&axis=${state.axis}`);
-    byId("code-python").textContent = answer.python;
-    byId("code-command").textContent = answer.command;
-  } catch {
-    // the field that is wrong says so; the last good code stays
-  }
-}
-
 function buildPresets() {
   for (const preset of table.presets) {
     const button = element("button", { type: "button", title: preset.title }, preset.name);
@@ -248,30 +164,9 @@ function buildPresets() {
       state = { ...read(`?${new URLSearchParams(preset.query)}`, {}), axis: state.axis, seeds: state.seeds };
       address.show(state, false);
       follow();
-      code();
+      code.show();
     });
     byId("presets").append(button);
-  }
-}
-
-function buildCode() {
-  const names = { spectrum: "spectrum", errors: "errors", learned: "learned", sizes: "sizes" };
-  for (const [view, text] of Object.entries(names)) {
-    const button = element("button", { type: "button", "aria-pressed": String(view === codeView) }, text);
-    button.addEventListener("click", () => {
-      codeView = view;
-      for (const other of byId("code-views").children)
-        other.setAttribute("aria-pressed", String(other === button));
-      code();
-    });
-    byId("code-views").append(button);
-  }
-  for (const button of document.querySelectorAll(".copy")) {
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(byId(button.dataset.copy).textContent);
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 1200);
-    });
   }
 }
 
@@ -301,18 +196,18 @@ async function start() {
     setAlpha: (alpha) => set("alpha", alpha, false),
   });
   buildPresets();
-  buildCode();
+  code = new Code(() => state);
   address.now(state);
   byId("controls-panel").open = innerWidth >= 760;
   byId("seeds").value = state.seeds;
   follow();
-  code();
+  code.show();
   addEventListener("popstate", () => {
     state = read(location.search, table.defaults);
     address.moving = false;
     document.activeElement?.blur?.();
     follow();
-    code();
+    code.show();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => repaint(VIEWS));
   addEventListener("resize", () => repaint(VIEWS));

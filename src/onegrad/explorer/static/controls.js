@@ -1,5 +1,7 @@
 // The form of controls, drawn from the server's table.
 
+export const byId = (id) => document.getElementById(id);
+
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -45,6 +45,15 @@ export function theme() {
   return { ...Object.fromEntries(names.map((name) => [name, get(name)])), degrees, dark };
 }
 
+/** Bars of two standard errors; the error of a single network is unknown and has no bar. */
+export const bars = (se, colors) => ({
+  type: "data",
+  array: se.map((s) => (s === null ? undefined : 2 * s)),
+  thickness: 1.6,
+  width: 4,
+  color: colors.ink,
+});
+
 export const percent = (x) => `${Math.round(100 * x)} %`;
 export const short = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
 export const ordinal = (k) => ["constant", "linear", "quadratic", "cubic", "quartic"][k] ?? `degree ${k}`;

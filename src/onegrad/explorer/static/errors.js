@@ -1,6 +1,6 @@
 // Views (b) and (d): errors against the step and against a size.
 
-import { percent, short, frame, vertical } from "./drawing.js";
+import { bars, percent, short, frame, vertical } from "./drawing.js";
 
 const THRESHOLDS = { 0: "0", 0.25: "1/4", 0.333: "1/3", 0.375: "3/8", 0.4: "2/5" };
 export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x);
@@ -87,13 +87,10 @@ function markers(points, x, colors) {
   return ["test", "train"].map((name, i) => ({
     x: points.map(x),
     y: points.map((p) => p[name]),
-    error_y: {
-      type: "data",
-      array: points.map((p) => 2 * p[`${name}_se`]),
-      thickness: 1.6,
-      width: 4,
-      color: colors.ink,
-    },
+    error_y: bars(
+      points.map((p) => p[`${name}_se`]),
+      colors,
+    ),
     type: "scatter",
     mode: "markers",
     name: "simulated",
@@ -105,7 +102,10 @@ function markers(points, x, colors) {
       symbol: i ? "square" : "circle",
       line: { color: colors.ink, width: 1.2 },
     },
-    hovertemplate: `%{y:.4f} ± %{error_y.array:.4f}<extra>${name}, simulated</extra>`,
+    hovertemplate: points.map((p) => {
+      const bar = p[`${name}_se`] === null ? "" : " ± %{error_y.array:.4f}";
+      return `%{y:.4f}${bar}<extra>${name}, simulated</extra>`;
+    }),
   }));
 }
 

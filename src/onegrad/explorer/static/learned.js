@@ -1,6 +1,6 @@
 // View (c): what is learned of the teacher.
 
-import { percent, ordinal, frame } from "./drawing.js";
+import { bars, percent, ordinal, frame } from "./drawing.js";
 
 export function learned(model, colors, narrow) {
   if (!model.here?.learned) return null;
@@ -123,14 +123,17 @@ function hermiteSum(c, x) {
 
 function simulatedLearned(measured, degrees, explained, found, colors) {
   if (!measured) return [];
-  const bars = (values) => ({ type: "data", array: values, thickness: 1.5, width: 3, color: colors.ink });
   const marker = { color: colors.card, size: 7, line: { color: colors.ink, width: 1.6 } };
   const slope = (k) => Math.abs(2 * (found.target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
+  const error = (k) => {
+    const se = measured.coefficients_se[k];
+    return se === null ? null : slope(k) * se;
+  };
   return [
     {
       x: measured.u,
       y: measured.fitted,
-      error_y: bars(measured.fitted_se.map((s) => 2 * s)),
+      error_y: bars(measured.fitted_se, colors),
       type: "scatter",
       mode: "markers",
       marker,
@@ -140,7 +143,7 @@ function simulatedLearned(measured, degrees, explained, found, colors) {
     {
       x: degrees.map(String),
       y: degrees.map((k) => explained(k, measured.coefficients[k])),
-      error_y: bars(degrees.map((k) => 2 * slope(k) * measured.coefficients_se[k])),
+      error_y: bars(degrees.map(error), colors),
       xaxis: "x2",
       yaxis: "y2",
       type: "scatter",

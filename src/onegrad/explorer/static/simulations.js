@@ -1,10 +1,10 @@
 // Simulations: one at a time, with progress and cancel; what they found stays while the page lives.
 
+import { byId } from "./controls.js";
 import { Complaint, send, ask } from "./http.js";
 import { query, stepless } from "./state.js";
 
 const PAGE = crypto.randomUUID();
-const byId = (id) => document.getElementById(id);
 const seconds = (s) => (s < 90 ? `${Math.max(1, Math.round(s))} s` : `${Math.round(s / 60)} min`);
 
 export class Simulations {

@@ -46,6 +46,23 @@ export const ridgeless = (state) => query(state, ["ridge"]);
 /** The same, but for one size: what a curve against that size depends on. */
 export const sizeless = (state) => `${query(state)}&axis=${state.axis}`;
 
+/** n, d, N, alpha and eta of the state, as far as they are numbers. */
+export function sizesOf(state) {
+  const n = Number(state.n);
+  const d = "d" in state ? Number(state.d) : Math.round(Number(state.phi) * n);
+  const N = "N" in state ? Number(state.N) : Math.round(d / Number(state.psi));
+  const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
+  const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
+  return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
+}
+
+/** The state with its sizes as the ratios phi and psi, or as d and N. */
+export function asRatios(state, ratios) {
+  const { n, d, N } = sizesOf(state);
+  const pairs = Object.entries(ratios ? { phi: d / n, psi: d / N } : { d, N });
+  return pairs.reduce((s, [name, value]) => withValue(s, name, String(Number(value.toPrecision(6)))), state);
+}
+
 export function address(state) {
   const rest = new URLSearchParams(Object.keys(PAGE).map((name) => [name, state[name]]));
   return `${location.pathname}?${query(state)}&${rest}`;

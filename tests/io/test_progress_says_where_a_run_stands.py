@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from onegrad.experiments.progress import Progress
+from onegrad.io.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -61,6 +61,37 @@ def test_cells_of_another_runner_count_as_done(clock: list[float]) -> None:
     progress.step(skipped=True)
     progress.end()
     assert stream.getvalue().splitlines()[-1].startswith("sweep: 2/4")
+
+
+def test_a_count_is_a_bar_with_the_time_left(clock: list[float]) -> None:
+    stream = Terminal()
+    progress = Progress("fit", stream)
+    for done in range(1, 11):
+        clock[0] += 2.0
+        progress(done, 10)
+        if done == 4:
+            assert stream.getvalue().endswith(
+                f"\r[{'#' * 12}{'.' * 18}] fit: 4/10, 0.5/s, 12 s left\x1b[K"
+            )
+    assert stream.getvalue().endswith("] fit: 10/10, 0.5/s, 20 s\x1b[K\n")
+    clock[0] += 3.0
+    progress(1, 2)  # a second pass has a clock of its own
+    assert stream.getvalue().endswith("] fit: 1/2, 0.33/s, 3 s left\x1b[K")
+
+
+def test_a_count_that_is_soon_over_needs_no_line(clock: list[float]) -> None:
+    stream = io.StringIO()
+    progress = Progress("fit", stream)
+    for done in (1, 2, 3):
+        clock[0] += 1.0
+        progress(done, 3)
+    assert stream.getvalue() == ""
+    for done in (1, 2, 3):
+        clock[0] += 6.0
+        progress(done, 3)
+    assert stream.getvalue().splitlines() == [
+        "fit: 1/3, 0.17/s, 12 s left", "fit: 2/3, 0.17/s, 6 s left", "fit: 3/3, 0.17/s, 18 s",
+    ]  # fmt: skip
 
 
 def test_quiet_says_nothing() -> None:

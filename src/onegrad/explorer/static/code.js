@@ -1,0 +1,47 @@
+// Recompute: the Python lines and the command that give the numbers of a view.
+
+import { byId, element } from "./controls.js";
+import { ask } from "./http.js";
+import { query } from "./state.js";
+import { VIEWS } from "./views.js";
+
+export class Code {
+  /** `state()` is the present state of the page. */
+  constructor(state) {
+    this.state = state;
+    this.view = "errors";
+    for (const view of VIEWS) byId("code-views").append(this.button(view));
+    for (const button of document.querySelectorAll(".copy")) copies(button);
+  }
+
+  button(view) {
+    const pressed = String(view === this.view);
+    const button = element("button", { type: "button", "aria-pressed": pressed }, view);
+    button.addEventListener("click", () => {
+      this.view = view;
+      for (const other of byId("code-views").children)
+        other.setAttribute("aria-pressed", String(other === button));
+      this.show();
+    });
+    return button;
+  }
+
+  async show() {
+    const state = this.state();
+    try {
+      const answer = await ask("/api/code", `${query(state)}&view=${this.view}&axis=${state.axis}`);
+      byId("code-python").textContent = answer.python;
+      byId("code-command").textContent = answer.command;
+    } catch {
+      // the field that is wrong says so; the last good code stays
+    }
+  }
+}
+
+function copies(button) {
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(byId(button.dataset.copy).textContent);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 1200);
+  });
+}

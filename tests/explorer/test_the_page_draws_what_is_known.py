@@ -1,0 +1,143 @@
+"""Every view of the page draws what theory and networks give, whatever sets the state."""
+
+from __future__ import annotations
+
+import pytest
+from browsing import finished, wait
+
+import onegrad as og
+from exploring import QUADRATURE, figure, query_of, series, visit
+
+
+def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
+    visit(page, url)
+    finished(page)
+    problem = og.Problem(
+        n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3
+    )
+    test = series(page, "errors", "test")
+    assert len(test["x"]) == 35
+    at = test["x"].index(0.3)
+    assert test["y"][at] == pytest.approx(og.predict(problem).test, rel=QUADRATURE)
+    spikes = [s for s in figure(page, "spectrum") if "spike" in s["name"]]
+    expected = og.spectrum(problem).spikes
+    assert [s["x"][0] ** 2 for s in spikes] == pytest.approx([s.eigenvalue for s in expected])
+    assert len(series(page, "learned", "fitted, mean given u")["y"]) == 61
+    assert len(series(page, "sizes", "train")["x"]) == 33
+    for view in ("spectrum", "errors", "learned", "sizes"):
+        assert page.inner_text(f"#caption-{view}")
+        assert page.locator(f"#plot-{view} svg.main-svg").first.is_visible()
+
+
+def test_a_slider_moves_the_picture(page, url) -> None:
+    visit(page, url)
+    finished(page)
+
+    def look() -> tuple[float, float, float]:
+        cursor = page.evaluate(
+            "parseFloat(document.querySelector('#plot-errors .cursor').style.left)"
+        )
+        spike = max(s["x"][0] for s in figure(page, "spectrum") if "spike" in s["name"])
+        fitted = series(page, "learned", "fitted, mean given u")["y"][-1]
+        return cursor, spike, fitted
+
+    before = look()
+    page.focus("#alpha-slider")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    wait(page, "onegrad.model().alpha > 0.355")
+    finished(page)
+    after = look()
+    assert after[0] > before[0] + 5  # the cursor, in pixels
+    assert after[1] > 1.1 * before[1]  # the spike
+    assert after[2] != before[2]
+    assert page.input_value("#alpha") == query_of(page)["alpha"] == "0.36"
+
+    curve = series(page, "errors", "test")["y"]
+    page.focus("#noise-slider")
+    page.keyboard.press("End")
+    wait(page, "onegrad.model().state.noise === '2'")
+    finished(page)
+    noisier = series(page, "errors", "test")["y"]
+    assert min(noisier) > max(curve)  # noise 2 instead of 0.1
+
+
+def test_steps_off_the_curve_are_computed_too(page, url) -> None:
+    visit(page, url)
+    for field, value in (("eta", "0"), ("alpha", "0.7")):
+        page.fill(f"#{field}", value)
+        page.press(f"#{field}", "Enter")
+        wait(page, f"onegrad.model().state.{field} === '{value}' && onegrad.model().here")
+        problem = og.Problem(
+            n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05,
+            **{field: float(value)},
+        )  # fmt: skip
+        expected = og.predict(problem).test
+        assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=QUADRATURE)
+
+
+def test_a_click_on_the_curve_sets_the_step(page, url) -> None:
+    visit(page, url)
+    finished(page)
+    box = page.locator("#plot-errors .nsewdrag").first.bounding_box()
+    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 0.5 * box["height"])
+    wait(page, "Math.abs(onegrad.model().alpha - 0.43) < 0.02")
+
+
+def test_simulation_drops_markers_and_can_be_cancelled(page, url) -> None:
+    visit(page, url)
+    page.fill("#seeds", "2")
+    page.click("#simulate")
+    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
+    for view in ("errors", "learned"):
+        found = series(page, view, "simulated")
+        assert len(found["x"]) > 5 and max(found["bars"]) > 0
+    assert any("networks" in s["name"] for s in figure(page, "spectrum"))
+    finished(page)
+    theory = dict(zip(*(series(page, "errors", "test")[k] for k in "xy"), strict=True))
+    for x, y in zip(*(series(page, "errors", "simulated")[k] for k in "xy"), strict=True):
+        assert y == pytest.approx(theory[min(theory, key=lambda t: abs(t - x))], rel=0.5)
+
+    page.fill("#seeds", "1000")
+    page.click("#simulate")
+    confirm = page.locator("#confirm-yes")
+    wait(
+        page,
+        "!document.getElementById('confirm').hidden ||"
+        " document.getElementById('simulation-status').textContent.includes('%')",
+    )
+    if confirm.is_visible():
+        assert "about" in page.inner_text("#confirm-text")
+        confirm.click()
+        wait(page, "document.getElementById('simulation-status').textContent.includes('%')")
+    page.focus("#alpha-slider")  # the controls still answer
+    page.keyboard.press("ArrowRight")
+    wait(page, "onegrad.model().alpha > 0.301")
+    page.click("#cancel")
+    page.wait_for_selector("#simulation-status:has-text('Cancelled')")
+    assert page.is_enabled("#simulate") and page.is_hidden("#cancel")
+    assert len(series(page, "errors", "simulated")["x"]) > 5  # what was found stays
+
+
+def test_one_network_has_no_bars(page, url) -> None:
+    visit(page, url)
+    page.fill("#seeds", "1")
+    page.click("#simulate")
+    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
+    finished(page)
+    for view in ("errors", "learned"):
+        found = series(page, view, "simulated")
+        assert len(found["x"]) > 5 and set(found["bars"]) == {None}
+        drawn = page.locator(f"#plot-{view} .errorbar path")
+        assert [d for d in drawn.all() if d.get_attribute("d")] == []
+        assert "NaN" not in page.inner_text(f"#view-{view}")
+    marker = page.locator("#plot-errors .scatterlayer .point").first.bounding_box()
+    page.mouse.move(marker["x"] + marker["width"] / 2, marker["y"] + marker["height"] / 2)
+    hover = page.locator("#plot-errors .hoverlayer")
+    page.wait_for_selector("#plot-errors .hoverlayer .hovertext")
+    assert "simulated" in hover.text_content() and "±" not in hover.text_content()
+    with page.expect_download() as download:
+        page.click("#view-errors .menu > summary")
+        page.click("#view-errors .menu button:has-text('CSV')")
+    text = download.value.path().read_text()
+    assert "test, simulated" in text and "NaN" not in text and "undefined" not in text

@@ -1,0 +1,34 @@
+"""What the explorer's page shows, read from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from browsing import wait
+
+SMALL = "n=300&d=100&N=150&activation=tanh&teacher=tanh&noise=0.1&ridge=0.05&alpha=0.3"
+QUADRATURE = 1e-3  # predict's own tolerance: its nodes depend on the points before
+
+
+def visit(page: Any, url: str, query: str = SMALL) -> None:
+    page.goto(f"{url}?{query}")
+    wait(page, "window.onegrad?.model().here")
+
+
+def figure(page: Any, view: str) -> list[dict[str, Any]]:
+    """What is drawn: name, x and y of every series."""
+    return page.evaluate(
+        "view => onegrad.figure(view).data.map(t => "
+        "({name: t.name ?? '', x: [...t.x], y: [...t.y],"
+        " bars: t.error_y ? [...t.error_y.array] : []}))",
+        view,
+    )
+
+
+def series(page: Any, view: str, name: str) -> dict[str, Any]:
+    return next(s for s in figure(page, view) if s["name"] == name)
+
+
+def query_of(page: Any) -> dict[str, str]:
+    return {k: v[0] for k, v in parse_qs(urlsplit(page.url).query).items()}

@@ -1,0 +1,79 @@
+"""Serial, in processes and on a cluster: the same results, in order or as they finish."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from onegrad.io.workers import connected, over_cluster, over_processes, sum_over_cluster
+
+pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
+ITEMS = range(40)
+SQUARES = [i * i for i in ITEMS]
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def inverse(x: int) -> float:
+    return 1 / x
+
+
+def where(_: int) -> tuple[int, str | None]:
+    return os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    pytest.importorskip("distributed")
+    with connected(workers=2) as client:
+        yield client
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes(jobs: int) -> None:
+    assert list(over_processes(square, ITEMS, jobs)) == SQUARES
+    assert sorted(over_processes(square, ITEMS, jobs, ordered=False, threads=1)) == SQUARES
+
+
+def test_one_job_stays_in_this_process_and_draws_items_as_they_are_due() -> None:
+    source = iter(ITEMS)
+    results = over_processes(where, source, 1)
+    assert next(results)[0] == os.getpid()
+    assert next(source) == 1
+
+
+def test_processes_of_one_thread() -> None:
+    found = set(over_processes(where, ITEMS, 2, ordered=False, threads=1))
+    assert os.getpid() not in {pid for pid, _ in found}
+    assert {threads for _, threads in found} == {"1"}
+
+
+def test_a_cluster(client: Any) -> None:
+    def lost(item: int, message: str) -> int:
+        raise AssertionError(message)
+
+    assert sorted(over_cluster(square, ITEMS, client, lost=lost)) == SQUARES
+
+
+def test_what_comes_to_nothing_on_a_cluster_is_said(client: Any) -> None:
+    found = list(over_cluster(inverse, [2, 0, 4], client, lost=lambda item, why: (item, why)))
+    assert (0, "ZeroDivisionError: division by zero") in found
+    assert {0.5, 0.25} <= set(found)
+
+
+def test_a_sum_on_a_cluster_and_its_progress(client: Any) -> None:
+    import dask
+
+    calls: list[tuple[int, int]] = []
+    pairs = [(i, dask.delayed(square)(i)) for i in range(7)]  # computed first, there
+    total = sum_over_cluster(
+        operator.mul, pairs, client, operator.add, lambda *call: calls.append(call)
+    )
+    assert total == sum(i**3 for i in range(7))
+    assert calls == [(i, 7) for i in range(1, 8)]
