@@ -6,16 +6,12 @@ backend of torch or for the fixture `browser` gets its marker by itself.
 
 from __future__ import annotations
 
-import shutil
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 TORCH = find_spec("torch") is not None
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 
 
 def _devices() -> list[Any]:
@@ -46,5 +42,3 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("torch is not installed; make test-torch runs this")
     if item.get_closest_marker("browser") and "browser" not in item.config.option.markexpr:
         pytest.skip("a browser is opened only with -m browser; make test-browser runs this")
-    if item.get_closest_marker("browser") and CHROMIUM is None:
-        pytest.skip("no chromium found; install Debian's package chromium")
