@@ -17,8 +17,9 @@ import torch
 from simulate import useful_flops
 
 import onegrad as og
-from onegrad.arrays.backend import backend
-from onegrad.networks.simulation import simulate
+from onegrad.arrays import backend
+from onegrad.networks import simulate
+from onegrad.ridge.shifted import solve_shifted
 
 AGREEMENT = (
     {"n": 700, "d": 120, "N": 300, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.5},
@@ -78,10 +79,10 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     C.zero_()
     be.add_gram(C, A)
     b = torch.randn(1, m, **make)
-    t = seconds(lambda: be.solve_shifted(C, [float(m)], b), sync)
+    t = seconds(lambda: solve_shifted(C.clone(), [float(m)], b), sync)
     print(f"  factor and solve      {t * 1e3:9.2f} ms  {m**3 / 3 / t / 1e12:6.2f} TFLOP/s useful")
-    L = torch.linalg.cholesky(C + m * torch.eye(m, **make))
-    t = seconds(lambda: torch.linalg.cholesky_ex(C), sync)
+    L = torch.linalg.cholesky(C.swapaxes(1, 2) + m * torch.eye(m, **make))
+    t = seconds(lambda: torch.linalg.cholesky_ex(C.swapaxes(1, 2)), sync)
     print(f"  torch's factor alone  {t * 1e3:9.2f} ms  {m**3 / 3 / t / 1e12:6.2f} TFLOP/s")
     t = seconds(lambda: torch.linalg.solve_triangular(L, b[..., None], upper=False), sync)
     print(f"  one triangular solve  {t * 1e3:9.2f} ms")
@@ -104,9 +105,9 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     C.zero_()
     be.add_gram(C, F)
     b = torch.randn(B, N, **make)
-    t = seconds(lambda: be.solve_shifted(C, [1e3], b), sync)
+    t = seconds(lambda: solve_shifted(C.clone(), [1e3], b), sync)
     print(f"  factor and solve      {t * 1e3:9.2f} ms  {B * N**3 / 3 / t / 1e12:6.2f} useful")
-    full = torch.tril(C) + torch.tril(C, -1).swapaxes(1, 2) + 1e3 * torch.eye(N, **make)
+    full = torch.triu(C) + torch.triu(C, 1).swapaxes(1, 2) + 1e3 * torch.eye(N, **make)
     t = seconds(lambda: torch.linalg.cholesky_ex(full), sync)
     print(f"  torch's factor alone  {t * 1e3:9.2f} ms  {B * N**3 / 3 / t / 1e12:6.2f}")
     t = seconds(lambda: torch.linalg.solve_triangular(full, b[..., None], upper=False), sync)

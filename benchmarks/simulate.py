@@ -20,8 +20,8 @@ from functools import partial
 import numpy as np
 
 import onegrad as og
-from onegrad.arrays.threads import cores
-from onegrad.networks.simulation import simulate
+from onegrad.arrays import cores
+from onegrad.networks import simulate
 
 
 def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:

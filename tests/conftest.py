@@ -16,7 +16,7 @@ TORCH = find_spec("torch") is not None
 
 def _devices() -> list[Any]:
     """NumPy, torch on the CPU, and a GPU where one is visible."""
-    from onegrad.arrays.backend import gpus
+    from onegrad.arrays import gpus
 
     there = ["torch", "cuda"] if TORCH and gpus() else ["torch"]
     return ["cpu", *(pytest.param(name, marks=pytest.mark.torch) for name in there)]
@@ -25,7 +25,7 @@ def _devices() -> list[Any]:
 @pytest.fixture(params=_devices())
 def each_backend(request: pytest.FixtureRequest) -> Any:
     """The array backend of each device in turn, in double precision."""
-    from onegrad.arrays.backend import backend
+    from onegrad.arrays import backend
 
     return backend(request.param)
 

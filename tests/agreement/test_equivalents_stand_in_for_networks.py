@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays.backend import backend
-from onegrad.networks import network as net
+from onegrad.arrays import backend
 from onegrad.networks import spectrum
 from onegrad.networks.equivalents import spiked
-from onegrad.networks.fits import whole
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.simulation import simulate
 
@@ -62,17 +61,16 @@ def test_the_constant_spike_needs_the_longer_neurons():
     sizes = {"n": 1000, "d": 500, "N": 667, "n_step": 500, "noise": 1.0}  # nu^2 = 2/3
     p = og.Problem(**sizes, activation="H1 + H2/2", teacher="H1", alpha=0.3)
     sampler = Sampler(p, (0, 1, 2), backend())
-    network = net.initial(sampler)
-    first = net.gradient(sampler, network, network.W, 0, lambda: None)
-    rows = whole(sampler, network.teacher)
-    F_0 = next(net.Affine(sampler.backend, p.sigma, network.W).tiles(rows))
+    network = Network.of(sampler)
+    rows = sampler.whole()
+    F_0 = next(network.untrained().tiles(rows))
 
     def weight(features):
         mean = (next(features.tiles(rows)) - F_0).mean(1)  # (seeds, N)
         return np.sum(mean * network.a**2, 1) / np.sum(network.a**4, 1)
 
-    true = weight(net.trained(sampler, network, first, (p.step,), lambda: None))
-    corrected, printed = (weight(spiked(sampler, network, first, (p.step,), k)) for k in (0, 1))
+    true = weight(network.trained((p.step,)))
+    corrected, printed = (weight(spiked(network, (p.step,), k)) for k in (False, True))
     np.testing.assert_allclose(corrected / true, 1, atol=0.03)
     np.testing.assert_allclose(printed / true, 0.6, atol=0.03)
 

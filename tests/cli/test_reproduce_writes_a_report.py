@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onegrad.cli import main
-from onegrad.experiments import figures
+from onegrad.experiments import gallery
 
 FIGURE = "cui-maximal-step"  # the cheapest
 
@@ -35,7 +35,7 @@ def test_one_figure(tmp_path, capsys):
 def test_the_figures_are_listed(capsys):
     assert main(["reproduce", "--list", "--json"]) == 0
     titles = json.loads(capsys.readouterr().out)["figures"]
-    assert list(titles) == figures.names() and all(titles.values())
+    assert list(titles) == list(gallery.specs()) and all(titles.values())
     assert main(["reproduce", "--list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(titles)
 

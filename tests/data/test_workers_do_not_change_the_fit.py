@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays.threads import blas_threads
+from onegrad.arrays import blas_threads
 from onegrad.data import Source, source
 from onegrad.data.parts import PART_ROWS
 

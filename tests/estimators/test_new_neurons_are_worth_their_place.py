@@ -5,8 +5,7 @@ import pytest
 
 import onegrad as og
 from onegrad.estimators.neurons import KINDS, Ground, Metric, Neurons
-from onegrad.ridge.equations import NormalEquations
-from onegrad.ridge.moments import moments
+from onegrad.ridge import NormalEquations, moments
 
 RNG = np.random.default_rng(0)
 Z = RNG.standard_normal((300, 5)) @ np.diag([1.0, 2.0, 0.5, 1.0, 1.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onegrad.arrays.backend import to_numpy
+from onegrad.arrays import to_numpy
 from onegrad.functions.registry import REGISTRY, resolve
 
 X = np.linspace(-4, 4, 81).reshape(9, 9)  # zero, a kink, among them

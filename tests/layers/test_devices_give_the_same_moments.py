@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays.backend import to_numpy
+from onegrad.arrays import to_numpy
 from onegrad.functions import resolve
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.layers.scaling import Scaling

@@ -5,9 +5,9 @@ import pytest
 
 import naive
 import onegrad as og
-from onegrad.arrays.backend import backend
-from onegrad.networks import network as net
-from onegrad.networks import replicate as cell
+from onegrad.arrays import backend
+from onegrad.networks import Group, Options, replicates
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Role, Sampler
 
 ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37
@@ -32,26 +32,26 @@ def problem_of(name):
     return og.Problem(**({"noise": 0.3, "teacher": "H1 + H2/2", "eta": 1.0} | VARIANTS[name]))
 
 
-def data(problem, role, n, teacher, index=0):
+def data(problem, role, n, index=0):
     sampler = Sampler(problem, (3,), backend())
-    parts = list(sampler.rows(role, n, teacher, index))
+    parts = list(sampler.rows(role, n, index))
     return [np.concatenate([getattr(r, k)[0] for r in parts]) for k in ("X", "y", "clean")]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_errors_match(name):
     p = problem_of(name)
-    network = net.initial(Sampler(p, (3,), backend()))
-    W_0, a, teacher = network.W[0], network.a[0], network.teacher
-    found = cell(p, 3, ETAS, RIDGES, n_test=N_TEST, leave_one_out=True)
+    network = Network.of(Sampler(p, (3,), backend()))
+    W_0, a = network.W[0], network.a[0]
+    (found,) = replicates(Group(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True))
     role = Role.STEP if p.ridge_rows == "same" else Role.RIDGE
-    X_tilde, y_tilde, _ = data(p, role, p.n, teacher)
-    X_test, _, clean = data(p, Role.TEST, N_TEST, teacher)
+    X_tilde, y_tilde, _ = data(p, role, p.n)
+    X_test, _, clean = data(p, Role.TEST, N_TEST)
     for i, eta in enumerate(ETAS):
         W = W_0
         for step in range(p.steps):
             batch = step if p.batches == "fresh" else 0
-            X, y, _ = data(p, Role.STEP, p.n_step, teacher, batch)
+            X, y, _ = data(p, Role.STEP, p.n_step, batch)
             full = p.residual == "full"
             W = W + eta * naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, full)
         F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
@@ -70,9 +70,9 @@ def test_errors_match(name):
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
     p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
     sampler = Sampler(p, (0,), backend())
-    network = net.initial(sampler)
-    G = net.gradient(sampler, network, network.W, 0, lambda: None).G[0]
-    (rows,) = sampler.rows(Role.STEP, p.n, network.teacher)
+    network = Network.of(sampler)
+    G = network.first.G[0]
+    (rows,) = sampler.rows(Role.STEP, p.n)
     X, y, a = rows.X[0], rows.y[0], network.a[0]
 
     def loss(W):
@@ -88,13 +88,13 @@ def test_the_gradient_is_minus_the_derivative_of_the_loss():
 
 def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     p = og.Problem(n=50, d=8, N=10, noise=0.2, eta=1.0, teacher="H1@1 + H2@2")
-    network = net.initial(Sampler(p, (1,), backend()))
     sampler = Sampler(p, (1,), backend())
-    (rows,) = sampler.rows(Role.STEP, p.n, network.teacher)
+    (rows,) = sampler.rows(Role.STEP, p.n)
     beta = rows.X[0].T @ rows.y[0]
-    inside = network.teacher[0].T @ beta
+    inside = sampler.teacher[0].T @ beta
     expected = np.linalg.norm(inside) / np.linalg.norm(beta)
-    assert cell(p, 1).overlap == pytest.approx(expected, rel=1e-12)
+    (found,) = replicates(Group(p, (1.0,), (0.1,)), (1,))
+    assert found.overlap == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [{"n": 40, "d": 6, "N": 11}, {"n": 12, "d": 6, "N": 25}])
@@ -102,10 +102,10 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
 @pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
 def test_kernels_match(model, sizes, intercept):
     p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")
-    network = net.initial(Sampler(p, (3,), backend()))
+    network = Network.of(Sampler(p, (3,), backend()))
     W, a = network.W[0], network.a[0]
-    X, y, _ = data(p, Role.RIDGE, p.n, network.teacher)
-    Y, _, clean = data(p, Role.TEST, N_TEST, network.teacher)
+    X, y, _ = data(p, Role.RIDGE, p.n)
+    Y, _, clean = data(p, Role.TEST, N_TEST)
     Z = np.concatenate([X, Y])
     if model == "ntk":  # the tangent features themselves, scaled by sqrt(N/d)
         tangent = [(a[:, None] * p.sigma.derivative(W @ z)[:, None] * z).ravel() for z in Z]
@@ -127,7 +127,8 @@ def test_kernels_match(model, sizes, intercept):
                     )
         F = naive.kernel_features(K)
     F, F_test = F[: p.n], F[p.n :]
-    found = cell(p, 3, ridges=RIDGES, model=model, n_test=N_TEST, leave_one_out=True)
+    options = Options(model, N_TEST, leave_one_out=True)
+    (found,) = replicates(Group(p, (0.0,), RIDGES), (3,), options)
     for j, lam in enumerate(RIDGES):
         a_hat, c = naive.ridge(F, y, lam, intercept)
         train, loss = naive.objective(F, y, lam, a_hat, c)

@@ -5,8 +5,8 @@ import pytest
 import scipy.stats
 
 import onegrad as og
-from onegrad.arrays.backend import backend
-from onegrad.networks import network as net
+from onegrad.arrays import backend
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Role, Sampler
 
 D = 6
@@ -15,8 +15,8 @@ D = 6
 def rows(n, seed=0, role=Role.RIDGE, **fields):
     p = og.Problem(**({"n": n, "d": D, "N": 5} | fields))
     sampler = Sampler(p, (seed,), backend())
-    network = net.initial(sampler)
-    parts = list(sampler.rows(role, n, network.teacher))
+    network = Network.of(sampler)
+    parts = list(sampler.rows(role, n))
     X = np.concatenate([r.X[0] for r in parts])
     y = np.concatenate([r.y[0] for r in parts])
     return X, y, network
@@ -91,7 +91,7 @@ def test_label_noise_has_its_variance_and_corruption_its_fraction():
 
 def test_the_network_is_scaled_as_documented():
     _, _, network = rows(10, d=500, N=400)
-    W, teacher = network.W[0], network.teacher[0]
+    W, teacher = network.W[0], network.sampler.teacher[0]
     assert np.mean(W**2) * 500 == pytest.approx(1, abs=4 * np.sqrt(2 / W.size))
     np.testing.assert_allclose(np.linalg.norm(teacher), 1, rtol=1e-12)
     _, _, wide = rows(10, d=2, N=40_000)
@@ -100,17 +100,17 @@ def test_the_network_is_scaled_as_documented():
     np.testing.assert_allclose(np.linalg.norm(sphere.W[0], axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.abs(sphere.a[0]), 1 / 20, rtol=1e-12)
     _, _, several = rows(10, d=9, teacher="H1@1*H1@3")
-    np.testing.assert_allclose(several.teacher[0].T @ several.teacher[0], np.eye(3), atol=1e-12)
+    teacher = several.sampler.teacher[0]
+    np.testing.assert_allclose(teacher.T @ teacher, np.eye(3), atol=1e-12)
 
 
 def test_a_users_rows_are_each_used_once():
     data = np.arange(90 * D, dtype=float).reshape(90, D)
     p = og.Problem(n=30, d=D, N=5, n_step=20, eta=1.0)
     sampler = Sampler(p, (0,), backend(), data)
-    network = net.initial(sampler)
     seen = [
         r.X[0]
         for role, n in ((Role.STEP, 20), (Role.RIDGE, 30), (Role.TEST, 40))
-        for r in sampler.rows(role, n, network.teacher)
+        for r in sampler.rows(role, n)
     ]
     np.testing.assert_array_equal(np.sort(np.concatenate(seen)[:, 0]), data[:, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks import MODELS, cells
+from onegrad.networks import MODELS, Group, replicates
 from onegrad.networks.simulation import QUANTITIES, simulate
 
 PROBLEMS = {
@@ -53,8 +53,8 @@ def test_seeds_alone_and_together():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_networks_at_once(name):
     p = PROBLEMS[name]
-    one = cells(p, (1,), AXES["eta"], AXES["ridge"], at_once=1)[0]
-    two = cells(p, (1,), AXES["eta"], AXES["ridge"], at_once=2)[0]
+    group = Group(p, tuple(AXES["eta"]), tuple(AXES["ridge"]))
+    (one,), (two,) = (replicates(group, (1,), at_once=k) for k in (1, 2))
     for q in QUANTITIES:
         np.testing.assert_allclose(getattr(one, q), getattr(two, q), rtol=1e-10)
 

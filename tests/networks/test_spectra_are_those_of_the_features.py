@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays.backend import backend
-from onegrad.networks import network as net
+from onegrad.arrays import backend
 from onegrad.networks import spectrum
-from onegrad.networks.fits import whole
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 
 
@@ -15,9 +14,9 @@ def test_singular_values_and_alignments():
     p = og.Problem(n=60, d=20, N=30, activation="relu", eta=3.0)
     found = spectrum(p, [4])
     sampler = Sampler(p, (4,), backend())
-    network = net.initial(sampler)
-    first = net.gradient(sampler, network, network.W, 0, lambda: None)
-    X = whole(sampler, network.teacher).X[0]
+    network = Network.of(sampler)
+    first = network.first
+    X = sampler.whole().X[0]
     W = network.W[0] + 3 * first.G[0]
     U, s, _ = np.linalg.svd(p.sigma(X @ W.T), full_matrices=False)
     np.testing.assert_allclose(found.F[0], s, rtol=1e-10)

@@ -7,9 +7,9 @@ import tracemalloc
 import pytest
 
 import onegrad as og
-from onegrad.arrays.backend import Backend
-from onegrad.networks import cells
-from onegrad.networks.arrangement import cell_bytes
+from onegrad.arrays import Backend
+from onegrad.networks import Group, Options, replicates
+from onegrad.networks.cost import peak_bytes
 
 MEASURE = """
 import resource, sys
@@ -34,13 +34,14 @@ print(peak * (1 if sys.platform == "darwin" else 1024))
 @pytest.mark.parametrize("leave_one_out", [False, True])
 def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     p = og.Problem(**sizes)
-    etas = [1.0 + k for k in range(networks)]
-    cells(p.replace(n=20, d=5, N=10), (0,), etas, [0.1, 1.0])  # imports and caches
+    etas = tuple(1.0 + k for k in range(networks))
+    options = Options(leave_one_out=leave_one_out)
+    replicates(Group(p.replace(n=20, d=5, N=10), etas, (0.1, 1.0)), (0,))  # imports and caches
     tracemalloc.start()
-    cells(p, (0,), etas, [0.1, 1.0], leave_one_out=leave_one_out)
+    replicates(Group(p, etas, (0.1, 1.0)), (0,), options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    estimate = cell_bytes(p, "trained", networks, 1, Backend(), leave_one_out)
+    estimate = peak_bytes(p, networks, Backend(), options)
     assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays.backend import Backend, backend
-from onegrad.networks import cell, spectrum
-from onegrad.networks.arrangement import cell_bytes, plan
+from onegrad.arrays import Backend, backend
+from onegrad.networks import Group, Limits, Options, replicates, spectrum
+from onegrad.networks.arrangement import arrange
+from onegrad.networks.cost import peak_bytes
 from onegrad.networks.simulation import simulate
 
 PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
@@ -63,24 +64,24 @@ def test_a_run_that_cannot_fit_says_what_it_needs():
 
 
 def test_memory_of_a_streamed_run_does_not_grow_with_n():
-    on = Backend()
-    sizes = [
-        cell_bytes(og.Problem(n=n, d=512, N=1024), "trained", 8, 1, on, False)
-        for n in (10_000, 1_000_000)
-    ]
+    sizes = [peak_bytes(og.Problem(n=n, d=512, N=1024), 8, Backend()) for n in (10_000, 1_000_000)]
     assert sizes[0] == sizes[1] < 0.3 * 2**30
 
 
-def test_plans_shrink_before_they_fail():
+def test_arrangements_shrink_before_they_fail():
     p = og.Problem(n=5000, d=100, N=1000)
-    on = Backend()
-    free = plan(p, "trained", 8, 10, 4, on, memory_limit=1e12)
-    assert (free.workers, free.at_once) == (4, 8)
-    one = cell_bytes(p, "trained", 8, 1, on, False)
-    alone = plan(p, "trained", 8, 10, 4, on, memory_limit=1.5 * one)
-    assert (alone.workers, alone.at_once) == (1, 8)
-    fewer = plan(p, "trained", 8, 10, 4, on, memory_limit=0.9 * one)
-    assert fewer.workers == 1 and fewer.at_once < 8
+    group = Group(p, tuple(range(8)), (0.1,))
+    on = Backend(threads=4)
+    one = peak_bytes(p, 8, on)
+
+    def found(memory):
+        how = arrange(group, 10, Options(), on, Limits(memory=memory))
+        return how.workers, how.at_once
+
+    assert found(1e12) == (4, 8)
+    assert found(1.5 * one) == (1, 8)
+    workers, at_once = found(0.9 * one)
+    assert workers == 1 and at_once < 8
 
 
 def test_running_out_of_memory_is_one_line(monkeypatch):
@@ -94,7 +95,8 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
 
 def test_a_penalty_lost_in_rounding():
     with pytest.raises(og.NotConverged, match="larger ridge or dtype float64"):
-        cell(og.Problem(n=300, d=3, N=200, ridge=1e-30, eta=1.0), on=backend(dtype="float32"))
+        p = og.Problem(n=300, d=3, N=200)
+        replicates(Group(p, (1.0,), (1e-30,)), (0,), on=backend(dtype="float32"))
 
 
 def test_counting_outliers_needs_an_edge():

@@ -5,8 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from onegrad.errors import InvalidInput, NotConverged
-from onegrad.ridge.equations import NormalEquations
-from onegrad.ridge.moments import moments
+from onegrad.ridge import NormalEquations, moments
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -1,12 +1,24 @@
 """Arrays on NumPy and torch, BLAS without Python's lock, threads, standard errors."""
 
-from typing import Any
-
-import numpy as np
-
-from onegrad.arrays.backend import backend, to_numpy
+from onegrad.arrays.devices import backend, backend_of, gpus, one_line_memory_errors
+from onegrad.arrays.namespace import (
+    Array,
+    Floats,
+    erf,
+    is_torch,
+    namespace,
+    one_minus_square,
+    symmetric,
+    to_numpy,
+    transpose,
+)  # fmt: skip
+from onegrad.arrays.numpy_backend import Backend
 from onegrad.arrays.statistics import standard_error
+from onegrad.arrays.threads import Stopped, abreast, blas_threads, cores
+from onegrad.arrays.torch_backend import DEVICES
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-__all__ = ["Floats", "backend", "standard_error", "to_numpy"]
+__all__ = [
+    "DEVICES", "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
+    "blas_threads", "cores", "erf", "gpus", "is_torch", "namespace", "one_line_memory_errors",
+    "one_minus_square", "standard_error", "symmetric", "to_numpy", "transpose",
+]  # fmt: skip

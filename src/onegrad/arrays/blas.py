@@ -2,8 +2,8 @@
 
 SciPy's own wrappers keep the lock while they compute, so that threads would wait for each other;
 a call through ctypes lets it go. Matrices are row-major with rows of any stride: to BLAS a
-row-major matrix is the transposed column-major one. Symmetric matrices live in their lower
-triangle, which BLAS sees as the upper one.
+row-major matrix is the transposed column-major one. Symmetric matrices live in their upper
+triangle, which BLAS sees as the lower one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 Matrix = np.ndarray[Any, Any]
 
-LAPACK = ("geqrt", "pbsv", "potrf", "potrs")  # the routines that report through `info`
+LAPACK = ("geqrt", "pbsv", "potrf", "potrs", "trtri")  # the routines that report through `info`
 
 
 @lru_cache(maxsize=64)
@@ -71,10 +71,10 @@ def add_product(C: Matrix, A: Matrix, B: Matrix) -> None:
 
 
 def add_gram(C: Matrix, A: Matrix, over_rows: bool) -> None:
-    """C += A^T A, or A A^T where `over_rows`, in the lower triangle."""
+    """C += A^T A, or A A^T where `over_rows`, in the upper triangle."""
     rows, columns = A.shape
     n, k, trans = (rows, columns, b"T") if over_rows else (columns, rows, b"N")
-    _call("syrk", C.dtype, b"U", trans, n, k, 1.0, A, _stride(A), 1.0, C, _stride(C))
+    _call("syrk", C.dtype, b"L", trans, n, k, 1.0, A, _stride(A), 1.0, C, _stride(C))
 
 
 def subtract_products(C: Matrix, A: Matrix, B: Matrix) -> None:
@@ -116,12 +116,23 @@ def band_solve(A: Matrix, b: Matrix) -> Matrix:
 
 
 def cholesky(A: Matrix) -> bool:
-    """The lower triangle of A becomes L with L L^T = A; whether A was positive definite."""
-    return _call("potrf", A.dtype, b"U", len(A), A, _stride(A)) == 0
+    """The upper triangle of A becomes U with U^T U = A; whether A was positive definite."""
+    return _call("potrf", A.dtype, b"L", len(A), A, _stride(A)) == 0
 
 
-def cholesky_solve(L: Matrix, b: Matrix) -> Matrix:
-    """(L L^T)^-1 b for a vector b."""
-    x = np.array(b, dtype=L.dtype)
-    _call("potrs", L.dtype, b"U", len(L), 1, L, _stride(L), x, len(L))
-    return x
+def cholesky_solve(U: Matrix, b: Matrix) -> Matrix:
+    """(U^T U)^-1 b for the columns of b (m, k)."""
+    x = np.array(b.T, dtype=U.dtype, order="C")
+    _call("potrs", U.dtype, b"L", len(U), len(x), U, _stride(U), x, len(U))
+    return x.T
+
+
+def half_solve(U: Matrix, R: Matrix) -> None:
+    """The rows r of R become U^-T r."""
+    sizes = (len(U), len(R), 1.0, U, _stride(U), R, _stride(R))
+    _call("trsm", U.dtype, b"L", b"L", b"N", b"N", *sizes)
+
+
+def invert_triangle(U: Matrix) -> None:
+    """The upper triangle of U becomes that of U^-1."""
+    _call("trtri", U.dtype, b"L", b"N", len(U), U, _stride(U))

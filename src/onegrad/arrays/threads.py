@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+
+
+class Stopped(Exception):
+    """Raised by work that was asked to stop: another item failed, or the user interrupted."""
 
 
 def cores() -> int:
@@ -33,22 +38,51 @@ def blas_threads(count: int) -> Iterator[None]:
 
 
 def abreast(
-    f: Callable[[Item], Value], items: Iterable[Item], threads: int | None = None
+    f: Callable[[Item], Value],
+    items: Iterable[Item],
+    threads: int | None = None,
+    *,
+    stop: threading.Event | None = None,
+    pool: ThreadPoolExecutor | None = None,
 ) -> Iterator[Value]:
     """f(item) for every item, in order, on so many threads (all cores) with one BLAS thread each.
 
-    Few items are taken ahead. A single one is left to this thread and all BLAS threads.
+    Few items are taken ahead. A single one is left to this thread and all BLAS threads. After a
+    failure, an interrupt or a caller that wants no more, nothing further starts, `stop` is set so
+    that what runs can end early, and the first failure is raised. A `pool` of so many threads
+    outlives the call and leaves BLAS as it is: for short work that calls none.
     """
     coming, count = iter(items), threads or cores()
     first = list(islice(coming, min(count, 2)))
     if len(first) < 2:
         yield from map(f, chain(first, coming))
         return
-    with blas_threads(1), ThreadPoolExecutor(count) as pool:
+    stop, failures = stop or threading.Event(), list[BaseException]()
+
+    def one(item: Item) -> Value:
+        if stop.is_set():
+            raise Stopped
+        try:
+            return f(item)
+        except BaseException as error:
+            failures.append(error)
+            stop.set()
+            raise
+
+    limited = nullcontext() if pool else blas_threads(1)
+    with limited, nullcontext(pool) if pool else ThreadPoolExecutor(count) as team:
         ahead: deque[Future[Value]] = deque()
-        for item in chain(first, coming):
-            ahead.append(pool.submit(f, item))
-            if len(ahead) > count:
+        try:
+            for item in chain(first, coming):
+                ahead.append(team.submit(one, item))
+                if len(ahead) > count:
+                    yield ahead.popleft().result()
+            while ahead:
                 yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+        except BaseException as error:
+            stop.set()
+            for future in ahead:
+                future.cancel()
+            if failures and isinstance(error, Stopped):
+                raise failures[0] from None
+            raise

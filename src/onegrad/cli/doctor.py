@@ -71,7 +71,7 @@ def _devices() -> dict[str, str]:
 
 
 def _gpus() -> dict[str, str]:
-    from onegrad.arrays.backend import gpus
+    from onegrad.arrays import gpus
 
     return {f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"}
 

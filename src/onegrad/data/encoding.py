@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.data.table import Tabular, column_values, is_numeric, is_table
 from onegrad.errors import InvalidInput
-from onegrad.ridge.moments import Floats
 
 MOST_CATEGORIES = 64  # a value below the 64 most frequent shares "none of them"
 

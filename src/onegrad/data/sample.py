@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.data.table import Tabular, columns, concatenate, take
-from onegrad.ridge.moments import Floats
 
 Keys = np.ndarray[Any, np.dtype[np.uint64]]
 

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.special
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.estimators.learner import COMMON, FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
@@ -34,7 +35,6 @@ from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
-from onegrad.ridge.moments import Floats
 
 KEPT = 0.4  # share of the neurons that stays in a round
 ENTRANTS = 4  # new neurons that compete for a place

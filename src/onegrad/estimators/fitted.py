@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows, row_blocks
-from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SecondLayer:
         return NormalEquations.of(self.moments, self.intercept)
 
     @cached_property
-    def factor(self) -> Any:
+    def factor(self) -> Factor:
         """Of Cov(f) + ridge."""
         return self.equations.factor(self.ridge)
 

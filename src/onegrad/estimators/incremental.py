@@ -13,7 +13,7 @@ from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.passes import MomentsPass
-from onegrad.ridge.moments import Moments
+from onegrad.ridge import Moments
 
 
 class Incremental(FeatureLearner):

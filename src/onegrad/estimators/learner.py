@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from onegrad.arrays import Floats
 from onegrad.data import Source, source
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Goal
-from onegrad.ridge.moments import Floats
 
 # of every estimator, after the parameters of its family
 COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.

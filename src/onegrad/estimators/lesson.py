@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.sample import Keys
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import BLOCK_ROWS, Rows
 from onegrad.layers.scaling import Scaling
-from onegrad.ridge.equations import NormalEquations, Readout
-from onegrad.ridge.moments import Floats
+from onegrad.ridge import Factor, NormalEquations, Readout
 
 DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 START = 1e-3  # where their search begins
@@ -89,7 +89,7 @@ class Verdict:
     score: float
     losses: Floats
     readout: Readout
-    factor: Any
+    factor: Factor
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.layers.rows import Rows, row_blocks
 from onegrad.layers.scaling import clipped
-from onegrad.ridge.moments import Floats
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
 from onegrad.estimators.learner import COMMON, FeatureLearner
@@ -37,7 +38,6 @@ from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
 from onegrad.problem import Problem
-from onegrad.ridge.moments import Floats
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)
 

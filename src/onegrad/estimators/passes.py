@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays.backend import backend, to_numpy
-from onegrad.arrays.threads import abreast
+from onegrad.arrays import abreast, backend, to_numpy
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
@@ -19,7 +18,7 @@ from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import DeviceLayer, Layer
-from onegrad.ridge.moments import Moments
+from onegrad.ridge import Moments
 
 
 @dataclass(frozen=True)

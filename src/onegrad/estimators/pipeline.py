@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays.threads import blas_threads, cores
+from onegrad.arrays import Floats, blas_threads, cores
 from onegrad.data import Sample, Source, fold
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.table import is_table
@@ -27,7 +27,6 @@ from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
 from onegrad.layers.scaling import Scaling
-from onegrad.ridge.moments import Floats
 
 FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
 

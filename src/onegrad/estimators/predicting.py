@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from onegrad.arrays import Floats
 from onegrad.data import source
 from onegrad.data.encoding import encoded
 from onegrad.data.table import is_table
@@ -29,7 +30,6 @@ from onegrad.estimators.targets import (
     class_targets,
     number_targets,
 )
-from onegrad.ridge.moments import Floats
 
 
 class Predictor(Incremental):

@@ -26,7 +26,7 @@ from onegrad.io.files import replacing
 from onegrad.io.json_values import plain
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
-from onegrad.ridge.moments import Moments
+from onegrad.ridge import Moments
 
 FORMAT = 2
 READABLE = (1, 2)  # the first had digests beside the archive's own checksums

@@ -13,9 +13,10 @@ import numpy as np
 import scipy.optimize
 import scipy.special
 
+from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput
-from onegrad.ridge.moments import TARGET_BITS, Floats, grid, rounded
+from onegrad.ridge import TARGET_BITS, grid, rounded
 
 Values = np.ndarray[Any, Any]
 

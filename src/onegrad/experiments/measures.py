@@ -14,8 +14,9 @@ from onegrad.arrays import backend, to_numpy
 from onegrad.errors import AssumptionWarning, InvalidInput
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.trajectories import trajectories as paths
-from onegrad.networks import network, simulate
+from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.theory import predict
 from onegrad.theory import spectrum as predicted_spectrum
@@ -128,9 +129,8 @@ def gradient(cell: Cell, device: str) -> Values:
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in _seeds(cell):
         sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
-        net = network.initial(sampler)
-        first = network.gradient(sampler, net, net.W, 0, lambda: None)
-        beta, star = to_numpy(first.beta[0]), to_numpy(net.teacher[0, :, 0])
+        first = Network.of(sampler).first
+        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.teacher[0, :, 0])
         _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
         found["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
         found["top"].append(float((Vt[0] @ star) ** 2))

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import standard_error
+from onegrad.arrays import backend, standard_error
 from onegrad.errors import InvalidInput, one_of
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import plain
+from onegrad.networks.cost import flops, peak_bytes
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum
@@ -74,15 +75,6 @@ def alphas_of(problem: Problem) -> list[float]:
     return sorted({*ALPHAS, *here})
 
 
-def flops(problem: Problem, steps: int) -> float:
-    """Floating-point operations of one network at `steps` step sizes."""
-    n, d, N, n_step = problem.n, problem.d, problem.N, problem.rows_of_step
-    small = min(n, N)
-    rows = n + max(1024, n // 4)  # ridge and test
-    each = 40 * rows * N + n * N * small + small**3 / 3  # activations, Gram matrix, Cholesky
-    return 4 * n_step * d * N + 4 * rows * d * N + steps * each
-
-
 def estimate(plan: SimulationPlan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
     p = plan.problem
@@ -91,16 +83,14 @@ def estimate(plan: SimulationPlan, rate: float) -> float:
     for part in plan.parts:
         places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
         for place in places:
-            small = min(place.n, place.N)
-            # W and its gradient, a Gram matrix a step, one block of rows
-            held = 8 * (3 * place.N * place.d + steps[part] * small**2 + 4096 * place.d)
+            held = peak_bytes(place, steps[part], backend())
             if held > MOST_BYTES:
                 raise InvalidInput(
                     f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.0f} GB in "
                     f"memory; a simulation here may take {MOST_BYTES / 1e9:.0f} GB"
                 )
-            extra = 4 * place.n * place.N * small if part == "step" else 0.0  # its spectrum
-            total += plan.seeds * (flops(place, steps[part]) + extra)
+            svd = 4 * place.n * place.N * min(place.n, place.N) if part == "step" else 0.0
+            total += plan.seeds * (flops(place, steps[part]) + svd)
     seconds = 0.1 + total / rate
     if seconds > LONGEST:
         raise InvalidInput(

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, namespace
+from onegrad.arrays import Array, namespace
 from onegrad.functions import formula, hermite
 
 Callback = Callable[[Array], Array]

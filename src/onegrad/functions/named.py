@@ -10,7 +10,7 @@ import math
 import numpy as np
 import scipy.special
 
-from onegrad.arrays.backend import Array, erf, namespace, one_minus_square
+from onegrad.arrays import Array, erf, namespace, one_minus_square
 from onegrad.functions.function import Function
 
 

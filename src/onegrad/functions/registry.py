@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from onegrad.arrays.backend import Array
+from onegrad.arrays import Array
 from onegrad.errors import InvalidInput, did_you_mean
 from onegrad.functions import formula
 from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex

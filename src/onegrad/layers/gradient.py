@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
 from onegrad.layers.scaling import clipped
-from onegrad.ridge.moments import Floats
 
 # some rows and their (m, N) preactivations to what is left of their targets, (m, K)
 Residual = Callable[[Rows, Floats], Floats]

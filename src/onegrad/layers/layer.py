@@ -17,12 +17,11 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, Backend, namespace
-from onegrad.arrays.threads import abreast
+from onegrad.arrays import Array, Backend, abreast, namespace
 from onegrad.functions import Function
 from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
 from onegrad.layers.scaling import Scaling, clipped
-from onegrad.ridge.moments import FEATURE_BITS, Moments, grid, total
+from onegrad.ridge import FEATURE_BITS, Moments, grid, total
 
 CACHE_ROWS = 64  # rows of elementwise work on them
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.ridge.moments import Floats
+from onegrad.arrays import Floats
 
 BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, namespace
-from onegrad.ridge.moments import Floats
+from onegrad.arrays import Array, Floats, namespace
 
 
 @dataclass(frozen=True)

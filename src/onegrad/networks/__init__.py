@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from onegrad.networks.replicate import MODELS, Cell, cell, cells
-from onegrad.networks.simulation import Measured, Provenance, Simulation, simulate
+from onegrad.networks.options import MODELS, Limits, Options
+from onegrad.networks.replicate import Group, Replicate, replicates
+from onegrad.networks.simulation import Measured, Origin, Simulation, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 
 __all__ = [
-    "MODELS",
-    "Cell",
-    "Measured",
-    "MeasuredSpectrum",
-    "Provenance",
-    "Simulation",
-    "cell",
-    "cells",
-    "simulate",
-    "spectrum",
-]
+    "MODELS", "Group", "Limits", "Measured", "MeasuredSpectrum", "Options", "Origin", "Replicate",
+    "Simulation", "replicates", "simulate", "spectrum",
+]  # fmt: skip

@@ -15,10 +15,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from onegrad.arrays.backend import Array, namespace
+from onegrad.arrays import Array, namespace
 from onegrad.errors import InvalidInput
-from onegrad.networks.network import ALL, Affine, FeatureMap, Gradient, Network
-from onegrad.networks.sampling import GAUSSIAN, Role, Rows, Sampler
+from onegrad.networks.network import ALL, Affine, FeatureMap, Network
+from onegrad.networks.sampling import GAUSSIAN, Role, Sampler, Stretch
 
 TILE = 1024  # columns of independent normals that share a stream
 
@@ -54,7 +54,7 @@ class Spiked:
     def width(self) -> int:
         return self.untrained.width
 
-    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         (F_0,) = self.untrained.tiles(rows, neurons)
         t = (rows.X @ self.beta[..., None])[..., 0]  # (B, rows)
         a = self.a[:, neurons]
@@ -75,11 +75,9 @@ def smoothed_power(t: Array, delta: Array, k: int) -> Array:
     return total
 
 
-def spiked(
-    sampler: Sampler, network: Network, first: Gradient, etas: tuple[float, ...], printed: bool
-) -> FeatureMap:
+def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureMap:
     """The spiked approximation of one step, corrected or as printed."""
-    p = sampler.problem
+    p, first = network.sampler.problem, network.first
     if p.steps != 1:
         raise InvalidInput(f"steps must be 1 for the spiked features; got {p.steps}")
     c = [float(x) for x in p.sigma.c]
@@ -87,7 +85,7 @@ def spiked(
         tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spike_count(p.n, eta) + 1))
         for eta in etas
     )
-    untrained = Affine(sampler.backend, p.sigma, network.W)
+    untrained = network.untrained()
     if printed:
         return Spiked(untrained, terms, first.beta_labels, 0.0 * network.a[:, 0], network.a)
     # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 is the mean of |zeta_i|^2, weight a_i^2
@@ -115,14 +113,14 @@ class GaussianEquivalent:
     def width(self) -> int:
         return self.linear.width
 
-    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         f = self.sampler.problem.sigma
         noise = math.sqrt(f.nonlinear_energy) * self._normals(rows, range(self.width)[neurons])
         noise = noise + float(f.c[0])
         for P in self.linear.tiles(rows, neurons):
             yield float(f.c[1]) * P + noise
 
-    def _normals(self, rows: Rows, columns: range) -> Array:
+    def _normals(self, rows: Stretch, columns: range) -> Array:
         """The columns of Z that are asked for; they start at a tile."""
         xp, count = namespace(rows.X), rows.X.shape[1]
         parts = []

@@ -12,24 +12,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, namespace, to_numpy, transpose
-from onegrad.networks.fits import DualFit, dual_fit, whole
-from onegrad.networks.network import Network, Tick
-from onegrad.networks.sampling import Host, Role, Sampler
+from onegrad.arrays import Array, Floats, namespace, to_numpy, transpose
+from onegrad.networks.network import Network
+from onegrad.networks.sampling import Role
+from onegrad.ridge import Fit, dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
 
-KERNELS = ("ntk", "inner-product-kernel", "rbf-kernel")
 TERMS = 12  # of the series of k; x . x'/d is small off the diagonal and about one on it
 
 
-def kernel(name: str, sampler: Sampler, network: Network) -> Kernel:
-    """One of KERNELS for the networks of a sampler."""
-    p, d = sampler.problem, sampler.problem.d
+def kernel(name: str, network: Network) -> Kernel:
+    """The kernel of this name, for a stack of networks."""
+    p, d = network.sampler.problem, network.sampler.problem.d
     if name == "ntk":
         scaled = p.N * network.a * network.a
 
@@ -54,7 +52,7 @@ def kernel(name: str, sampler: Sampler, network: Network) -> Kernel:
     return inner
 
 
-def _dual_activation(c: Host, second_moment: float) -> Callable[[Array], Array]:
+def _dual_activation(c: Floats, second_moment: float) -> Callable[[Array], Array]:
     r""":math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail collected in one power: :math:`k(1)=E\sigma^2`.
 
     A polynomial with non-negative coefficients, hence positive definite for inputs of any length.
@@ -71,32 +69,17 @@ def _dual_activation(c: Host, second_moment: float) -> Callable[[Array], Array]:
     return k
 
 
-@dataclass(frozen=True)
-class KernelErrors:
-    """Errors of a kernel machine: a stack of B replicates, R penalties."""
-
-    fit: DualFit
-    risk: Host  # (B, R)
-
-
-def kernel_errors(
-    sampler: Sampler,
-    teacher: Array,
-    k: Kernel,
-    ridges: Sequence[float],
-    n_test: int,
-    tick: Tick,
-    leave_one_out: bool = False,
-) -> KernelErrors:
-    """Kernel ridge on the rows of the ridge fit, and its risk on the test rows."""
-    rows = whole(sampler, teacher)
+def kernel_fit(
+    name: str, network: Network, ridges: Sequence[float], n_test: int, leave_one_out: bool
+) -> tuple[Fit, Floats]:
+    """Kernel ridge on the rows of the ridge fit, and its risk (B, R) on the test rows."""
+    sampler, k = network.sampler, kernel(name, network)
+    rows = sampler.whole()
     K = k(rows.X, rows.X)
-    tick()
-    fit = dual_fit(sampler.backend, K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    fit = dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
     del K
     total = np.zeros((len(sampler.seeds), len(ridges)))
-    for test in sampler.rows(Role.TEST, n_test, teacher):
-        r = test.clean[..., None] - k(test.X, rows.X) @ fit.alpha - fit.intercept[:, None]
+    for test in sampler.rows(Role.TEST, n_test):
+        r = test.clean[..., None] - k(test.X, rows.X) @ fit.coef - fit.intercept[:, None]
         total += to_numpy((r * r).sum(-2))
-        tick()
-    return KernelErrors(fit, total / n_test)
+    return fit, total / n_test

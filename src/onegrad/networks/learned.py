@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays.backend import Backend, backend, to_numpy
+from onegrad.arrays import Floats, backend, to_numpy
 from onegrad.errors import OutOfScope
-from onegrad.functions.hermite import Floats, normalised_hermite
-from onegrad.networks import network as net
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
+from onegrad.networks.network import Network
 from onegrad.networks.sampling import Role, Sampler
 from onegrad.problem import Problem
 
@@ -30,25 +30,21 @@ class LearnedPart:
     fitted: Floats
 
 
-def learned_part(
-    problem: Problem, seed: int = 0, *, n_test: int = 20_000, on: Backend | None = None
-) -> LearnedPart:
+def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> LearnedPart:
     """Train the network of this seed and project it on the teacher's index over fresh rows.
 
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     if problem.input_law.name != "gaussian" or not hasattr(problem.teacher_function, "c"):
         raise OutOfScope("teacher: the learned part is measured for one index and Gaussian inputs")
-    sampler = Sampler(problem, (seed,), on or backend())
-    network = net.initial(sampler)
-    first = net.gradient(sampler, network, network.W, 0, _no_tick)
-    features = net.trained(sampler, network, first, (problem.step,), _no_tick)
-    (fit,) = fits(sampler, network.teacher, features, (problem.ridge,), _no_tick)
+    sampler = Sampler(problem, (seed,), backend())
+    features = Network.of(sampler).trained((problem.step,))
+    (fit,) = fits(sampler, features, (problem.ridge,))
     indices, predictions = [], []
-    for rows in sampler.rows(Role.TEST, n_test, network.teacher):
+    for rows in sampler.rows(Role.TEST, n_test):
         (F,) = features.tiles(rows)
-        predictions.append(to_numpy(F @ fit.coefficients + fit.intercept[:, None, :]).ravel())
-        indices.append(to_numpy(rows.X @ network.teacher).ravel())
+        predictions.append(to_numpy(F @ fit.coef + fit.intercept[:, None, :]).ravel())
+        indices.append(to_numpy(rows.X @ sampler.teacher).ravel())
     u, f = np.concatenate(indices), np.concatenate(predictions)
     order = np.array_split(np.argsort(u), BINS)
     return LearnedPart(
@@ -56,7 +52,3 @@ def learned_part(
         u=np.array([u[i].mean() for i in order]),
         fitted=np.array([f[i].mean() for i in order]),
     )
-
-
-def _no_tick() -> None:
-    pass

@@ -5,15 +5,14 @@ Arrays carry a leading replicate axis: W (B, N, d), a (B, N), X (B, rows, d).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
-from onegrad.arrays.backend import Array, Backend, transpose
+from onegrad.arrays import Array, Backend, transpose
 from onegrad.functions.function import Function
-from onegrad.networks.sampling import Role, Rows, Sampler
-
-Tick = Callable[[], None]  # called once per stretch of rows: progress and interruption
+from onegrad.networks.sampling import Role, Sampler, Stretch
 
 ALL = slice(None)
 
@@ -29,17 +28,8 @@ class FeatureMap(Protocol):
     def width(self) -> int:
         """Features of each."""
 
-    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         """F (B, rows, neurons) of each network in turn; the next may overwrite it."""
-
-
-@dataclass(frozen=True)
-class Network:
-    """The untrained network and its teacher."""
-
-    W: Array  # (B, N, d)
-    a: Array  # (B, N)
-    teacher: Array  # (B, d, indices)
 
 
 @dataclass(frozen=True)
@@ -57,30 +47,61 @@ class Gradient:
     beta_labels: Array  # (B, d)
 
 
-def initial(sampler: Sampler) -> Network:
-    return Network(sampler.weights(), sampler.readout(), sampler.teacher())
+@dataclass(frozen=True)
+class Network:
+    """Untrained networks, the data they will see, and minus their first gradient."""
 
+    sampler: Sampler
+    W: Array  # (B, N, d)
+    a: Array  # (B, N)
 
-def gradient(sampler: Sampler, network: Network, W: Array, index: int, tick: Tick) -> Gradient:
-    """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
-    p, be = sampler.problem, sampler.backend
-    B, N, d = W.shape
-    n = p.rows_of_step
-    G, beta, beta_labels = be.zeros(B, N, d), be.zeros(B, d), be.zeros(B, d)
-    batch = index if p.batches == "fresh" else 0
-    for rows in sampler.rows(Role.STEP, n, network.teacher, batch):
-        P = rows.X @ transpose(W)  # (B, rows, N)
-        r = rows.y
-        if p.residual == "full":
-            r = r - (be.apply(p.sigma, P) @ network.a[..., None])[..., 0]
-            beta_labels += (rows.y[:, None, :] @ rows.X)[:, 0] / n
-        # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
-        X = rows.X * (r / n)[..., None]
-        be.add_product(G, be.apply(p.sigma.derivative, P, out=P), X)
-        beta += X.sum(-2)
-        tick()
-    G *= network.a[..., None]
-    return Gradient(G, beta, beta_labels if p.residual == "full" else beta)
+    @classmethod
+    def of(cls, sampler: Sampler) -> Network:
+        return cls(sampler, sampler.weights(), sampler.readout())
+
+    @cached_property
+    def first(self) -> Gradient:
+        """At the untrained weights, over the first batch."""
+        return self.gradient(self.W, 0)
+
+    def gradient(self, W: Array, index: int) -> Gradient:
+        """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
+        p, be = self.sampler.problem, self.sampler.backend
+        B, N, d = W.shape
+        n = p.rows_of_step
+        G, beta, beta_labels = be.zeros(B, N, d), be.zeros(B, d), be.zeros(B, d)
+        batch = index if p.batches == "fresh" else 0
+        for rows in self.sampler.rows(Role.STEP, n, batch):
+            P = rows.X @ transpose(W)  # (B, rows, N)
+            r = rows.y
+            if p.residual == "full":
+                r = r - (be.apply(p.sigma, P) @ self.a[..., None])[..., 0]
+                beta_labels += (rows.y[:, None, :] @ rows.X)[:, 0] / n
+            # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
+            X = rows.X * (r / n)[..., None]
+            be.add_product(G, be.apply(p.sigma.derivative, P, out=P), X)
+            beta += X.sum(-2)
+        G *= self.a[..., None]
+        return Gradient(G, beta, beta_labels if p.residual == "full" else beta)
+
+    def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:
+        """The features f (default sigma) after `problem.steps` steps of each size."""
+        p, be = self.sampler.problem, self.sampler.backend
+        f = p.sigma if f is None else f
+        if p.steps == 1 and len(etas) > 1:
+            return Affine(be, f, self.W, self.first.G, etas)
+        maps = []
+        for eta in etas:
+            W = self.W + eta * self.first.G
+            for index in range(1, p.steps):
+                W = W + eta * self.gradient(W, index).G
+            maps.append(Affine(be, f, W))
+        return maps[0] if len(maps) == 1 else Several(tuple(maps))
+
+    def untrained(self, f: Function | None = None) -> Affine:
+        """The features f (default sigma) at the untrained weights."""
+        p = self.sampler.problem
+        return Affine(self.sampler.backend, p.sigma if f is None else f, self.W)
 
 
 @dataclass(frozen=True)
@@ -101,7 +122,7 @@ class Affine:
     def width(self) -> int:
         return int(self.W.shape[1])
 
-    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         P = rows.X @ transpose(self.W[:, neurons])
         if self.G is None:
             yield self.backend.apply(self.f, P, out=P)
@@ -127,28 +148,6 @@ class Several:
     def width(self) -> int:
         return self.maps[0].width
 
-    def tiles(self, rows: Rows, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         for m in self.maps:
             yield from m.tiles(rows, neurons)
-
-
-def trained(
-    sampler: Sampler,
-    network: Network,
-    first: Gradient,
-    etas: tuple[float, ...],
-    tick: Tick,
-    f: Function | None = None,
-) -> FeatureMap:
-    """The features f (default sigma) of the networks after `problem.steps` steps of each size."""
-    p, be, W = sampler.problem, sampler.backend, network.W
-    f = p.sigma if f is None else f
-    if p.steps == 1 and len(etas) > 1:
-        return Affine(be, f, W, first.G, etas)
-    maps = []
-    for eta in etas:
-        W_eta = W + eta * first.G
-        for index in range(1, p.steps):
-            W_eta = W_eta + eta * gradient(sampler, network, W_eta, index, tick).G
-        maps.append(Affine(be, f, W_eta))
-    return maps[0] if len(maps) == 1 else Several(tuple(maps))

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-from onegrad.arrays.backend import backend, one_line_memory_errors
-from onegrad.arrays.threads import blas_threads, cores
-from onegrad.networks.arrangement import Plan, plan
+from onegrad.arrays import Backend, Stopped, abreast, blas_threads, one_line_memory_errors
+from onegrad.networks.arrangement import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
-from onegrad.networks.replicate import TRAINED, Cell, cells, default_test
-from onegrad.problem import Problem
-
-
-@dataclass(frozen=True)
-class Job:
-    """One problem at several step sizes and penalties."""
-
-    problem: Problem
-    etas: tuple[float, ...]
-    ridges: tuple[float, ...]
-
-
-class Stopped(Exception):
-    """Another replicate failed or the user interrupted."""
+from onegrad.networks.options import KERNELS, Limits, Options
+from onegrad.networks.replicate import Group, Replicate, replicates
 
 
 class Meter:
@@ -51,102 +35,46 @@ class Meter:
 
 
 def run(
-    jobs: Sequence[Job],
+    groups: Sequence[Group],
     seeds: tuple[int, ...],
-    store: Callable[[int, Cell], None],
-    *,
+    options: Options,
+    on: Backend,
+    limits: Limits,
     progress: Callable[[int, int], None] | None,
-    device: str,
-    dtype: str,
-    batch: int | None,
-    threads: int | None,
-    memory_limit: float | None,
-    model: str,
-    n_test: int | None,
-    leave_one_out: bool,
-    **options: Any,
-) -> None:
-    """Compute every (job, seed) and hand it to `store`, on this thread.
+) -> Iterator[tuple[Group, Replicate]]:
+    """Every replicate of every group.
 
     Replicates side by side on one core each keep all cores busy, random numbers and elementwise
     functions included; with fewer replicates than cores, one replicate uses all cores.
     """
-    count = threads or cores()
-    on = backend(device, dtype, count)
-    abreast, each = on.side_by_side()
-    plans = [
-        plan(
-            job.problem,
-            model,
-            len(job.etas) if model in TRAINED else 1,
-            len(seeds),
-            abreast,
-            on,
-            batch,
-            memory_limit,
-            leave_one_out,
-        )
-        for job in jobs
-    ]
+    chosen = [arrange(group, len(seeds), options, on, limits) for group in groups]
     total = sum(
-        stretches(job, p, model, n_test) * -(-len(seeds) // p.batch)
-        for job, p in zip(jobs, plans, strict=True)
+        ticks(group, how, options) * -(-len(seeds) // how.batch)
+        for group, how in zip(groups, chosen, strict=True)
     )
     meter = Meter(total, progress)
+    _, alone = on.side_by_side()
     with one_line_memory_errors():
-        for j, (job, chosen) in enumerate(zip(jobs, plans, strict=True)):
-            engine = each if chosen.workers > 1 else on
-
-            def stack(
-                part: tuple[int, ...], job: Job = job, chosen: Plan = chosen, engine: Any = engine
-            ) -> list[Cell]:
-                return cells(
-                    job.problem,
-                    part,
-                    job.etas,
-                    job.ridges,
-                    model=model,
-                    n_test=n_test,
-                    leave_one_out=leave_one_out,
-                    at_once=chosen.at_once,
-                    on=engine,
-                    tick=meter.tick,
-                    **options,
-                )
-
-            parts = [seeds[i : i + chosen.batch] for i in range(0, len(seeds), chosen.batch)]
+        for group, how in zip(groups, chosen, strict=True):
+            engine = alone if how.workers > 1 else on
+            stack = partial(
+                replicates, group, options=options, on=engine, at_once=how.at_once, tick=meter.tick
+            )
+            parts = [seeds[i : i + how.batch] for i in range(0, len(seeds), how.batch)]
             with blas_threads(engine.threads):
-                for found in _map(stack, parts, chosen.workers, meter):
-                    for cell in found:
-                        store(j, cell)
+                for found in abreast(stack, parts, how.workers, stop=meter.stop):
+                    yield from ((group, replicate) for replicate in found)
     meter.finish()
 
 
-def _map(f: Callable[[Any], list[Cell]], parts: Sequence[Any], workers: int, meter: Meter) -> Any:
-    """f over the parts, side by side; the first failure or an interrupt stops the others."""
-    if workers == 1:
-        yield from map(f, parts)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(f, part) for part in parts}
-        try:
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in ready:
-                    yield future.result()
-        finally:  # after an error or an interrupt: nothing queued starts, what runs stops soon
-            if waiting:
-                meter.stop.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-
-
-def stretches(job: Job, chosen: Plan, model: str, n_test: int | None) -> int:
-    """Ticks that one stack of replicates makes, about."""
-    p = job.problem
-    block = 1024
-    networks = len(job.etas) if model in TRAINED else 1
-    rounds = -(-networks // chosen.at_once)
+def ticks(group: Group, how: Arrangement, options: Options) -> int:
+    """Stretches of rows and tiles of neurons that one stack of replicates passes, about."""
+    p, block = group.problem, 1024
+    networks = len(group.etas) if options.trained else 1
+    rounds = -(-networks // how.at_once)
     steps = (1 + (p.steps - 1) * networks) * -(-p.rows_of_step // block)
-    ridge = 2 * -(-p.N // NEURONS) if p.n < p.N else -(-p.n // block)
-    test = -(-(n_test or default_test(p.n)) // block)
-    return (steps if model in TRAINED else 0) + rounds * (ridge + test)
+    ridge = -(-p.n // block)
+    if p.n < p.N and options.model not in KERNELS:
+        ridge += 2 * -(-p.N // NEURONS)
+    test = -(-options.tests(p.n) // block)
+    return (steps if options.trained else 0) + rounds * (ridge + test)

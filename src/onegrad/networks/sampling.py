@@ -8,20 +8,20 @@ filled row by row: a smaller n sees the first rows of a larger one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays.backend import Array, Backend, namespace
-from onegrad.errors import InvalidInput
+from onegrad.arrays import Array, Backend, Floats, namespace
 from onegrad.functions.function import MultiIndex
 from onegrad.laws import Law
 from onegrad.problem import Problem
 
-Host = np.ndarray[Any, Any]
+Tick = Callable[[], None]  # called after every stretch of rows: progress and interruption
 
 
 class Role(IntEnum):
@@ -55,7 +55,7 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
-def fill(rng: np.random.Generator, law: Law, out: Host) -> None:
+def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
     """Independent entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1))."""
     if law.name == "gaussian":
         rng.standard_normal(out=out)
@@ -75,9 +75,13 @@ def fill(rng: np.random.Generator, law: Law, out: Host) -> None:
         out *= math.sqrt(1 - 2 / law.parameter)
 
 
+def no_tick() -> None:
+    """Nobody watches."""
+
+
 @dataclass(frozen=True)
-class Rows:
-    """A stretch of inputs and labels of a stack of replicates.
+class Stretch:
+    """Consecutive rows of a role: inputs and labels of a stack of replicates.
 
     X has shape (B, rows, d); `clean` is sigma_star(beta . x) and `y` adds noise and corruption.
     """
@@ -96,9 +100,10 @@ class Sampler:
     problem: Problem
     seeds: tuple[int, ...]
     backend: Backend
-    data: Host | None = None  # a user's rows
+    data: Floats | None = None  # a user's rows
     device_random: bool = False
-    orders: dict[int, Host] = field(default_factory=dict)
+    tick: Tick = no_tick
+    orders: dict[int, Any] = field(default_factory=dict)
 
     # -- independent entries -----------------------------------------------------------------
 
@@ -127,6 +132,7 @@ class Sampler:
         f = self.problem.teacher_function
         return f.indices if isinstance(f, MultiIndex) else 1
 
+    @cached_property
     def teacher(self) -> Array:
         """Orthonormal teacher directions, shape (B, d, indices), uniform over the sphere."""
         Z = self.entries(GAUSSIAN, (Role.TEACHER,), 0, self.indices, self.problem.d)
@@ -155,16 +161,32 @@ class Sampler:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def rows(self, role: Role, n: int, teacher: Array, index: int = 0) -> Iterator[Rows]:
+    def rows(self, role: Role, n: int, index: int = 0) -> Iterator[Stretch]:
         """The n rows of a role, stretch by stretch. `index` counts the batches of the steps."""
         p = self.problem
         stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
         for start in range(0, n, stretch):
             rows = min(stretch, n - start)
             X = self._inputs(role, index, start, rows)
-            clean = self.labels(X @ teacher)
+            clean = self.labels(X @ self.teacher)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
-            yield Rows(role, start, X, clean, y)
+            yield Stretch(role, start, X, clean, y)
+            self.tick()
+
+    def ridge_rows(self) -> Iterator[Stretch]:
+        """The rows of the ridge fit: fresh ones, or those of the first step."""
+        fresh = self.problem.ridge_rows == "fresh"
+        return self.rows(Role.RIDGE if fresh else Role.STEP, self.problem.n)
+
+    def whole(self) -> Stretch:
+        """All rows of the ridge fit at once."""
+        parts = list(self.ridge_rows())
+        xp = namespace(parts[0].X)
+        X, clean, y = (
+            xp.concatenate([getattr(part, name) for part in parts], 1)
+            for name in ("X", "clean", "y")
+        )
+        return Stretch(parts[0].role, 0, X, clean, y)
 
     def _inputs(self, role: Role, index: int, start: int, rows: int) -> Array:
         if self.data is not None:
@@ -223,42 +245,3 @@ class Sampler:
             noise = self.entries(p.noise_distribution, key, start, rows, 1)
             y = y + p.noise * noise[..., 0]
         return y
-
-
-def seed_tuple(seeds: Any) -> tuple[int, ...]:
-    """A count k as the seeds 0..k-1, or a sequence of distinct whole numbers as it is."""
-    complaint = f"seeds must be a count >= 1 or distinct whole numbers >= 0; got {seeds!r:.60}"
-    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
-        if not 1 <= seeds <= 10**7:
-            raise InvalidInput(complaint)
-        return tuple(range(int(seeds)))
-    try:
-        values = tuple(int(s) for s in seeds)
-        exact = all(v == s for v, s in zip(values, seeds, strict=True))
-    except (TypeError, ValueError, OverflowError):
-        exact, values = False, ()
-    if not exact or not values or min(values) < 0 or len(set(values)) < len(values):
-        raise InvalidInput(complaint)
-    return values
-
-
-def user_rows(data: Any, problem: Problem, n_test: int) -> Host:
-    """A user's array, checked: finite, d columns, enough rows for steps, ridge and test."""
-    try:
-        X = np.asarray(data, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput("rows must be an array of numbers, one row per input") from None
-    if X.ndim != 2 or X.shape[1] != problem.d:
-        raise InvalidInput(f"rows must have shape (m, d) with d = {problem.d}; got {X.shape}")
-    bad = np.flatnonzero(~np.isfinite(X).all(1))
-    if len(bad):
-        raise InvalidInput(f"rows must be finite; row {bad[0]} of {len(X)} has a NaN or infinity")
-    batches = problem.steps if problem.batches == "fresh" else 1
-    ridge = problem.n if problem.ridge_rows == "fresh" else 0
-    needed = batches * problem.rows_of_step + ridge + n_test
-    if len(X) < needed:
-        raise InvalidInput(
-            f"rows must number at least {needed} (steps, ridge and {n_test} test rows); "
-            f"got {len(X)}: lower n, n_step or n_test"
-        )
-    return X

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from onegrad import __version__
+from onegrad.arrays import Floats, backend, cores, standard_error
 from onegrad.errors import InvalidInput
-from onegrad.networks.replicate import MODELS, Cell, default_test
-from onegrad.networks.runner import Job, run
-from onegrad.networks.sampling import Host, seed_tuple, user_rows
+from onegrad.networks.options import Limits, Options, seed_tuple
+from onegrad.networks.replicate import Group, Replicate
+from onegrad.networks.runner import run
 from onegrad.problem import Problem
 
 QUANTITIES = ("train", "test", "risk", "squared_loss")
@@ -24,13 +26,11 @@ class Measured:
 
     mean: Any  # a float, or an array of the grid's shape
     se: Any
-    values: Host
+    values: Floats
 
     @classmethod
-    def over_seeds(cls, values: Host) -> Measured:
-        k = len(values)
-        spread = values.std(0, ddof=1) if k > 1 else np.full(values.shape[1:], np.nan)
-        return cls(values.mean(0)[()], (spread / np.sqrt(k))[()], values)
+    def over_seeds(cls, values: Floats) -> Measured:
+        return cls(values.mean(0)[()], standard_error(values), values)
 
     def __repr__(self) -> str:
         if np.ndim(self.mean) == 0:
@@ -39,7 +39,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Origin:
     """What produced the numbers."""
 
     version: str
@@ -72,7 +72,7 @@ class Simulation:
     squared_loss: Measured
     leave_one_out: Measured | None
     overlap: Measured
-    provenance: Provenance
+    provenance: Origin
 
     def __repr__(self) -> str:
         grid = "" if self.shape == () else f", grid {'x'.join(map(str, self.shape))}"
@@ -82,7 +82,7 @@ class Simulation:
     def results(self) -> list[dict[str, Any]]:
         """One dictionary per grid point, in C order; further axes have their own keys."""
         names = [*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []), "overlap"]
-        columns: dict[str, Host] = {}
+        columns: dict[str, Floats] = {}
         for name in names:
             columns[name] = np.ravel(getattr(self, name).mean)
         for name in names:
@@ -137,87 +137,36 @@ def simulate(
     """
     began = time.perf_counter()
     chosen = seed_tuple(seeds)
-    if model not in MODELS:
-        raise InvalidInput(f"model must be one of {', '.join(MODELS)}; got {model!r:.60}")
     if random not in ("host", "device"):
         raise InvalidInput(f"random must be host or device; got {random!r:.60}")
-    for name, value in (("n_test", n_test), ("batch", batch), ("threads", threads)):
-        if value is not None and (value != int(value) or value < 1):
-            raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
+    options = Options(model, n_test, leave_one_out, rows, random == "device")
+    limits = Limits(batch, threads, memory_limit)
     points, shape = problem.grid(**axes)
-    groups = _groups(points)
-    if rows is not None:
-        for group in groups:
-            rows = user_rows(rows, group.problem, n_test or default_test(group.problem.n))
-    jobs = [Job(g.problem, g.etas, g.ridges) for g in groups]
-    measured = (*QUANTITIES, *(["leave_one_out"] if leave_one_out else []))
-    values = {q: np.empty((len(chosen), len(points))) for q in (*measured, "overlap")}
-
-    def store(job: int, found: Cell) -> None:
-        s = chosen.index(found.seed)
-        for i, row, column in groups[job].places:
-            for q in measured:
-                values[q][s, i] = getattr(found, q)[row, column]
-            values["overlap"][s, i] = found.overlap
-
-    run(
-        jobs,
-        chosen,
-        store,
-        progress=progress,
-        device=device,
-        dtype=dtype,
-        batch=batch,
-        threads=threads,
-        memory_limit=memory_limit,
-        model=model,
-        n_test=n_test,
-        leave_one_out=leave_one_out,
-        rows=rows,
-        device_random=random == "device",
-    )
-    columns: dict[str, Any] = {
-        q: Measured.over_seeds(v.reshape(-1, *shape)) for q, v in values.items()
+    groups = Group.of(points)
+    for group in groups:
+        options = options.checked(group.problem)
+    on = backend(device, dtype, limits.threads or cores())
+    columns = _gathered(run(groups, chosen, options, on, limits, progress), chosen, len(points))
+    measured: dict[str, Any] = {
+        q: Measured.over_seeds(v.reshape(-1, *shape)) for q, v in columns.items()
     }
-    return Simulation(
-        problem=problem,
-        points=tuple(points),
-        shape=shape,
-        seeds=chosen,
-        model=model,
-        provenance=Provenance(
-            _version(), device, dtype, random, n_test, time.perf_counter() - began
-        ),
-        **({"leave_one_out": None} | columns),
-    )
+    origin = Origin(__version__, device, dtype, random, n_test, time.perf_counter() - began)
+    fixed = (problem, tuple(points), shape, chosen, model)
+    return Simulation(*fixed, provenance=origin, **({"leave_one_out": None} | measured))
 
 
-@dataclass(frozen=True)
-class Group:
-    """Grid points that differ in eta and ridge only: (position, row, column) of each."""
-
-    problem: Problem
-    etas: tuple[float, ...]
-    ridges: tuple[float, ...]
-    places: tuple[tuple[int, int, int], ...]
-
-
-def _groups(points: Sequence[Problem]) -> list[Group]:
-    shared: dict[Problem, list[int]] = {}
-    for i, p in enumerate(points):
-        shared.setdefault(p.replace(eta=0.0, ridge=1.0), []).append(i)
-    groups = []
-    for members in shared.values():
-        etas = tuple(dict.fromkeys(points[i].step for i in members))
-        ridges = tuple(dict.fromkeys(points[i].ridge for i in members))
-        places = tuple(
-            (i, etas.index(points[i].step), ridges.index(points[i].ridge)) for i in members
-        )
-        groups.append(Group(points[members[0]], etas, ridges, places))
-    return groups
-
-
-def _version() -> str:
-    import onegrad
-
-    return onegrad.__version__
+def _gathered(
+    found: Iterator[tuple[Group, Replicate]], seeds: tuple[int, ...], points: int
+) -> dict[str, Floats]:
+    """Every quantity as an array (seeds, points)."""
+    values: dict[str, Floats] = {}
+    for group, replicate in found:
+        s = seeds.index(replicate.seed)
+        for q in (*QUANTITIES, "leave_one_out", "overlap"):
+            of_grid = getattr(replicate, q)
+            if of_grid is None:
+                continue
+            column = values.setdefault(q, np.empty((len(seeds), points)))
+            for i, row, place in group.places:
+                column[s, i] = of_grid if q == "overlap" else of_grid[row, place]
+    return values

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays.backend import backend
+from onegrad.arrays import Floats, backend, standard_error
 from onegrad.errors import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.networks import network as net
 from onegrad.networks.equivalents import spiked
-from onegrad.networks.fits import whole
-from onegrad.networks.sampling import Host, Sampler, seed_tuple
+from onegrad.networks.network import Affine, Network
+from onegrad.networks.options import seed_tuple
+from onegrad.networks.sampling import Sampler
 from onegrad.problem import Problem
 
 TOP = 8  # singular vectors whose alignments are kept
@@ -36,21 +36,21 @@ class MeasuredSpectrum:
 
     problem: Problem
     seeds: tuple[int, ...]
-    F: Host
-    F_0: Host
-    W: Host
-    alignments: Host
-    distance: Host
-    distance_printed: Host
+    F: Floats
+    F_0: Floats
+    W: Floats
+    alignments: Floats
+    distance: Floats
+    distance_printed: Floats
     edge: float | None = None
 
     @property
-    def eigenvalues(self) -> Host:
+    def eigenvalues(self) -> Floats:
         """Largest eigenvalues of F F^T/n, shape (seeds, TOP)."""
         return np.asarray(self.F[:, :TOP] ** 2 / self.problem.n)
 
     @property
-    def outliers(self) -> Host:
+    def outliers(self) -> Floats:
         """Eigenvalues of F F^T/n beyond the edge, one count per seed."""
         if self.edge is None:
             raise InvalidInput("edge must be given to count outliers")
@@ -58,12 +58,11 @@ class MeasuredSpectrum:
 
     def to_dict(self) -> dict[str, Any]:
         """Means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""
-        k = len(self.seeds)
         x = self.eigenvalues
         count = x.shape[1]
         if self.edge is not None:
             count = int(np.sum(x.mean(0) > self.edge))
-        se = x.std(0, ddof=1) / np.sqrt(k) if k > 1 else np.full(x.shape[1], np.nan)
+        se = standard_error(x)
         spikes = [
             {
                 "eigenvalue": float(x[:, i].mean()),
@@ -107,18 +106,16 @@ def spectrum(
     return MeasuredSpectrum(problem, chosen, F, F_0, W, alignments, distance, printed, edge)
 
 
-def _one(problem: Problem, seed: int, distances: bool) -> tuple[Host, ...]:
-    sampler = Sampler(problem, (seed,), backend())
-    network = net.initial(sampler)
-    first = net.gradient(sampler, network, network.W, 0, _no_tick)
-    features = net.trained(sampler, network, first, (problem.step,), _no_tick)
-    assert isinstance(features, net.Affine)
-    rows = whole(sampler, network.teacher)
+def _one(problem: Problem, seed: int, distances: bool) -> tuple[Floats, ...]:
+    network = Network.of(Sampler(problem, (seed,), backend()))
+    features = network.trained((problem.step,))
+    assert isinstance(features, Affine)
+    rows = network.sampler.whole()
     (F,) = next(features.tiles(rows))
-    (F_0,) = next(net.Affine(sampler.backend, problem.sigma, network.W).tiles(rows))
+    (F_0,) = next(network.untrained().tiles(rows))
     U, s, _ = scipy.linalg.svd(F, full_matrices=False)
     top = min(TOP, len(s))
-    beta = first.beta[0]
+    beta = network.first.beta[0]
     H = normalised_hermite(rows.X[0] @ (beta / np.linalg.norm(beta)), DEGREE)[1:].T  # (n, DEGREE)
     cosines = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2
     alignments = np.full((TOP, DEGREE), np.nan)
@@ -126,11 +123,7 @@ def _one(problem: Problem, seed: int, distances: bool) -> tuple[Host, ...]:
     distance = [np.nan, np.nan]
     if distances and problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5):
         for i, printed in enumerate((False, True)):
-            F_l = next(spiked(sampler, network, first, (problem.step,), printed).tiles(rows))[0]
+            F_l = next(spiked(network, (problem.step,), printed).tiles(rows))[0]
             distance[i] = float(scipy.linalg.svdvals(F - F_l)[0]) / np.sqrt(problem.n)
     values = (s, scipy.linalg.svdvals(F_0), scipy.linalg.svdvals(features.W[0]), alignments)
     return (*values, np.asarray(distance[0]), np.asarray(distance[1]))
-
-
-def _no_tick() -> None:
-    pass

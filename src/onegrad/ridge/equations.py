@@ -7,15 +7,19 @@ The intercept is not penalised: it leaves with the means. Without it the means a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays.backend import to_numpy
+from onegrad.arrays import Array, Floats, backend_of
 from onegrad.errors import NotConverged
-from onegrad.ridge.moments import Floats, Moments
+from onegrad.ridge.factor import Factor, Spectral
+from onegrad.ridge.fit import Fit, LeftOut
+from onegrad.ridge.moments import Moments
+from onegrad.ridge.shifted import solve_shifted
 
 
 @dataclass(frozen=True)
@@ -29,24 +33,30 @@ class Readout:
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """G a = v with G = Cov(f), v = Cov(f, y); solved for any ridge."""
+    """G a = v with G = Cov(f), v = Cov(f, y); solved for any ridge. Leading axes are stacks."""
 
-    G: Floats  # (N, N)
-    v: Floats  # (N, K)
-    f_mean: Floats
-    y_mean: Floats
-    y_square: Floats  # (K,) variance of the targets (second moment without intercept)
-    weight: float  # sum of the rows' weights
+    G: Array  # (N, N)
+    v: Array  # (N, K)
+    f_mean: Array
+    y_mean: Array
+    y_square: Array  # (K,) variance of the targets (second moment without intercept)
+    rows: int
+    weight: float
+    intercept: bool
 
     @classmethod
-    def of(cls, m: Moments, intercept: bool = True) -> NormalEquations:
-        f, y = to_numpy(m.F1) / m.weight, to_numpy(m.y1) / m.weight
-        if not intercept:
-            f, y = np.zeros_like(f), np.zeros_like(y)
-        G = to_numpy(m.FtF) / m.weight
-        G -= np.outer(f, f)
-        v = to_numpy(m.Fty) / m.weight - np.outer(f, y)
-        return cls(G, v, f, y, to_numpy(m.yty) / m.weight - y * y, m.weight)
+    def of(cls, m: Moments, intercept: bool = True, use_up: bool = False) -> NormalEquations:
+        """G takes the memory of m.FtF where that may be used up."""
+        f, y = intercept * m.F1 / m.weight, intercept * m.y1 / m.weight
+        if use_up:
+            G = m.FtF
+            G /= m.weight
+        else:
+            G = m.FtF / m.weight
+        if intercept:
+            G -= f[..., :, None] * f[..., None, :]
+        v = m.Fty / m.weight - f[..., :, None] * y[..., None, :]
+        return cls(G, v, f, y, m.yty / m.weight - y * y, m.rows, m.weight, intercept)
 
     @cached_property
     def scale(self) -> float:
@@ -54,49 +64,61 @@ class NormalEquations:
         trace = float(np.trace(self.G)) / len(self.G)
         return trace if trace > 1e-300 else 1.0
 
-    def solve(self, ridge: float, factor: Floats | None = None) -> Readout:
-        """One ridge, by a Cholesky factor (its own, where it is known)."""
-        L = self.factor(ridge) if factor is None else factor
-        a = scipy.linalg.cho_solve((L, True), self.v, check_finite=False)
-        return Readout(ridge, a, self.y_mean - self.f_mean @ a)
+    # -- one ridge ---------------------------------------------------------------------------
 
-    def factor(self, ridge: float) -> Floats:
-        """Lower Cholesky factor of G + ridge."""
-        A = self.G.copy()
-        A[np.diag_indices_from(A)] += ridge
-        try:
-            L: Floats = scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-            return L
-        except np.linalg.LinAlgError:
+    def factor(self, ridge: float) -> Factor:
+        """The Cholesky factor of G + ridge."""
+        factor = Factor.shifted(self.G, [ridge])[0]
+        if not factor.definite:
             raise NotConverged(
                 f"ridge {ridge:g} is too small for features of mean variance {self.scale:g}: "
                 "the normal equations are singular"
-            ) from None
+            )
+        return factor
 
-    def worth(self, readout: Readout, factor: Floats) -> Floats:
+    def solve(self, ridge: float, factor: Factor | None = None) -> Readout:
+        """By a Cholesky factor (its own, where it is known)."""
+        a = (factor or self.factor(ridge)).solve(self.v)
+        return Readout(ridge, a, self.y_mean - self.f_mean @ a)
+
+    def worth(self, readout: Readout, factor: Factor) -> Floats:
         r"""(N,) what the penalised loss would grow by without a feature.
 
         .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
         """
-        inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
-        diagonal = np.einsum("ij,ij->j", inverse, inverse)  # of L^-T L^-1
-        worth: Floats = (readout.coef**2).sum(1) / diagonal
+        worth: Floats = (readout.coef**2).sum(1) / factor.inverse_diagonal()
         return worth
+
+    def leverage(self, F: Floats, factor: Factor) -> Floats:
+        r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)`, f rows of F."""
+        half = factor.half_solve(F - self.f_mean)
+        leverage: Floats = (half * half).sum(1) / self.weight
+        return leverage
 
     def residual_variance(self, a: Floats) -> Floats:
         """(K,) mean squared residual of coefficients a: Var y - 2 a.v + a.G.a."""
         square = self.y_square - 2 * (a * self.v).sum(0) + (a * (self.G @ a)).sum(0)
         return np.asarray(np.maximum(square, 0.0))
 
-    def leverage(self, F: Floats, factor: Floats) -> Floats:
-        r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)` of features F."""
-        half = scipy.linalg.solve_triangular(
-            factor, (F - self.f_mean).T, lower=True, overwrite_b=True, check_finite=False
-        )
-        leverage: Floats = (half * half).sum(0) / self.weight
-        return leverage
-
     def eigenvalues(self) -> Floats:
         """(N,) of G, largest first."""
         values: Floats = scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1]
         return values
+
+    # -- a path of ridges, one target, matrices in a stack -------------------------------------
+
+    def path(self, ridges: Sequence[float]) -> Fit:
+        """By shifted solves; G is used up."""
+        return self._fit(solve_shifted(self.G, ridges, self.v[..., 0]), ridges)
+
+    def left_out(self, ridges: Sequence[float]) -> LeftOut:
+        """By one eigendecomposition, whose vectors a second pass over the rows needs."""
+        spectral = Spectral.of(self.G, backend_of(self.G).asarray(ridges))
+        fit = self._fit(spectral.solve(self.v[..., 0]), ridges)
+        return LeftOut(fit, spectral, self.f_mean if self.intercept else None, self.rows)
+
+    def _fit(self, A: Array, ridges: Sequence[float]) -> Fit:
+        lams = backend_of(A).asarray(ridges)
+        train = self.y_square - (self.v * A).sum(-2)  # Var y - v.a: the objective at its minimum
+        intercept = self.y_mean - (self.f_mean[:, None] @ A)[:, 0]
+        return Fit(A, intercept, train, train - lams * (A * A).sum(-2))

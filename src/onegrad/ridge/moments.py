@@ -12,15 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-
-from onegrad.arrays import blas as _blas
-from onegrad.arrays.backend import Array, is_torch, namespace
+from onegrad.arrays import Array, Backend, backend_of, namespace, symmetric
 from onegrad.errors import InvalidInput
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 FEATURE_BITS = 14  # grid of a feature: 2^-14 of its root mean square
 TARGET_BITS = 18  # grid of a target
@@ -39,6 +33,8 @@ class Moments:
     weight : sum of the weights.
     F1, y1 : (N,) and (K,) weighted sums of features and targets.
     FtF, Fty, yty : (N, N), (N, K) and (K,) weighted sums of products.
+
+    Leading axes count replicates; their FtF is filled in its upper triangle alone.
     """
 
     rows: int
@@ -83,6 +79,23 @@ class Moments:
         )
 
 
+def no_rows(on: Backend, stack: int, width: int, expected: int) -> Moments:
+    """Sums over rows that `add_rows` has yet to bring: a stack of replicates, one target."""
+    one, many = on.zeros(stack, 1), on.zeros(stack, width)
+    products = on.zeros(stack, width, width), on.zeros(stack, width, 1)
+    return Moments(expected, float(expected), many, one, *products, on.zeros(stack, 1))
+
+
+def add_rows(m: Moments, F: Array, y: Array, intercept: bool) -> None:
+    """Some rows, in place: features F (B, rows, N), labels y (B, rows). Means only where asked."""
+    backend_of(F).add_gram(m.FtF, F)
+    m.Fty[..., 0] += (y[:, None, :] @ F)[:, 0]
+    m.yty[..., 0] += (y * y).sum(-1)
+    if intercept:
+        m.F1[...] += F.sum(-2)
+        m.y1[..., 0] += y.sum(-1)
+
+
 def moments(F: Array, y: Array, w: Array | None = None) -> Moments:
     """The moments of one block: F (n, N) features, y (n, K) targets, w (n,) weights."""
     xp = namespace(F)
@@ -97,32 +110,16 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
     rows, C = 0, None
     for A, w in blocks:
         rows += len(A)
-        C = _add_gram(C, A, w)
+        on = backend_of(A)
+        C = on.zeros(A.shape[1], A.shape[1]) if C is None else C
+        if w is None:
+            on.add_gram(C, A)
+        else:
+            on.add_product(C, A, A * w[:, None])
     assert C is not None
     f, y = slice(width), slice(width, -1)
-    FtF = C[f, f] if is_torch(C) else _mirrored(C[f, f])
-    sums, yty = C[-1], C[y, y].diagonal()  # rows below: in the lower triangle
-    return Moments(rows, float(sums[-1]), sums[f], sums[y], FtF, C[y, f].T, yty)
-
-
-def _add_gram(C: Array | None, A: Array, w: Array | None) -> Array:
-    """C + A^T diag(w) A; on NumPy arrays C is used up, and its lower triangle is what counts."""
-    if is_torch(A):
-        product = A.T @ A if w is None else (A * w[:, None]).T @ A
-        return product if C is None else C + product
-    C = np.zeros((A.shape[1],) * 2) if C is None else C
-    if w is None:
-        _blas.add_gram(C, A, over_rows=False)
-    else:
-        _blas.add_product(C, A * w[:, None], A)
-    return C
-
-
-def _mirrored(C: Floats) -> Floats:
-    """The symmetric matrix with the lower triangle of C."""
-    full: Floats = np.tril(C)
-    full += np.tril(C, -1).T
-    return full
+    sums, yty = C[:, -1], C[y, y].diagonal()  # columns to the right: in the upper triangle
+    return Moments(rows, float(sums[-1]), sums[f], sums[y], symmetric(C[f, f]), C[f, y], yty)
 
 
 def grid(values: Array, bits: int) -> Array:

@@ -1,0 +1,57 @@
+"""Which backend a device or an array asks for, and what a device says when it is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from onegrad.arrays.namespace import Array, is_torch
+from onegrad.arrays.numpy_backend import Backend
+from onegrad.arrays.torch_backend import DEVICES, TorchBackend
+from onegrad.errors import InvalidInput
+
+
+def backend(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Backend:
+    """The operations for a device: cpu is NumPy; torch, cuda and cuda:k are torch."""
+    if dtype not in ("float64", "float32"):
+        raise InvalidInput(f"dtype must be float64 or float32; got {dtype!r:.60}")
+    if device == "cpu":
+        return Backend(dtype, threads)
+    if device == "torch" or str(device).split(":")[0] == "cuda":
+        return TorchBackend(device, dtype, threads)
+    raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}")
+
+
+def backend_of(x: Array) -> Backend:
+    """The backend that x lives on."""
+    if not is_torch(x):
+        return _kept("cpu", x.dtype.name)
+    device = "torch" if x.device.type == "cpu" else str(x.device)
+    return _kept(device, str(x.dtype).removeprefix("torch."))
+
+
+_kept = lru_cache(maxsize=16)(backend)
+
+
+def gpus() -> list[str]:
+    """Names of the CUDA devices; none when torch is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
+@contextmanager
+def one_line_memory_errors() -> Iterator[None]:
+    """Running out of memory, on the host or on a GPU, as one line that says what to change."""
+    advice = "lower n, N or batch, list fewer etas, or use dtype float32"
+    try:
+        yield
+    except MemoryError as error:
+        raise MemoryError(f"out of memory ({error}): {advice}") from None
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        raise MemoryError(f"the GPU is out of memory: {advice}") from None

@@ -1,0 +1,110 @@
+"""What a run is asked for: seeds, what is fitted and measured, and what it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.errors import InvalidInput, one_of
+from onegrad.problem import Problem
+
+TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
+KERNELS = ("ntk", "inner-product-kernel", "rbf-kernel")
+MODELS = (*TRAINED, "random-features", "linear", *KERNELS)  # in those not TRAINED eta plays no part
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is fitted and measured.
+
+    model : one of MODELS.
+    n_test : fresh rows that measure the test error (None: max(1024, n/4)).
+    leave_one_out : whether its error is measured too.
+    rows : a user's rows instead of random inputs.
+    device_random : random numbers from the device's own generator.
+    """
+
+    model: str = "trained"
+    n_test: int | None = None
+    leave_one_out: bool = False
+    rows: Floats | None = None
+    device_random: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("model", self.model, MODELS)
+        _whole("n_test", self.n_test)
+
+    @property
+    def trained(self) -> bool:
+        """Whether eta plays a part."""
+        return self.model in TRAINED
+
+    def tests(self, n: int) -> int:
+        """Test rows beside n rows of the ridge fit."""
+        return self.n_test or max(1024, n // 4)
+
+    def checked(self, problem: Problem) -> Options:
+        """The same with rows that suit a problem."""
+        if self.rows is None:
+            return self
+        return replace(self, rows=_user_rows(self.rows, problem, self.tests(problem.n)))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Replicates in a stack, cores, bytes: each chosen where it is None."""
+
+    batch: int | None = None
+    threads: int | None = None
+    memory: float | None = None
+
+    def __post_init__(self) -> None:
+        _whole("batch", self.batch)
+        _whole("threads", self.threads)
+
+
+def _whole(name: str, value: Any) -> None:
+    if value is not None and (value != int(value) or value < 1):
+        raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
+
+
+def seed_tuple(seeds: Any) -> tuple[int, ...]:
+    """A count k as the seeds 0..k-1, or a sequence of distinct whole numbers as it is."""
+    complaint = f"seeds must be a count >= 1 or distinct whole numbers >= 0; got {seeds!r:.60}"
+    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
+        if not 1 <= seeds <= 10**7:
+            raise InvalidInput(complaint)
+        return tuple(range(int(seeds)))
+    try:
+        values = tuple(int(s) for s in seeds)
+        exact = all(v == s for v, s in zip(values, seeds, strict=True))
+    except (TypeError, ValueError, OverflowError):
+        exact, values = False, ()
+    if not exact or not values or min(values) < 0 or len(set(values)) < len(values):
+        raise InvalidInput(complaint)
+    return values
+
+
+def _user_rows(data: Any, problem: Problem, n_test: int) -> Floats:
+    """A user's array, checked: finite, d columns, enough rows for steps, ridge and test."""
+    try:
+        X = np.asarray(data, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("rows must be an array of numbers, one row per input") from None
+    if X.ndim != 2 or X.shape[1] != problem.d:
+        raise InvalidInput(f"rows must have shape (m, d) with d = {problem.d}; got {X.shape}")
+    bad = np.flatnonzero(~np.isfinite(X).all(1))
+    if len(bad):
+        raise InvalidInput(f"rows must be finite; row {bad[0]} of {len(X)} has a NaN or infinity")
+    batches = problem.steps if problem.batches == "fresh" else 1
+    ridge = problem.n if problem.ridge_rows == "fresh" else 0
+    needed = batches * problem.rows_of_step + ridge + n_test
+    if len(X) < needed:
+        raise InvalidInput(
+            f"rows must number at least {needed} (steps, ridge and {n_test} test rows); "
+            f"got {len(X)}: lower n, n_step or n_test"
+        )
+    return X

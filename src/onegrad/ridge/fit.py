@@ -1,0 +1,43 @@
+"""What ridge found for a path of penalties, and its leave-one-out error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onegrad.arrays import Array
+from onegrad.ridge.factor import Spectral
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A stack of B fits, R penalties: the prediction for features f is `f @ coef + intercept`.
+
+    In the dual the features of x are the kernel K(x, x_i) with the m = n rows of the fit.
+    """
+
+    coef: Array  # (B, m, R)
+    intercept: Array  # (B, R)
+    train: Array  # (B, R) the objective at its minimum
+    squared_loss: Array  # (B, R) its first term
+    leave_one_out: Array | None = None  # (B, R)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    r"""The terms of :math:`\sum_i ((y_i - \hat f_i)/(1 - h_i))^2`, for a second pass over the rows.
+
+    :math:`h_i = \frac1n (f_i-\bar f)^\top(\mathrm{Cov} f+\lambda)^{-1}(f_i-\bar f)`, plus 1/n with
+    an intercept.
+    """
+
+    fit: Fit
+    spectral: Spectral  # of Cov f
+    f_mean: Array | None  # (B, N); None without an intercept
+    rows: int
+
+    def squares(self, F: Array, y: Array) -> Array:
+        """(B, R) the sum over some rows: features F (B, rows, N), labels y (B, rows)."""
+        centred = F if self.f_mean is None else F - self.f_mean[:, None]
+        h = (self.spectral.forms(centred) + (self.f_mean is not None)) / self.rows
+        residual = y[..., None] - F @ self.fit.coef - self.fit.intercept[:, None]
+        return ((residual / (1 - h)) ** 2).sum(-2)

@@ -1,0 +1,120 @@
+"""One way to map over threads: in order, failures stop the rest, BLAS keeps to its share."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from onegrad.arrays import Stopped, abreast, blas_threads, cores
+
+
+def blas_counts():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, None])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_results_come_in_order(threads, count):
+    def slow_first(i):
+        time.sleep(0.01 if i == 0 else 0)
+        return i * i
+
+    assert list(abreast(slow_first, range(count), threads)) == [i * i for i in range(count)]
+
+
+def test_few_items_are_taken_ahead():
+    taken = []
+
+    def items():
+        for i in range(100):
+            taken.append(i)
+            yield i
+
+    results = abreast(lambda i: i, items(), 2)
+    assert next(results) == 0
+    assert len(taken) <= 4
+    results.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_failure_is_raised_and_nothing_further_starts(threads):
+    started = []
+
+    def fail(i):
+        started.append(i)
+        if i == 2:
+            raise KeyError("two")
+        time.sleep(0.01)
+        return i
+
+    with pytest.raises(KeyError, match="two"):
+        list(abreast(fail, range(50), threads))
+    assert len(started) < 12
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_runs_is_asked_to_stop_and_the_first_failure_is_the_one_raised(first):
+    stop, begun = threading.Event(), threading.Barrier(2)
+
+    def work(i):
+        begun.wait(5)
+        if i == first:
+            raise ValueError(f"item {i}")
+        assert stop.wait(5)  # set by the failure of the other
+        raise Stopped
+
+    with pytest.raises(ValueError, match=f"item {first}"):
+        list(abreast(work, range(2), 2, stop=stop))
+
+
+def test_a_caller_that_wants_no_more_stops_the_rest():
+    stop, started = threading.Event(), []
+
+    def work(i):
+        started.append(i)
+        if i:
+            stop.wait(5)
+        return i
+
+    before = threading.active_count()
+    for value in abreast(work, range(50), 2, stop=stop):
+        assert value == 0
+        break
+    assert stop.is_set()
+    assert len(started) < 6
+    assert threading.active_count() == before
+
+
+def test_an_event_that_was_not_needed_stays_clear():
+    stop = threading.Event()
+    assert list(abreast(abs, [-1, -2, -3], 2, stop=stop)) == [1, 2, 3]
+    assert not stop.is_set()
+
+
+def test_each_thread_has_one_blas_thread_and_afterwards_all_is_as_before():
+    with blas_threads(2):
+        before = blas_counts()
+        counts = list(abreast(lambda _: blas_counts(), range(4), 2))
+        assert counts == [{1}] * 4
+        assert blas_counts() == before
+        (alone,) = abreast(lambda _: blas_counts(), [0], 2)
+        assert alone == before
+
+
+def test_a_pool_outlives_the_call_and_leaves_blas_alone():
+    with blas_threads(2), ThreadPoolExecutor(2) as pool:
+        before = blas_counts()
+        for _ in range(2):
+            counts = list(abreast(lambda _: blas_counts(), range(4), 2, pool=pool))
+            assert counts == [before] * 4
+        with pytest.raises(ZeroDivisionError):
+            list(abreast(lambda i: 1 / i, [1, 0, 1, 1], 2, pool=pool))
+        assert list(abreast(abs, [-1, -2], 2, pool=pool)) == [1, 2]
+
+
+def test_cores_respect_the_limits_of_blas():
+    with blas_threads(1):
+        assert cores() == 1
+    assert cores() >= 1
