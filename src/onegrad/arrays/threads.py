@@ -50,7 +50,8 @@ def abreast(
     Few items are taken ahead. A single one is left to this thread and all BLAS threads. After a
     failure, an interrupt or a caller that wants no more, nothing further starts, `stop` is set so
     that what runs can end early, and the first failure is raised. A `pool` of so many threads
-    outlives the call and leaves BLAS as it is: for short work that calls none.
+    outlives the call, takes all items at once and leaves BLAS as it is: for short work on items of
+    no size that calls none.
     """
     coming, count = iter(items), threads or cores()
     first = list(islice(coming, min(count, 2)))
@@ -75,7 +76,7 @@ def abreast(
         try:
             for item in chain(first, coming):
                 ahead.append(team.submit(one, item))
-                if len(ahead) > count:
+                if pool is None and len(ahead) > count:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
