@@ -1,11 +1,15 @@
 # Everything runs in .venv with stock pip; uv is used when it is there. `make help` lists the targets.
+# torch is large and needed by few: its tests have an environment of their own, .venv-torch.
 PYTHON ?= python3
 JOBS   ?= 2
+TORCH  ?= torch==2.13.0
 VENV   := .venv
 BIN    := $(VENV)/bin
+VENV_TORCH := .venv-torch
+CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-slow test-browser lint format bench docs clean
+.PHONY: help demo test test-slow test-torch test-browser lint format bench docs clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -13,15 +17,19 @@ help:
 demo: $(VENV)/.installed  ## install and reproduce the papers' figures, quick version
 	$(BIN)/onegrad reproduce --quick --out out/demo
 
-test: $(VENV)/.installed-test  ## the tests, without the slow ones
+test: $(VENV)/.installed-test  ## the tests, without the slow ones; those of torch and the browser are skipped
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 test-slow: $(VENV)/.installed-test  ## the slow tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 
+test-torch: $(VENV_TORCH)/.installed-test  ## the tests that need torch, in an environment of their own
+	$(ONE_THREAD) $(VENV_TORCH)/bin/python -m pytest -n $(JOBS) --dist worksteal -m torch
+
 test-browser: $(VENV)/.installed-test  ## install Debian's chromium where possible, then test the page in it
-	command -v chromium >/dev/null || (apt-get update && apt-get install -y chromium)
-	$(BIN)/python -m pytest tests/explorer
+	@$(CHROMIUM) || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || true
+	@$(CHROMIUM) || { echo "make test-browser: no chromium found; install Debian's package chromium" >&2; exit 1; }
+	$(ONE_THREAD) $(BIN)/python -m pytest -m browser tests/explorer
 
 lint: $(VENV)/.installed-test  ## style, types, and the direction of dependencies
 	$(BIN)/ruff check .
@@ -43,14 +51,14 @@ docs: $(VENV)/.installed-docs  ## the documentation as a site in site/
 	$(BIN)/mkdocs build --strict
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) site out build dist
+	rm -rf $(VENV) $(VENV_TORCH) site out build dist
 
-# $(call install,EXTRAS): an editable install with these extras
+# $(call install,EXTRAS,MORE): an editable install with these extras, and more, into the target's folder
 define install
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "onegrad needs Python >= 3.11")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	if command -v uv >/dev/null; then uv pip install -q --python $(BIN)/python -e ".$(1)"; \
-	else $(BIN)/python -m pip install -q --disable-pip-version-check -e ".$(1)"; fi
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	if command -v uv >/dev/null; then uv pip install -q --python $(@D)/bin/python -e ".$(1)" $(2); \
+	else $(@D)/bin/python -m pip install -q --disable-pip-version-check -e ".$(1)" $(2); fi
 	touch $@
 endef
 
@@ -59,6 +67,9 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-test: pyproject.toml
 	$(call install,[test])
+
+$(VENV_TORCH)/.installed-test: pyproject.toml
+	$(call install,[test],"$(TORCH)")
 
 $(VENV)/.installed-docs: pyproject.toml
 	$(call install,[docs])

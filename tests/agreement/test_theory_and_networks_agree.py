@@ -9,6 +9,7 @@ import pytest
 
 import onegrad as og
 from onegrad.networks.simulation import simulate
+from replicates import at_expected
 
 SIZES = {"n": 500, "d": 250, "N": 333, "ridge": 0.01}
 ALPHAS = [0.1, 0.3, 0.45]
@@ -37,16 +38,6 @@ def expected_overlap(p):
     return abs(g.c[1]) / np.sqrt(b_squared)
 
 
-def at_overlap(values, overlap, expected):
-    """Mean of the values at the expected squared overlap, and its standard error."""
-    x = overlap**2 - expected**2
-    A = np.stack([np.ones_like(x), x], 1)
-    coefficients, *_ = np.linalg.lstsq(A, values, rcond=None)
-    residual = values - A @ coefficients
-    variance = residual @ residual / (len(x) - 2)
-    return coefficients[0], np.sqrt(variance * np.linalg.inv(A.T @ A)[0, 0])
-
-
 @pytest.fixture(scope="module")
 def measured():
     return {name: simulate(p, SEEDS, n_test=2048, alpha=ALPHAS) for name, p in PROBLEMS.items()}
@@ -59,7 +50,8 @@ def test_uniform_theory(name, measured):
     for i in range(len(ALPHAS)):
         for quantity in ("train", "test"):
             values = getattr(found, quantity).values[:, i]
-            mean, se = at_overlap(values, found.overlap.values[:, i], expected)
+            squared = found.overlap.values[:, i] ** 2
+            mean, se = at_expected(values, squared, expected**2)
             miss = (mean - getattr(theory, quantity)[i]) / se
             assert abs(miss) < TOLERANCE, (quantity, ALPHAS[i], miss)
             assert se < 0.05 * mean, "too few replicates to see a wrong factor"

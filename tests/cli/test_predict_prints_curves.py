@@ -57,10 +57,3 @@ def test_a_plot_of_one_point_is_refused(tmp_path, capsys):
     options = ["--alpha", "0.3", "--theory", "staircase", "--plot", str(tmp_path / "a.svg")]
     assert main(["predict", *SIZES, *options]) == 2
     assert "curve" in capsys.readouterr().err
-
-
-def test_help_has_an_example(capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(["predict", "--help"])
-    assert exit_.value.code == 0
-    assert "example: onegrad predict" in capsys.readouterr().out

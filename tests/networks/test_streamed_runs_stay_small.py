@@ -42,7 +42,7 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     estimate = peak_bytes(p, networks, Backend(), options)
-    assert 0.2 * estimate < peak < 1.1 * estimate
+    assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
 
 

@@ -154,11 +154,14 @@ def test_outliers(row):
     p = problem(row)
     # the table keeps h_0, ..., h_6
     x, cosines = outliers(bulk_of(p), perturbation(p, degrees=6))[setting["outlier"] - 1]
-    tolerance = 1e-6
-    if setting["resid"] == "full" and (setting["student"] == "tanh" or setting["outlier"] == 2):
-        tolerance = 0.025 if setting["student"] == "tanh" else 0.11
     value = x if row["quantity"].startswith("outlier") else cosines[int(row["quantity"][-4]) - 1]
-    agree(value, row, tolerance)
+    full = setting["resid"] == "full"
+    if full and setting["outlier"] == 2:  # the table's is 24 % above the networks
+        assert (
+            abs(value - row["sim_mean"]) < 3 * row["sim_se"] < abs(row["theory"] - row["sim_mean"])
+        )
+    else:
+        agree(value, row, 0.025 if full and setting["student"] == "tanh" else 1e-6)
 
 
 @rows("9 tau")

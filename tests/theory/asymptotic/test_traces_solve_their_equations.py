@@ -38,6 +38,13 @@ def test_both_printed_equations_hold_to_1e_10(a, b):
     assert np.all((m2 > 0) & (m2 <= m1) & (t.kappa > 0) & (t.kappa <= 1))
 
 
+def test_ten_thousand_points_take_a_few_newton_steps():
+    rng = np.random.default_rng(0)
+    phi, psi = 10 ** rng.uniform(-3, 3, (2, 10_000))
+    lam = 10 ** rng.uniform(-8, 4, 10_000)
+    assert traces(0.367, 0.0274, phi, psi, lam).iterations <= 25
+
+
 positive = st.floats(-3, 3).map(lambda x: 10.0**x)
 
 

@@ -1,0 +1,55 @@
+"""onegrad reproduce: cells, figures and one report; what is there already is not computed again."""
+
+import json
+
+import pytest
+
+from onegrad.cli import main
+from onegrad.experiments import gallery
+
+FIGURE = "cui-maximal-step"  # the cheapest
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
+
+
+def test_one_figure(tmp_path, capsys):
+    assert main(["reproduce", FIGURE, "--quick", "--out", "there", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
+    assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
+    made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
+    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv")}
+    assert (tmp_path / "there" / "report.html").stat().st_size > 20_000
+
+    assert main(["reproduce", FIGURE, "--quick", "--out", "there"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("report: ") and out[1].startswith("verification: ")
+    assert main(["reproduce", FIGURE, "--quick", "--out", "there", "--cells-only"]) == 0
+    assert f"0 computed, 0 failed of {said['cells']} cells" in capsys.readouterr().out
+
+
+def test_the_figures_are_listed(capsys):
+    assert main(["reproduce", "--list", "--json"]) == 0
+    titles = json.loads(capsys.readouterr().out)["figures"]
+    assert list(titles) == list(gallery.specs()) and all(titles.values())
+    assert main(["reproduce", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(titles)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["figure9"], "figure9"),
+        ([FIGURE, "--device", "abacus"], "device must be"),
+        ([FIGURE, "--cells-only", "--shard", "3/2"], "--shard must be i/k"),
+        ([FIGURE, "--workers", "0"], "--workers"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_2(options, words, capsys):
+    assert main(["reproduce", "--quick", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and words in err and err.count("\n") == 1

@@ -1,0 +1,65 @@
+"""onegrad simulate: the numbers of `og.simulate`, as a table or as JSON."""
+
+import json
+
+import pytest
+
+import onegrad as og
+from onegrad.cli import main
+
+SIZES = ["--n", "60", "--d", "10", "--N", "20"]
+
+
+def test_json_has_what_the_interface_promises(capsys):
+    options = "--alpha 0,0.2 --seeds 3 --leave-one-out --noise 0.1"
+    assert main(["simulate", *SIZES, *options.split(), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["results"]) == 2 and answer["seeds"] == [0, 1, 2]
+    first = answer["results"][0]
+    assert first["risk"] == pytest.approx(first["test"] - 0.01)
+    assert {"alpha", "eta", "ridge", "train_se", "test_se", "leave_one_out"} <= set(first)
+    assert answer["provenance"]["random"] == "host"
+    direct = og.simulate(og.Problem(n=60, d=10, N=20, noise=0.1), 3, alpha=[0, 0.2])
+    assert first["test"] == pytest.approx(direct.test.mean[0], rel=1e-10)
+
+
+def test_a_table_has_a_line_a_point(capsys):
+    assert main(["simulate", *SIZES, "--seeds", "5,7"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and lines[0].split()[:3] == ["alpha", "eta", "ridge"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--seeds", "many", "--seeds must be a count"),
+        ("--model", "x", "model must be one of"),
+        ("--device", "cuda:99", "device 'cuda:99'"),
+        ("--rows", "nowhere.npy", "--rows must be a .npy file"),
+        ("--memory", "0.000001", "GiB may be used"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_2(option, value, words, capsys):
+    assert main(["simulate", *SIZES, option, value]) == 2
+    err = capsys.readouterr().err
+    assert words in err and err.count("\n") == 1
+
+
+def test_an_interrupt_exits_130_and_prints_no_result(monkeypatch, capsys):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("onegrad.networks.simulation.simulate", interrupt)
+    assert main(["simulate", *SIZES, "--json"]) == 130
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.torch
+def test_the_device_is_passed_on(capsys):
+    answers = []
+    for device in ("cpu", "torch"):
+        assert main(["simulate", *SIZES, "--seeds", "2", "--device", device, "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[1]["provenance"]["device"] == "torch"
+    a, b = (answer["results"][0]["test"] for answer in answers)
+    assert a == pytest.approx(b, rel=1e-10)
