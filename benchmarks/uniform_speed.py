@@ -40,7 +40,7 @@ def best(call: Callable[[], object], repeats: int) -> float:
 
 def floor(problem: og.Problem) -> float:
     """One pass over the nodes that the error estimate chose."""
-    eq = equations(problem, predict(problem).sizes)
+    eq = equations(problem, predict(problem).nodes)
     z = np.linspace(-8.5, 8.5, 69)
     state = solve(eq, problem.ridge).state
     grid = np.multiply.outer(eq.weight[:, None] * eq.index, z)
@@ -60,7 +60,7 @@ def main() -> None:
         for alpha in (0.0, 0.3, 0.5):
             problem = base.replace(alpha=alpha)
             seconds = best(lambda p=problem: predict(p), 5)
-            sizes = predict(problem).sizes
+            sizes = predict(problem).nodes
             print(
                 f"| {activation} | {alpha:g} | {1e3 * seconds:.0f} ms | "
                 f"{seconds / floor(problem):.0f} x | {sizes.index} x {sizes.neuron} |"

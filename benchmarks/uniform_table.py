@@ -20,7 +20,7 @@ from onegrad import AssumptionWarning, Problem
 from onegrad.theory import predict as asymptotic
 from onegrad.theory.uniform import predict_curve
 
-DATA = Path(__file__).parents[1] / "tests" / "data"
+DATA = Path(__file__).parents[1] / "tests" / "numbers"
 ODD = ("tanh", "erf")
 DRAWN = (0, 1, 7, 16)  # settings of the figure
 

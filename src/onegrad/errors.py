@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
+import sys
+import warnings
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
+
+PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class InvalidInput(ValueError):
@@ -22,6 +28,21 @@ class NotConverged(RuntimeError):
 
 class AssumptionWarning(UserWarning):
     """A result was computed outside the assumptions of its theorem; the message says which."""
+
+
+def warn(*messages: str) -> None:
+    """Issue an AssumptionWarning for each line, at the line outside this package that led here."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    place = {
+        "filename": frame.f_code.co_filename,
+        "lineno": frame.f_lineno,
+        "module": frame.f_globals.get("__name__"),
+        "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
+    }
+    for message in messages:
+        warnings.warn_explicit(message, AssumptionWarning, **place)
 
 
 def subject(error: Exception) -> str:

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import erf, ndtr
 
 from onegrad import Problem
-from onegrad.functions.averages import gaussian_moments
+from onegrad.functions.averages import gaussian_averages
 
 
 def function(name):
@@ -17,7 +17,7 @@ DEVIATION = np.array([0.3, 1.0, 2.5])
 
 
 def test_relu():
-    value, slope, square = gaussian_moments(function("relu:raw"), MEAN, DEVIATION)
+    value, slope, square = gaussian_averages(function("relu:raw"), MEAN, DEVIATION)
     x = MEAN / DEVIATION
     density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     assert value == pytest.approx(MEAN * ndtr(x) + DEVIATION * density, abs=1e-9)
@@ -28,7 +28,7 @@ def test_relu():
 
 def test_erf():
     # E erf(m + s z) = erf(m/sqrt(1 + 2 s^2)), and its derivative by m
-    value, slope, _ = gaussian_moments(function("erf:raw"), MEAN, DEVIATION)
+    value, slope, _ = gaussian_averages(function("erf:raw"), MEAN, DEVIATION)
     width = np.sqrt(1 + 2 * DEVIATION**2)
     assert value == pytest.approx(erf(MEAN / width), abs=1e-8)
     exact = DEVIATION * 2 / np.sqrt(np.pi) / width * np.exp(-((MEAN / width) ** 2))
@@ -40,7 +40,7 @@ def test_any_activation_against_brute_force(name):
     f = function(name)
     z = np.linspace(-10, 10, 400001)
     w = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
-    value, slope, square = gaussian_moments(f, np.array([0.7]), np.array([1.6]))
+    value, slope, square = gaussian_averages(f, np.array([0.7]), np.array([1.6]))
     y = f(0.7 + 1.6 * z)
     assert value[0] == pytest.approx(y @ w, abs=1e-6)
     assert slope[0] == pytest.approx(y @ (w * z), abs=1e-6)
@@ -51,8 +51,8 @@ def test_flattening_is_what_a_fixed_length_does_to_one_coordinate():
     # E z^4 = 3 d/(d + 2) on the sphere of radius sqrt(d); mixing over lengths gives back 3
     d = 1000
     f = function("H2:raw")
-    _, _, square = gaussian_moments(f, np.zeros(1), np.ones(1), flattening=1 / (4 * d))
+    _, _, square = gaussian_averages(f, np.zeros(1), np.ones(1), flattening=1 / (4 * d))
     assert square[0] + 1 == pytest.approx(3 * d / (d + 2), rel=1e-5)
     lengths = np.sqrt(1 + np.array([1, -1]) * np.sqrt(2 / d))
-    mixed = gaussian_moments(f, np.zeros(2), lengths, flattening=1 / (4 * d)).square
+    mixed = gaussian_averages(f, np.zeros(2), lengths, flattening=1 / (4 * d)).square
     assert mixed.mean() == pytest.approx(2, rel=1e-5)

@@ -107,21 +107,6 @@ def test_one_warning_for_a_whole_curve():
     assert "0, 0.25, 0.333333 is on one" in messages[2]
 
 
-def test_warnings_point_at_the_caller():
-    calls = [
-        lambda: og.predict(og.Problem(**BASE, steps=2), theory="small-step", eta=1.0),
-        lambda: og.predict(og.Problem(**BASE), theory="staircase", alpha=[0.25, 0.7]),
-        lambda: og.spectrum(og.Problem(**BASE, inputs="uniform")),
-        lambda: og.spike_count(0.25),
-    ]
-    for call in calls:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            call()
-        assert caught
-        assert {w.filename for w in caught} == {__file__}
-
-
 @pytest.mark.parametrize("theory", ASYMPTOTIC)
 def test_inside_the_assumptions_nothing_warns(theory):
     p = og.Problem(**BASE, alpha=0.2)

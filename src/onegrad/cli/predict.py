@@ -9,7 +9,7 @@ from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
 from onegrad.cli.plots import check_plot_path, plot_errors
 from onegrad.errors import InvalidInput
-from onegrad.theory.prediction import THEORIES, predict
+from onegrad.theory.dispatch import THEORIES, predict
 
 
 def add_parser(subparsers: Any) -> None:

@@ -15,6 +15,7 @@ import onegrad as og
 from onegrad.errors import InvalidInput, NotConverged
 from onegrad.io.json_values import plain
 from onegrad.problem import Problem
+from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.uniform.learned import DEGREE, learned
 
 ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
@@ -56,15 +57,11 @@ def teacher(problem: Problem) -> dict[str, Any]:
 
 
 def reference_levels(problem: Problem) -> dict[str, float]:
-    r"""Test errors to compare with, label noise included.
-
-    The best linear predictor and every kernel method leave at least
-    :math:`\|P_{>1}\sigma_\star\|^2 = c_\star^2 - c_{\star,1}^2`.
-    """
+    """Test errors to compare with, label noise included: of the truth, every kernel, a constant."""
     noise2 = problem.noise**2
     return {
         "noise": noise2,
-        "kernel": noise2 + problem.sigma_star.nonlinear_energy,
+        "kernel": noise2 + kernel_lower_bound(problem.sigma_star),
         "constant": noise2 + problem.sigma_star.variance,
     }
 

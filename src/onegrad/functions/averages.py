@@ -1,4 +1,4 @@
-r"""Moments of a function of a nearly Gaussian variable, on whole arrays of means and deviations.
+r"""Averages of a function of a nearly Gaussian variable, on whole arrays of means and deviations.
 
 Smooth functions get the trapezoidal rule on the whole line, which converges geometrically for
 functions analytic in a strip and is refined until two steps agree. Functions with kinks get
@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats
 
 HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 PANEL_NODES = 32  # integrates the Gaussian density over the whole width to 1e-12
 HALVINGS = 5  # of the trapezoidal step 1/2, before its error is accepted
 
 
-class Moments(NamedTuple):
+class Averages(NamedTuple):
     """E f, E[z f] and E f^2 at x = mean + deviation z."""
 
     value: Floats
@@ -27,14 +27,14 @@ class Moments(NamedTuple):
     square: Floats
 
 
-def gaussian_moments(
+def gaussian_averages(
     f: Function,
     mean: Floats,
     deviation: Floats,
     flattening: float = 0.0,
     tol: float = 1e-8,
-) -> Moments:
-    r"""Moments of :math:`f(m + s z)` under the density :math:`\varphi(z)(1 - \tau He_4(z))`.
+) -> Averages:
+    r"""Averages of :math:`f(m + s z)` under the density :math:`\varphi(z)(1 - \tau He_4(z))`.
 
     .. math:: E f, \quad E[z f], \quad E f^2
 
@@ -45,7 +45,7 @@ def gaussian_moments(
         fluctuating length of a Gaussian vector it is Gaussian again.
     tol : change under halving of the step, relative to the largest moment, that ends refinement.
 
-    See tests/theory/uniform/test_conditional_moments_match_closed_forms.py.
+    See tests/functions/test_conditional_moments_match_closed_forms.py.
     """
     mean, deviation = np.broadcast_arrays(mean, deviation)
     if f.kinks:
@@ -57,7 +57,7 @@ def gaussian_moments(
         middle = np.arange(-HALF_WIDTH + step / 2, HALF_WIDTH, step)
         odd = _sum(f, mean, deviation, middle, step * _density(middle, flattening))
         coarse, step = fine, step / 2
-        fine = Moments(*((a + b) / 2 for a, b in zip(coarse, odd, strict=True)))
+        fine = Averages(*((a + b) / 2 for a, b in zip(coarse, odd, strict=True)))
         change = max(float(np.abs(a - b).max()) for a, b in zip(fine, coarse, strict=True))
         if change <= tol * max(float(np.abs(a).max()) for a in fine):
             break
@@ -70,13 +70,13 @@ def _density(z: Floats, flattening: float) -> Floats:
     return density
 
 
-def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> Moments:
+def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> Averages:
     y = f(mean[..., None] + deviation[..., None] * z)
     first = y @ np.column_stack([w, w * z])
-    return Moments(first[..., 0], first[..., 1], (y * y) @ w)
+    return Averages(first[..., 0], first[..., 1], (y * y) @ w)
 
 
-def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Moments:
+def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
     ends = [np.full(mean.shape, -HALF_WIDTH)]
     ends += [np.clip((q - mean) / deviation, -HALF_WIDTH, HALF_WIDTH) for q in sorted(f.kinks)]
     ends += [np.full(mean.shape, HALF_WIDTH)]
@@ -87,4 +87,4 @@ def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: flo
     weight = (half * w).reshape(z.shape) * _density(z, flattening)
     y = f(mean[..., None] + deviation[..., None] * z)
     wy = weight * y
-    return Moments(wy.sum(-1), (wy * z).sum(-1), (wy * y).sum(-1))
+    return Averages(wy.sum(-1), (wy * z).sum(-1), (wy * y).sum(-1))

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from onegrad.arrays import Array, namespace
+from onegrad.arrays import Array, Floats, namespace
 from onegrad.functions import formula, hermite
 
 Callback = Callable[[Array], Array]
@@ -71,7 +71,7 @@ class Function:
         return out
 
     @cached_property
-    def c(self) -> hermite.Floats:
+    def c(self) -> Floats:
         r"""Hermite coefficients :math:`c_k = E[\sigma He_k]/k!`, k = 0..64."""
         if self.polynomial is None:
             c = hermite.coefficients(self, DEGREE, self.kinks)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import lgamma, prod
-from typing import Any
 
 import numpy as np
 import scipy.special
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from onegrad.arrays import Floats
 
 HALF_WIDTH = 14.0  # the density at 14 is 1e-43: nothing that grows like a polynomial sees the cut
 PANELS, NODES = 60, 40
@@ -77,7 +76,7 @@ def coefficients(
 ) -> Floats:
     r"""Hermite coefficients :math:`c_k = E[f He_k]/k!`, k = 0..degree.
 
-    See tests/test_hermite_coefficients_match_closed_forms.py (ReLU and erf to 1e-12).
+    See tests/functions/test_hermite_coefficients_match_closed_forms.py (ReLU and erf to 1e-12).
     """
     x, w = gaussian_rule(kinks)
     y = f(x)

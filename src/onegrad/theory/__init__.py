@@ -1,8 +1,8 @@
 """Predictions: errors, spectra, spike counts and bounds, each tied to its theorem."""
 
 from onegrad.theory.asymptotic.windows import spike_count, thresholds
-from onegrad.theory.prediction import Prediction, predict
-from onegrad.theory.spectrum import Spectrum, Spike, spectrum
+from onegrad.theory.dispatch import predict, spectrum
+from onegrad.theory.results import Prediction, Spectrum, Spike
 
 __all__ = [
     "Prediction",

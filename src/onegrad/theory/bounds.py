@@ -10,7 +10,7 @@ import scipy.optimize
 
 from onegrad.errors import InvalidInput, OutOfScope
 from onegrad.functions import Function, MultiIndex, Spec, resolve
-from onegrad.functions.averages import gaussian_moments
+from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
@@ -29,7 +29,7 @@ def kernel_lower_bound(teacher: Spec) -> float:
 
     .. math:: \|P_{>1} f^*\|^2 = c_\star^2 - c_{\star,1}^2
 
-    See Ba et al. 2022, eq. (3.3); tests/theory/test_reference_values.py (task 9).
+    See Ba et al. 2022, eq. (3.3); tests/theory/asymptotic/test_reference_values.py (task 9).
     """
     return _function(teacher, "teacher").nonlinear_energy
 
@@ -40,7 +40,7 @@ def tau_star(activation: Spec, teacher: Spec) -> Approximation:
     .. math:: \tau^* = \inf_\kappa E[(\sigma^*(\xi_1) - E_{\xi_2}\sigma(\kappa\xi_1 + \xi_2))^2]
 
     with :math:`\kappa \in [-20, 20]`.
-    See Ba et al. 2022, eq. (5.1); tests/theory/test_reference_values.py (task 9).
+    See Ba et al. 2022, eq. (5.1); tests/theory/asymptotic/test_reference_values.py (task 9).
     """
     sigma, target = _function(activation, "activation"), _function(teacher, "teacher")
     x, w = gaussian_rule(target.kinks)
@@ -49,7 +49,7 @@ def tau_star(activation: Spec, teacher: Spec) -> Approximation:
     y, one = target(x), np.ones(1)
 
     def error(kappa: float) -> float:
-        return float(w @ (y - gaussian_moments(sigma, kappa * x, one, 1e-14).value) ** 2)
+        return float(w @ (y - gaussian_averages(sigma, kappa * x, one, tol=1e-14).value) ** 2)
 
     grid = np.linspace(-STEEPEST, STEEPEST, COARSE)
     best = int(np.argmin([error(kappa) for kappa in grid]))

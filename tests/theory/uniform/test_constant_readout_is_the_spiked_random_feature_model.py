@@ -2,7 +2,7 @@
 
 Independent of the package: the fixed point for one neuron type in an isotropic bulk (spiked random
 features, Cui et al. 2024), solved by scalar iteration, its test error by differences in the labels'
-weights. As n grows the uniform theory's isotropic version must become it, up to what fluctuating
+weights. As n grows the uniform theory with a round bulk must become it, up to what fluctuating
 lengths and steps along a neuron's own weight add (a few 1e-4 here), which the model leaves out.
 """
 
@@ -11,7 +11,9 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from onegrad import Problem
-from onegrad.theory.uniform import predict
+from onegrad.theory.direction import direction
+from onegrad.theory.uniform import equations, predict
+from onegrad.theory.uniform.covariance import AlongStep, Covariance, SpectralMeasure
 
 K = 24
 
@@ -75,13 +77,21 @@ def spiked_random_features(problem):
     return objective(pi), p @ T
 
 
+def round_covariance(problem):
+    """One node: every direction of the bulk has the energy E r^2 (c_2 = 0, so M is S)."""
+    energy = direction(problem).residual_energy
+    one = SpectralMeasure(np.zeros(1), np.array([energy]), np.ones(1))
+    return Covariance(one, one, AlongStep(0.0, problem.phi_step * energy, energy))
+
+
 @pytest.mark.parametrize("n_step", [10**8, 4 * 10**8])
-def test_constant_readout_is_the_spiked_random_feature_model(n_step):
+def test_constant_readout_is_the_spiked_random_feature_model(n_step, monkeypatch):
     problem = Problem(
         n=10**8, d=5 * 10**7, N=7 * 10**7, activation="tanh", teacher="tanh", noise=0.2,
         ridge=0.03, eta=0.9 * np.sqrt(7e7), n_step=n_step, readout="constant",
     )  # fmt: skip
     train, test = spiked_random_features(problem)
-    ours = predict(problem, isotropic=True, rtol=1e-7)
+    monkeypatch.setattr(equations, "covariance", lambda *_, **__: round_covariance(problem))
+    ours = predict(problem, rtol=1e-7)
     assert ours.train == pytest.approx(train, rel=4e-4)
     assert ours.test == pytest.approx(test, rel=4e-4)

@@ -74,7 +74,7 @@ def test_tolerance_must_be_positive():
 def test_more_nodes_are_used_until_the_tolerance_is_met():
     strong = BASE.replace(alpha=0.5)
     rough, fine = predict(strong, rtol=0.05), predict(strong, rtol=1e-5)
-    assert fine.sizes.neuron > rough.sizes.neuron
+    assert fine.nodes.neuron > rough.nodes.neuron
     assert fine.quadrature_error <= 1e-5
     assert abs(rough.test / fine.test - 1) <= 2 * rough.quadrature_error + 1e-5
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Results
-from onegrad.problem import Problem
+from onegrad.theory.direction import direction
 
 STATED = 0.01  # corrections of order 1/d that c_star_1 / b leaves out
 
@@ -20,9 +18,10 @@ def draw(results: Results) -> Drawing:
         points = results[residual]
         curve = points.ratio("n", "cosine")
         style.markers(left, curve, i, f"residual: {residual}")
-        left.plot(curve.x, [cosine(p.problem) for p in curve.points], color=style.SERIES[i])
+        theory = [direction(p.problem).rho for p in curve.points]
+        left.plot(curve.x, theory, color=style.SERIES[i])
         for p in points:
-            found, limit = p.values["cosine"], cosine(p.problem)
+            found, limit = p.values["cosine"], direction(p.problem).rho
             checks.append(check("cosine", p.problem, found, limit, "c⋆₁/b", STATED))
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set_xlabel("sample size n/d")
@@ -36,17 +35,3 @@ def draw(results: Results) -> Drawing:
     right.set_ylabel("second over first singular value of G")
     right.legend()
     return Drawing(figure, checks)
-
-
-def cosine(problem: Problem) -> float:
-    r"""Limit of the cosine of beta and beta_star.
-
-    .. math:: c_{\star,1}/b,\quad b^2 = c_{\star,1}^2 + \phi(c_\star^2+\sigma_\varepsilon^2)
-              \;(+\,c_1^2 + \phi E\sigma^2 \text{ for the full residual})
-    """
-    sigma, star = problem.sigma, problem.sigma_star
-    c1_star = float(star.c[1])
-    b2 = c1_star**2 + problem.phi_step * (star.variance + problem.noise**2)
-    if problem.residual == "full":
-        b2 += float(sigma.c[1]) ** 2 + problem.phi_step * sigma.second_moment
-    return c1_star / math.sqrt(b2)

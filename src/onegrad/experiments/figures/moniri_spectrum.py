@@ -13,6 +13,7 @@ from onegrad.experiments.checks import Check, check, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.problem import Problem
+from onegrad.theory.direction import direction
 
 
 def draw(results: Results) -> Drawing:
@@ -44,10 +45,8 @@ def weight_outlier(problem: Problem) -> Floats:
 
     .. math:: (1+\theta^2)(N/d+\theta^2)/\theta^2 \quad\text{if } \theta^4 > N/d
     """
-    star, c1 = problem.sigma_star, float(problem.sigma.c[1])
-    labels = star.variance + problem.noise**2
-    b2 = float(star.c[1]) ** 2 + problem.phi_step * labels
-    theta2, ratio = (problem.step * c1) ** 2 * b2, problem.N / problem.d
+    strength = (problem.step * float(problem.sigma.c[1])) ** 2
+    theta2, ratio = strength * direction(problem).b_squared, problem.N / problem.d
     if theta2**2 <= ratio:
         return np.empty(0)
     return np.array([(1 + theta2) * (ratio + theta2) / theta2])

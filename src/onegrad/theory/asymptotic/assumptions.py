@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
-from onegrad.errors import AssumptionWarning, OutOfScope
+from onegrad.errors import OutOfScope
 from onegrad.problem import Problem
 
 Rule = tuple[Callable[[Problem], bool], str]
@@ -33,17 +32,13 @@ def uncentred(p: Problem) -> bool:
     return bool(abs(p.sigma.c[0]) > 1e-12 * p.sigma.second_moment**0.5)
 
 
-def warn_outside(problems: Sequence[Problem], theory: str, *, trained: bool) -> None:
-    """One AssumptionWarning for each assumption that some problem breaks."""
-    for broken, message in EVERY:
-        if any(broken(p) for p in problems):
-            _warn(theory, message)
-    if not trained:
-        return
-    moved = [p for p in problems if p.step > 0]
-    for broken, message in TRAINED:
-        if any(broken(p) for p in moved):
-            _warn(theory, message)
+def broken(problems: Sequence[Problem], theory: str, *, trained: bool = True) -> tuple[str, ...]:
+    """One line for each assumption that some problem breaks."""
+    found = [message for rule, message in EVERY if any(map(rule, problems))]
+    if trained:
+        moved = [p for p in problems if p.step > 0]
+        found += [message for rule, message in TRAINED if any(map(rule, moved))]
+    return tuple(f"{theory} theory, {message}" for message in found)
 
 
 def need_linear_part(problems: Sequence[Problem], theory: str) -> None:
@@ -55,9 +50,3 @@ def need_linear_part(problems: Sequence[Problem], theory: str) -> None:
                 f"activation: the {theory} theory needs c_1 != 0; {p.sigma.name!r:.60} has "
                 f"c_1 = {c1:.1e}"
             )
-
-
-def _warn(theory: str, message: str) -> None:
-    warnings.warn(
-        f"{theory} theory, {message}", AssumptionWarning, stacklevel=5
-    )  # the caller of predict

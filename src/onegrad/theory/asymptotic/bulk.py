@@ -14,9 +14,9 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged, OutOfScope
-from onegrad.functions.hermite import Floats
-from onegrad.theory.asymptotic.resolvent import Traces, complete
+from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete
 
 Complex = np.ndarray[Any, np.dtype[np.complex128]]
 
@@ -56,8 +56,8 @@ class Bulk:
         """
         excess = np.asarray(excess, dtype=float)
         M1, lam = self._at(excess)
-        a, b, psi, r = (np.full(excess.shape, v) for v in (self.a, self.b, self.psi, self.r))
-        return complete(a, b, psi, lam, r, 1 + excess, M1)
+        law = Untrained(*map(np.asarray, (self.a, self.b, self.psi, self.r)))
+        return complete(law, lam, 1 + excess, M1)
 
     def _at(self, excess: Floats) -> tuple[Floats, Floats]:
         """M_1 and lam = -x at kappa = 1 + excess."""

@@ -10,29 +10,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats, gauss_hermite, gaussian_rule, normalised_hermite
+from onegrad.functions.hermite import gauss_hermite, gaussian_rule, normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.resolvent import Traces
 from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.direction import direction
 
 DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
 READOUT_NODES = 80
 ROUNDING = 1e-12  # spikes this much weaker than the strongest are lost in rounding
-
-
-class Profiles(NamedTuple):
-    """Responses b of shape (readouts, degrees), at the nodes g with their weights."""
-
-    g: Floats
-    weights: Floats
-    b: Floats
 
 
 @dataclass(frozen=True)
@@ -70,7 +63,7 @@ class Perturbation:
         return C, C.T @ self.gamma(float(t.kappa)) @ C
 
 
-def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
+def profiles(problem: Problem, degrees: int = DEGREES) -> tuple[Floats, Floats, Floats]:
     r"""Response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
 
     .. math:: h(g, u) = E_z\,\sigma(\sqrt{1 + v g^2}\,z + \tau g u),\quad
@@ -81,10 +74,12 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
     :math:`S^2 = 1 + (v + \tau^2) g^2`. For the full residual the untrained neuron already has the
     overlap :math:`\tau_0 g`, :math:`\tau_0 = -c_1/(b\sqrt N)`, with the learned direction: its
     linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`.
+
+    Returns the readouts g, their weights, and b of shape (readouts, degrees + 1).
     """
     s = Scalars.of([problem])
     c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
-    length = float(np.sqrt(s.b_squared[0]))
+    length = float(np.sqrt(s.direction.b_squared[0]))
     start = -c1 / (length * root_N) if problem.residual == "full" else 0.0
     tau = c1 * problem.step * length / root_N + start
     v = problem.step**2 * float(s.noise_length_squared[0]) / problem.N
@@ -94,7 +89,7 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> Profiles:
     powers = (tau * g / S)[:, None] ** np.arange(degrees + 1)
     b = powers * scaled_coefficients(problem.sigma, S, degrees)
     b[:, 1] -= c1 * start * g
-    return Profiles(g, weights, b)
+    return g, weights, b
 
 
 def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
@@ -113,7 +108,7 @@ def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
     p = math.sqrt(N) * (weights * g) @ B
     cross = 0.0
     if problem.residual == "full":  # f_a contains c_1 X W_0^T a, and beta contains -c_1 W_0^T a
-        cross = -(c1**2) / math.sqrt(float(Scalars.of([problem]).b_squared[0]))
+        cross = -(c1**2) / math.sqrt(direction(problem).b_squared)
     return Perturbation(K, p, c1**2, sigma.nonlinear_energy, cross)
 
 
@@ -149,7 +144,7 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
         c \in \ker(I + \Gamma G),\quad ' = \partial_\lambda
 
     Holds at physics-level rigour: leave-one-out, checked by simulation.
-    See tests/theory/test_reference_values.py (task 8).
+    See tests/theory/asymptotic/test_reference_values.py (task 8).
     """
     top = math.log(bulk.excess_at_edge) - 1e-12  # derivatives diverge at the edge itself
 

@@ -2,23 +2,34 @@ r"""Absolute errors of the untrained features, :math:`F_0 = \sigma(\tilde X W_0^
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from onegrad.functions.hermite import Floats
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.errors import warn
+from onegrad.problem import Problem
+from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.results import Errors
 
 
-@dataclass(frozen=True)
-class Errors:
-    """train: ridge objective with its penalty; test: with label noise; squared: training loss
-    without the penalty. One entry per problem."""
+class Pair(NamedTuple):
+    """Training objective and test error, or how much a step lowers them; one entry per problem."""
 
     train: Floats
     test: Floats
-    squared: Floats | None = None
 
 
-def errors(s: Scalars) -> Errors:
+def errors(problems: Sequence[Problem]) -> Errors:
+    """Errors of the untrained features; any eta is ignored."""
+    s = Scalars.of(problems)
+    lines = assumptions.broken(problems, "random-features", trained=False)
+    return completed(s, untrained(s), lines)
+
+
+def untrained(s: Scalars) -> Pair:
     r"""Errors before any training.
 
     .. math::
@@ -31,7 +42,8 @@ def errors(s: Scalars) -> Errors:
     and :math:`c_{\star,0} = 0` for the default centred teacher.
 
     Holds for isotropic Gaussian inputs, n, d, N proportional; any eta is ignored.
-    See Mei and Montanari 2022; Ba et al. 2022, R_0; tests/theory/test_reference_values.py (task 5).
+    See Mei and Montanari 2022; Ba et al. 2022, R_0;
+    tests/theory/asymptotic/test_reference_values.py (task 5).
     """
     t = s.traces
     w, dw = s.constant_weight
@@ -40,13 +52,27 @@ def errors(s: Scalars) -> Errors:
     M0, dM0 = w * t.M1, dw * t.M1 + w * t.dM1
     train = s.lam * (linear * t.M2 + constant * M0 + rest * t.M1)
     test = -(linear * t.dM2 + constant * dM0 + rest * t.dM1) / t.M1**2
-    return with_squared_loss(s, train, test)
+    return Pair(train, test)
 
 
-def with_squared_loss(s: Scalars, train: Floats, test: Floats) -> Errors:
-    r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`.
+def completed(s: Scalars, found: Pair, warnings: tuple[str, ...]) -> Errors:
+    r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`; say the warnings.
 
     It is the generalised cross-validation identity, which i.i.d. rows obey in the limit, trained
     or not: finitely many spikes leave :math:`\mathrm{Tr}\,R` at :math:`M_1`.
     """
-    return Errors(train, test, (s.lam * s.traces.M1) ** 2 * test)
+    warn(*warnings)
+    return Errors(
+        train=found.train,
+        test=found.test,
+        squared_loss=(s.lam * s.traces.M1) ** 2 * found.test,
+        residual=s.traces.residual,
+        iterations=np.full(len(s.lam), s.traces.iterations),
+        warnings=warnings,
+    )
+
+
+def lowered(s: Scalars, drops: Pair, warnings: tuple[str, ...]) -> Errors:
+    """Errors of the untrained features less the drops of a step."""
+    start = untrained(s)
+    return completed(s, Pair(start.train - drops.train, start.test - drops.test), warnings)

@@ -8,25 +8,34 @@ derivatives in :math:`\lambda`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onegrad.arrays import Floats
 from onegrad.errors import InvalidInput, NotConverged
-from onegrad.functions.hermite import Floats
 
 MAX_ITERATIONS = 200
+
+
+class Untrained(NamedTuple):
+    """What the law of F_0 depends on: a = c_1^2, b = c_{>1}^2, psi = d/N, r = psi/phi = n/N."""
+
+    a: Floats
+    b: Floats
+    psi: Floats
+    r: Floats
 
 
 @dataclass(frozen=True)
 class Traces:
     r"""M_1, M_2, :math:`\kappa`, :math:`h = \kappa M_1` and their derivatives d/d lam.
 
-    The papers' traces are :attr:`m1` and :attr:`m2`: :math:`m_i = M_i/r` with
-    :math:`r = \psi/\phi = n/N`.
+    The papers' traces are :math:`m_i = M_i/r` with :math:`r = \psi/\phi = n/N`. `residual` is of
+    the scalar equation, whose terms are at most one, after `iterations` Newton steps.
     """
 
-    r: Floats
     lam: Floats
     kappa: Floats
     M1: Floats
@@ -36,23 +45,8 @@ class Traces:
     dM1: Floats
     dM2: Floats
     dh: Floats
+    residual: Floats | float
     iterations: int
-
-    @property
-    def m1(self) -> Floats:
-        return self.M1 / self.r
-
-    @property
-    def m2(self) -> Floats:
-        return self.M2 / self.r
-
-    @property
-    def dm1(self) -> Floats:
-        return self.dM1 / self.r
-
-    @property
-    def dm2(self) -> Floats:
-        return self.dM2 / self.r
 
 
 def traces(
@@ -83,20 +77,24 @@ def traces(
     Holds for isotropic Gaussian inputs, centred activation, n, d, N proportional; Gaussian or
     spherical weights alike.
     See Moniri et al. 2024 (the system for m_1, m_2), Adlam and Pennington 2020;
-    tests/theory/test_traces_solve_their_equations.py, test_trace_derivatives_match_mpmath.py.
+    tests/theory/asymptotic/test_traces_solve_their_equations.py,
+    test_trace_derivatives_match_mpmath.py.
     """
     a, b, phi, psi, lam = _checked(
         c1_squared=c1_squared, c_gt1_squared=c_gt1_squared, phi=phi, psi=psi, lam=lam
     )
-    r = psi / phi
-    kappa, M1, iterations = _root(a, b, psi, lam, r)
-    return complete(a, b, psi, lam, r, kappa, M1, iterations)
+    law = Untrained(a, b, psi, psi / phi)
+    return complete(law, lam, *_root(law, lam))
 
 
 def complete(
-    a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats, kappa: Floats, M1: Floats,
+    law: Untrained,
+    lam: Floats,
+    kappa: Floats,
+    M1: Floats,
+    residual: Floats | float = 0.0,
     iterations: int = 0,
-) -> Traces:  # fmt: skip
+) -> Traces:
     r"""The rest of the Traces from :math:`\kappa` and :math:`M_1`; also at negative lam.
 
     .. math:: E = c_{>1}^2 + \frac{c_1^2}{(1 + c_1^2 h/\psi)^2},\quad
@@ -107,20 +105,22 @@ def complete(
 
     Each is one term of one sign: nothing cancels.
     """
+    a, b, psi, r = law
     h = kappa * M1
     q = 1 + a * h / psi
     E = b + a / q**2
     scale = lam * (1 + E * (M1 + kappa / (r * lam)))  # lam D
     M2 = M1 / q
     return Traces(
-        r=r, lam=lam, kappa=kappa, M1=M1, M2=M2, h=h,
+        lam=lam, kappa=kappa, M1=M1, M2=M2, h=h,
         dkappa=E * h / scale, dM1=-M1 * (1 + E * M1) / scale, dM2=-M2 * (1 / q + E * M1) / scale,
-        dh=-h / scale, iterations=iterations,
+        dh=-h / scale, residual=residual, iterations=iterations,
     )  # fmt: skip
 
 
-def _root(a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats) -> tuple[Floats, Floats, int]:
-    """kappa, M1 and the number of Newton steps."""
+def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:
+    """kappa, M1, the residual and the number of Newton steps."""
+    a, b, psi, r = law
     top = np.minimum(r, 1.0)  # e lies in (0, top], and kappa - 1 == e - top
     shift_kappa = np.maximum(1.0 - r, 0.0)  # kappa == e + shift_kappa
     shift_M1 = np.maximum(r - 1.0, 0.0)  # r lam M1 == e + shift_M1
@@ -145,7 +145,7 @@ def _root(a: Floats, b: Floats, psi: Floats, lam: Floats, r: Floats) -> tuple[Fl
         new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
         rounding = 2e-16 * (e + np.abs(start) + np.abs(last) + b * h)
         if np.all((np.abs(f) <= rounding) | (np.abs(new - x) <= 4e-16 * (1 + np.abs(x)))):
-            return kappa, M1, iteration
+            return kappa, M1, np.abs(f), iteration
         x = new
     raise NotConverged(
         f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_ITERATIONS} Newton steps"

@@ -1,4 +1,4 @@
-r"""The numbers that the asymptotic theories need of a problem, and the learned direction.
+r"""The numbers that the asymptotic theories need of a problem.
 
 One entry per problem: a curve is one set of arrays, and every formula is written once for both.
 """
@@ -11,9 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from onegrad.functions.hermite import Floats
+from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.resolvent import Traces, traces
+from onegrad.theory.direction import Direction, from_moments
 
 Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
@@ -32,10 +33,10 @@ class Scalars:
     lam: Floats
     eta: Floats
     noise_squared: Floats
+    c: Floats
     c_gt1_squared: Floats
     second_moment: Floats
     slope_second_moment: Floats
-    c: Floats
     c_star: Floats
     c_star_squared: Floats
     full: Floats  # 1 where the residual contains the initial output, else 0
@@ -45,27 +46,25 @@ class Scalars:
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
         """Read the problems once."""
-        rows, c, c_star = [], [], []
-        for p in problems:
-            sigma, teacher = p.sigma, p.sigma_star
-            rows.append(
-                (
-                    p.phi, p.psi, p.phi_step, p.ridge, p.step, p.noise**2,
-                    sigma.nonlinear_energy, sigma.second_moment, sigma.slope_second_moment,
-                    teacher.variance, p.residual == "full", p.weights == "gaussian", p.intercept,
-                )
-            )  # fmt: skip
-            c.append(sigma.c)
-            c_star.append(teacher.c)
-        (
-            phi, psi, phi_step, lam, eta, noise_squared, c_gt1_squared, second_moment,
-            slope_second_moment, c_star_squared, full, gaussian_weights, intercept,
-        ) = np.asarray(rows, dtype=float).T  # fmt: skip
-        return cls(
-            phi, psi, phi_step, lam, eta, noise_squared, c_gt1_squared, second_moment,
-            slope_second_moment, np.asarray(c), np.asarray(c_star), c_star_squared, full,
-            gaussian_weights, intercept,
-        )  # fmt: skip
+        sigma, teacher = [p.sigma for p in problems], [p.sigma_star for p in problems]
+        columns = {
+            "phi": [p.phi for p in problems],
+            "psi": [p.psi for p in problems],
+            "phi_step": [p.phi_step for p in problems],
+            "lam": [p.ridge for p in problems],
+            "eta": [p.step for p in problems],
+            "noise_squared": [p.noise**2 for p in problems],
+            "c": [f.c for f in sigma],
+            "c_gt1_squared": [f.nonlinear_energy for f in sigma],
+            "second_moment": [f.second_moment for f in sigma],
+            "slope_second_moment": [f.slope_second_moment for f in sigma],
+            "c_star": [f.c for f in teacher],
+            "c_star_squared": [f.variance for f in teacher],
+            "full": [p.residual == "full" for p in problems],
+            "gaussian_weights": [p.weights == "gaussian" for p in problems],
+            "intercept": [p.intercept for p in problems],
+        }
+        return cls(**{name: np.array(values, dtype=float) for name, values in columns.items()})
 
     @property
     def c0(self) -> Floats:
@@ -83,43 +82,25 @@ class Scalars:
     def traces(self) -> Traces:
         return traces(self.c1**2, self.c_gt1_squared, self.phi, self.psi, self.lam)
 
-    @property
-    def residual_squared(self) -> Floats:
-        r""":math:`E[res^2] = E\sigma_\star^2 + \sigma_\varepsilon^2`, plus :math:`E\sigma^2` for
-        the full residual."""
+    @cached_property
+    def direction(self) -> Direction:
         labels = self.c_star_squared + self.c_star[:, 0] ** 2 + self.noise_squared
-        return labels + self.full * self.second_moment
-
-    @property
-    def b_squared(self) -> Floats:
-        r"""Squared length of the learned direction :math:`\beta = X^\top res/n`.
-
-        .. math:: b^2 = c_{\star,1}^2 + \phi\,E[res^2] \;(+\,c_1^2 \text{ for the full residual})
-
-        with the :math:`\phi` of the step. The printed form has the residual y only.
-        See Ba et al. 2022, Prop. 2; tests/theory/test_reference_values.py (task 3 direction).
-        """
-        return (
-            self.c_star[:, 1] ** 2 + self.full * self.c1**2 + self.phi_step * self.residual_squared
-        )
-
-    @property
-    def rho(self) -> Floats:
-        r"""Cosine of the learned direction and the teacher's, :math:`c_{\star,1}/b`."""
-        return _ratio(self.c_star[:, 1], np.sqrt(self.b_squared))
+        output, c1 = self.full * self.second_moment, self.full * self.c1
+        return from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
 
     @property
     def noise_length_squared(self) -> Floats:
         r""":math:`\phi E[res^2](E\sigma'^2 - c_1^2)`: squared length of what the step adds to a
         row besides :math:`c_1\beta`, per unit of readout and step."""
         excess = np.maximum(self.slope_second_moment - self.c1**2, 0.0)
-        return self.phi_step * self.residual_squared * excess
+        return np.asarray(self.phi_step * self.direction.residual_energy * excess)
 
     @property
     def nu_squared(self) -> Floats:
         r"""The same relative to the spike, :math:`\nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1
-        b)^2`."""
-        return _ratio(self.noise_length_squared, self.c1**2 * self.b_squared)
+        b)^2`; zero where there is none."""
+        noise, spike = self.noise_length_squared, self.c1**2 * self.direction.b_squared
+        return np.asarray(np.divide(noise, spike, np.zeros_like(noise), where=spike > 0))
 
     @property
     def free_constant(self) -> Bools:
@@ -139,8 +120,3 @@ class Scalars:
         slope = self.gaussian_weights * 2 * self.c2**2 / self.psi
         w = np.where(self.free_constant, 0.0, 1 / (1 + slope * self.traces.h))
         return w, -(w**2) * slope * self.traces.dh
-
-
-def _ratio(x: Floats, y: Floats) -> Floats:
-    """x/y, and zero where there is nothing to divide by: no labels, or no linear part, no spike."""
-    return np.divide(x, y, out=np.zeros_like(x), where=y > 0)

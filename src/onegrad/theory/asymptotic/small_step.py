@@ -2,12 +2,22 @@ r"""A step of constant size, :math:`\eta = \Theta(1)`: Ba et al.'s Theorem 5."""
 
 from __future__ import annotations
 
-from onegrad.theory.asymptotic import random_features
-from onegrad.theory.asymptotic.random_features import Errors, with_squared_loss
+from collections.abc import Sequence
+
+from onegrad.problem import Problem
+from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.random_features import Pair, lowered
 from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.results import Errors
 
 
-def drops(s: Scalars) -> Errors:
+def errors(problems: Sequence[Problem]) -> Errors:
+    """Errors after one constant-size step: those of the untrained features less the drops."""
+    s = Scalars.of(problems)
+    return lowered(s, drops(s), assumptions.broken(problems, "small-step"))
+
+
+def drops(s: Scalars) -> Pair:
     r"""How much one constant-size step lowers the errors.
 
     .. math::
@@ -21,20 +31,14 @@ def drops(s: Scalars) -> Errors:
     :math:`\lambda D`. As :math:`\eta \to \infty` both become the first stair.
 
     Holds for eta of order one, isotropic Gaussian inputs, n, d, N proportional.
-    See Ba et al. 2022, Theorem 5; tests/theory/test_reference_values.py (task 6).
+    See Ba et al. 2022, Theorem 5; tests/theory/asymptotic/test_reference_values.py (task 6).
     """
     t = s.traces
     step = s.c1**2 * s.eta
-    Q = step**2 * s.b_squared - 2 * s.full * step * s.c1**2
+    Q = step**2 * s.direction.b_squared - 2 * s.full * step * s.c1**2
     p = t.kappa * t.M2
     dp = t.dkappa * t.M2 + t.kappa * t.dM2
     linear = s.c_star[:, 1] ** 4 * step**2
     D = linear * t.M2 * p / (1 + p * Q)
     dD = linear * (t.dM2 * p / (1 + p * Q) + t.M2 * dp / (1 + p * Q) ** 2)
-    return Errors(s.lam * D, -dD / t.M1**2)
-
-
-def errors(s: Scalars) -> Errors:
-    """Errors after one constant-size step: those of the untrained features less the drops."""
-    start, drop = random_features.errors(s), drops(s)
-    return with_squared_loss(s, start.train - drop.train, start.test - drop.test)
+    return Pair(s.lam * D, -dD / t.M1**2)

@@ -6,18 +6,21 @@ The spikes act as unpenalised features, so the limit depends on alpha through th
 from __future__ import annotations
 
 import math
-import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from onegrad.errors import AssumptionWarning, OutOfScope
+from onegrad.arrays import Floats
+from onegrad.errors import OutOfScope
 from onegrad.functions.function import DEGREE
-from onegrad.functions.hermite import Floats, hermite_at_zero
-from onegrad.theory.asymptotic import random_features
-from onegrad.theory.asymptotic.random_features import Errors, with_squared_loss
+from onegrad.functions.hermite import hermite_at_zero
+from onegrad.problem import Problem
+from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained
 from onegrad.theory.asymptotic.scalars import Bools, Scalars
-from onegrad.theory.asymptotic.windows import Counts
+from onegrad.theory.asymptotic.windows import Ints, counts
+from onegrad.theory.results import Errors
 
 VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
 
@@ -27,30 +30,44 @@ _ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(DEGREE +
 _AT_ZERO = np.array([hermite_at_zero(k) for k in range(DEGREE + 1)]) / _ROOT_FACTORIAL
 
 
-def all_degrees(count: Counts) -> Bools:
+def errors(problems: Sequence[Problem]) -> Errors:
+    """Errors after a step that adds as many spikes as the window of its exponent has."""
+    count, lines = _spikes(problems)
+    s = Scalars.of(problems)
+    learned, missing = learned_degrees(s, count)
+    return lowered(s, drops(s, learned), lines + missing)
+
+
+def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[str, ...]]:
+    """The number of spikes of each problem, and what is outside the theorem so far."""
+    assumptions.need_linear_part(problems, "staircase")
+    if any(p.step > 0 and p.alpha is None for p in problems):
+        raise OutOfScope("n: the staircase needs n >= 2, since it counts spikes by eta = n**alpha")
+    count, lines = counts([p.alpha for p in problems])
+    return count, assumptions.broken(problems, "staircase") + lines
+
+
+def all_degrees(count: Ints) -> Bools:
     """Degrees 1, ..., count of each point, shape (points, degrees)."""
     return np.asarray((_DEGREES >= 1) & (count[:, None] >= _DEGREES))
 
 
-def learned_degrees(s: Scalars, count: Counts) -> Bools:
-    """Degrees k <= count for which the activation has a spike, c_k != 0.
+def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[str, ...]]:
+    """Degrees k <= count for which the activation has a spike, c_k != 0, and what is missing.
 
     The theorem assumes all of them; an activation without some (odd ones have no even c_k) learns
-    the others, and a warning says so.
+    the others.
     """
     size = np.abs(s.c) * _ROOT_FACTORIAL
     spike = size > VANISHING * np.sqrt(s.second_moment)[:, None]
     expected = all_degrees(count)
-    missing = np.any(expected & ~spike, axis=0)
-    if np.any(missing):
-        k = int(np.argmax(missing))
-        warnings.warn(
-            f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
-            f"{k} is not learned",
-            AssumptionWarning,
-            stacklevel=5,  # the caller of predict
-        )
-    return np.asarray(expected & spike)
+    missing = np.flatnonzero(np.any(expected & ~spike, axis=0))
+    lines = tuple(
+        f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
+        f"{k} is not learned"
+        for k in missing[:1]
+    )
+    return np.asarray(expected & spike), lines
 
 
 def unbroken(learned: Bools) -> Bools:
@@ -60,7 +77,7 @@ def unbroken(learned: Bools) -> Bools:
     return np.asarray(~np.any(np.hstack(gaps), axis=1))
 
 
-def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
+def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:
     r"""How much the spikes of these degrees lower the errors: :math:`\Delta_\ell, \Lambda_\ell`.
 
     .. math::
@@ -82,15 +99,15 @@ def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Errors:
     Holds for alpha strictly between thresholds, Gaussian readout, isotropic Gaussian inputs,
     n, d, N proportional.
     See Moniri et al. 2024, Section 4 (train for every l, test for l = 1, 2); the corrections and
-    the test drop for every l are derived in docs/theory.md; tests/theory/test_reference_values.py
-    (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
+    the test drop for every l are derived in docs/theory.md; tests/theory/asymptotic/
+    test_reference_values.py (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
     """
     w, dw = s.constant_weight
     nu_squared = np.zeros_like(w) if rank_one else s.nu_squared
     D, dD = _closed_form(s, learned, nu_squared, w, dw)
     for i in np.flatnonzero(~unbroken(learned)):
         D[i], dD[i] = _projection(s, int(i), np.flatnonzero(learned[i]), nu_squared[i], w[i], dw[i])
-    return Errors(s.lam * D, -dD / s.traces.M1**2)
+    return Pair(s.lam * D, -dD / s.traces.M1**2)
 
 
 def _closed_form(
@@ -100,7 +117,7 @@ def _closed_form(
     t, k = s.traces, _DEGREES
     nonlinear = learned & (k >= 2)
     # orthonormal coefficients of the smoothed teacher, c_star_k rho^k sqrt(k!)
-    teacher = np.where(nonlinear, s.c_star * s.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
+    teacher = np.where(nonlinear, s.c_star * s.direction.rho[:, None] ** k * _ROOT_FACTORIAL, 0.0)
     # L_k/sqrt(k!), divided by the largest power of 1 + nu^2, which may overflow
     stretch = np.log1p(nu_squared)[:, None] / 2
     top = np.max(np.where(nonlinear & (k % 2 == 0), k, 0), axis=1, keepdims=True)
@@ -112,12 +129,12 @@ def _closed_form(
     denominator = unit**2 + w * np.sum(at_zero**2, axis=1)
     B = w * c0**2 + np.sum(teacher**2, axis=1) - w * at_origin**2 / denominator
     dB = dw * (c0**2 - (at_origin * unit / denominator) ** 2)
-    linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.rho**2, 0.0)
+    linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.direction.rho**2, 0.0)
     return linear * t.M2 + B * t.M1, linear * t.dM2 + B * t.dM1 + dB * t.M1
 
 
 def _projection(
-    s: Scalars, i: int, degrees: Counts, nu_squared: float, w: float, dw: float
+    s: Scalars, i: int, degrees: Ints, nu_squared: float, w: float, dw: float
 ) -> tuple[float, float]:
     r"""Delta/lam and its derivative at one point, for any set of spike degrees.
 
@@ -131,7 +148,7 @@ def _projection(
     M1, dM1 = t.M1[i], t.dM1[i]
     metric, slope = np.full(DEGREE + 1, M1), np.full(DEGREE + 1, dM1)
     metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
-    teacher = s.c_star[i] * s.rho[i] ** k * _ROOT_FACTORIAL
+    teacher = s.c_star[i] * s.direction.rho[i] ** k * _ROOT_FACTORIAL
     # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
     basis = np.zeros((len(degrees), DEGREE + 1))
     for row, degree in zip(basis, degrees.tolist(), strict=True):
@@ -145,13 +162,7 @@ def _projection(
     return float(metric @ gain), float(slope @ gain)
 
 
-def errors(s: Scalars, count: Counts) -> Errors:
-    """Errors after a step that adds `count` spikes."""
-    start, drop = random_features.errors(s), drops(s, learned_degrees(s, count))
-    return with_squared_loss(s, start.train - drop.train, start.test - drop.test)
-
-
-def printed_errors(s: Scalars, count: Counts) -> Errors:
+def printed_errors(problems: Sequence[Problem]) -> Errors:
     r"""The errors as printed, kept to show the difference; the test drop is wrong.
 
     The residual is y, W_0 spherical, the update rank one, every degree up to `count` is learned,
@@ -160,19 +171,21 @@ def printed_errors(s: Scalars, count: Counts) -> Errors:
     .. math:: \frac{c_{\star,1}^4}{b^2}(-m_2')
         \;+\; \frac{4 c_{\star,1}^4 c_{\star,2}^2}{3 b^4 m_1^2}(-m_1') \quad (\ell = 2)
 
-    where the first lacks the factor :math:`\phi/(\psi m_1^2)` and the second :math:`\phi/\psi`.
+    with :math:`m_i = \frac\phi\psi M_i`, where the first lacks the factor
+    :math:`\phi/(\psi m_1^2)` and the second :math:`\phi/\psi`.
     """
+    count, lines = _spikes(problems)
     if np.any(count > 2):
         raise OutOfScope(
             "printed: the test error is printed for at most two spikes (alpha < 1/3); "
             f"got {int(count.max())} spikes"
         )
-    learned_degrees(s, count)  # warns where the theorem's c_k != 0 fails
-    s = replace(s, full=np.zeros_like(s.full), gaussian_weights=np.zeros_like(s.full))
-    t, rho = s.traces, s.rho
-    drop = drops(s, all_degrees(count), rank_one=True)
-    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * rho**2 * -t.dm2, 0.0)
-    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * rho**4 * -t.dm1 / t.m1**2
+    s = Scalars.of([p.replace(residual="labels", weights="sphere") for p in problems])
+    lines += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
+    t, r = s.traces, s.psi / s.phi
+    start, drop = untrained(s), drops(s, all_degrees(count), rank_one=True)
+    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.dM2 / r, 0.0)
+    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.dM1 * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
-    start = random_features.errors(s)
-    return Errors(start.train - drop.train, start.test - test)
+    found = Pair(start.train - drop.train, start.test - test)
+    return replace(completed(s, found, lines), squared_loss=None)

@@ -3,24 +3,24 @@ r"""Windows of the step exponent: how many spikes a step :math:`\eta \asymp n^\a
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from onegrad.errors import AssumptionWarning, InvalidInput
+from onegrad.arrays import Floats
+from onegrad.errors import InvalidInput, warn
 from onegrad.functions.function import DEGREE
-from onegrad.functions.hermite import Floats
 
-Counts = np.ndarray[Any, np.dtype[np.int64]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
 
 
 def thresholds(count: int) -> Floats:
     r"""The exponents at which the first `count` spikes appear, :math:`\alpha_k = (k-1)/(2k)`.
 
-    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
+    See Moniri et al. 2024, Theorem 3.3;
+    tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise InvalidInput(f"count must be a whole number >= 0; got {count!r:.60}")
@@ -37,7 +37,8 @@ def spike_count(alpha: float) -> int:
     At a threshold, where the theorem is silent, the lower window is taken and a warning says so.
 
     Holds for c_1, ..., c_l != 0, isotropic Gaussian inputs, n, d, N proportional.
-    See Moniri et al. 2024, Theorem 3.3; tests/theory/test_spikes_are_counted_by_windows.py.
+    See Moniri et al. 2024, Theorem 3.3;
+    tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """
     try:
         alpha = float(alpha)
@@ -47,7 +48,7 @@ def spike_count(alpha: float) -> int:
         raise InvalidInput(f"alpha must be a number < 1/2; got {alpha!r:.60}")
     count, at_threshold = _window(alpha)
     if at_threshold:
-        _warn_thresholds([alpha], stacklevel=3)
+        warn(_on_thresholds([alpha]))
     return count
 
 
@@ -62,8 +63,11 @@ def _window(alpha: float) -> tuple[int, bool]:
     return math.ceil(windows) - 1, False
 
 
-def counts(alphas: Sequence[float | None]) -> Counts:
-    """Spikes at each alpha: none for None (eta = 0); from 1/2 on, with a warning, all DEGREE."""
+def counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[str, ...]]:
+    """Spikes at each alpha, and what to say of them.
+
+    None means eta = 0: no spike. From 1/2 on all DEGREE are counted.
+    """
     found: dict[float | None, int] = {None: 0}
     on, beyond = [], []
     for alpha in dict.fromkeys(alphas):
@@ -77,24 +81,19 @@ def counts(alphas: Sequence[float | None]) -> Counts:
         found[alpha] = min(count, DEGREE)
         if at_threshold and count < DEGREE:
             on.append(alpha)
-    if on:
-        _warn_thresholds(on, stacklevel=6)  # the caller of predict
+    lines = [_on_thresholds(on)] if on else []
     if beyond:
-        warnings.warn(
+        lines.append(
             f"staircase theory, alpha: alpha < 1/2 is assumed; at {_listed(beyond)} every degree "
-            "is taken as learned",
-            AssumptionWarning,
-            stacklevel=5,
+            "is taken as learned"
         )
-    return np.array([found[alpha] for alpha in alphas], dtype=np.int64)
+    return np.array([found[alpha] for alpha in alphas], dtype=np.int64), tuple(lines)
 
 
-def _warn_thresholds(alphas: list[float], stacklevel: int) -> None:
-    warnings.warn(
+def _on_thresholds(alphas: list[float]) -> str:
+    return (
         f"staircase theory, alpha: values strictly between the thresholds (k-1)/(2k) are assumed; "
-        f"{_listed(alphas)} is on one, and the spike that starts there is not counted",
-        AssumptionWarning,
-        stacklevel=stacklevel,
+        f"{_listed(alphas)} is on one, and the spike that starts there is not counted"
     )
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.functions.averages import gaussian_moments
-from onegrad.functions.hermite import Floats
+from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.uniform.bulk import Measure, bulk_nodes, isotropic_nodes
-from onegrad.theory.uniform.nodes import Neurons, neuron_nodes, sample_nodes
-from onegrad.theory.uniform.setting import Scalars, scalars
+from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
+from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
+from onegrad.theory.uniform.step import Step, step
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,12 @@ class Equations:
     """Everything the fixed point needs. Shapes: U neurons, K samples, R blocks of directions.
 
     A block is a set of input directions that act alike: omega is its share of all d directions and
-    `profile` how strongly neurons read it. The last block is the learned direction, read as A.
+    `profile` how strongly neurons read it. The bulk comes first; then, unless it is left out, a
+    block of the learned direction, read as A.
     """
 
+    step: Step
+    bulk: int  # blocks of the bulk
     n: int
     d: int
     N: int
@@ -52,53 +55,46 @@ class Equations:
     varpi: Floats  # (R',)
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
-    sideways: float  # overlap of W_0^T a with the teacher's direction off v
-    in_plane: float  # square of its part in the plane of v and the teacher
+    in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
     Y0: Floats  # (K,)
     Y1: Floats
     Y2: Floats
 
 
-def equations(
-    problem: Problem, sizes: Sizes, isotropic: bool = False, largest_readout: float = np.inf
-) -> Equations:
+def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
     """Discretise the theory for one problem.
 
-    isotropic : keep the covariance of the bulk weights round.
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
     """
-    a, d = scalars(problem), problem.d
-    bulk = (
-        isotropic_nodes(a.residual_energy, problem.phi_step)
-        if isotropic
-        else bulk_nodes(
-            problem.sigma_star,
-            a.residual_noise,
-            problem.phi_step,
-            problem.rows_of_step,
-            squared=a.c2 == 0.0,
-        )
+    a, d = step(problem), problem.d
+    moved = covariance(
+        problem.sigma_star,
+        a.residual_noise,
+        problem.phi_step,
+        problem.rows_of_step,
+        squared=a.c2 == 0.0,
     )
-    neurons = neuron_nodes(problem, a, bulk.learned, sizes.neuron)
+    neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
     samples = sample_nodes(d, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
-    kappa = bulk_variance(problem, a, neurons, g, bulk.trace, isotropic)
-    kappa_teacher = bulk_variance(problem, a, neurons, g, bulk.teacher, isotropic)
-    omega = bulk.trace.weight * (1 - 1 / d)
-    rho = np.sqrt(kappa @ omega)[:, None]
-    length = np.sqrt(samples.norm)
-    value, slope, square = gaussian_moments(
-        problem.sigma, neurons.s[:, None] * samples.index, rho * length, flattening=1 / (4 * d)
+    kappa, kappa_teacher = (
+        bulk_variance(problem, a, neurons, g, nodes) for nodes in (moved.trace, moved.teacher)
     )
-    Y0, Y1, label_square = gaussian_moments(
-        problem.sigma_star,
-        a.theta * samples.index,
-        np.sqrt(1 - a.theta**2) * length,
-        flattening=1 / (4 * d),
+    omega = moved.trace.weight * (1 - 1 / d)
+    rho = np.sqrt(kappa @ omega)[:, None]
+    length, flattening = np.sqrt(samples.norm), 1 / (4 * d)
+    value, slope, square = gaussian_averages(
+        problem.sigma, neurons.s[:, None] * samples.index, rho * length, flattening
+    )
+    off = np.sqrt(1 - a.theta**2)
+    Y0, Y1, label_square = gaussian_averages(
+        problem.sigma_star, a.theta * samples.index, off * length, flattening
     )
     B = slope / rho
     return Equations(
+        step=a,
+        bulk=len(omega),
         n=problem.n,
         d=d,
         N=problem.N,
@@ -109,10 +105,9 @@ def equations(
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=bulk.teacher.weight,
+        varpi=moved.teacher.weight,
         A=value,
         readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
-        sideways=a.sideways,
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,
         Y1=Y1,
@@ -121,11 +116,9 @@ def equations(
 
 
 def bulk_variance(
-    problem: Problem, a: Scalars, neurons: Neurons, g: Floats, nodes: Measure, isotropic: bool
+    problem: Problem, a: Step, neurons: NeuronNodes, g: Floats, nodes: SpectralMeasure
 ) -> Floats:
-    """kappa_r of every neuron, (U, R), at readouts g; isotropic: the energy of M spread evenly."""
-    step = a.gamma * g[:, None]
-    own = 1 + neurons.own[:, None]
-    linear = 0.0 if isotropic else 2 * a.c2 * step * nodes.mu
-    nu = a.nu + 4 * a.c2**2 * isotropic
-    return neurons.norm[:, None] * ((own + linear) ** 2 + step**2 * nu * problem.phi_step * nodes.s)
+    """kappa_r of every neuron, (U, R), at readouts g."""
+    gamma_g = a.gamma * g[:, None]
+    along = 1 + neurons.own[:, None] + 2 * a.c2 * gamma_g * nodes.mu
+    return neurons.norm[:, None] * (along**2 + gamma_g**2 * a.nu * problem.phi_step * nodes.s)

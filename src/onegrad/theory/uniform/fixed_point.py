@@ -30,7 +30,7 @@ import numpy as np
 from onegrad.errors import NotConverged
 from onegrad.theory.uniform.equations import Equations
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
 
 PLAIN = 8  # plain iterations before Newton's method
 ROUNDING = 1e-6  # a Newton step this small that no longer shrinks is rounding
@@ -42,21 +42,21 @@ LONGEST = 1.0  # largest change of log(pi), log(delta) in one Newton step
 class State:
     """A point (pi, delta) with the matrices that every equation shares."""
 
-    pi: Array  # (K,)
-    delta: Array  # (U,)
-    a: Array  # (U,)
-    Gamma: Array  # (R, K, K)
-    L: Array  # (R, K, K)
-    Lb: Array  # (R, U, K): L_r b_ru
+    pi: Numbers  # (K,)
+    delta: Numbers  # (U,)
+    a: Numbers  # (U,)
+    Gamma: Numbers  # (R, K, K)
+    L: Numbers  # (R, K, K)
+    Lb: Numbers  # (R, U, K): L_r b_ru
 
 
 @dataclass(frozen=True)
 class Response:
     """Linear response at a point: how pi moves the rest."""
 
-    T: Array  # (U, K)
-    stiffness: Array  # (U, U): diag(delta/a) - S
-    Z2: Array  # (K, K)
+    T: Numbers  # (U, K)
+    stiffness: Numbers  # (U, U): diag(delta/a) - S
+    Z2: Numbers  # (K, K)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Solution:
     iterations: int
 
 
-def evaluate(eq: Equations, pi: Array, delta: Array) -> State:
+def evaluate(eq: Equations, pi: Numbers, delta: Numbers) -> State:
     """All matrices at (pi, delta)."""
     a = eq.N / eq.d * eq.weight / delta
     Gamma = (eq.profile.swapaxes(1, 2) * a) @ eq.profile
@@ -78,17 +78,17 @@ def evaluate(eq: Equations, pi: Array, delta: Array) -> State:
     return State(pi, delta, a, Gamma, L, eq.profile @ L.swapaxes(1, 2))
 
 
-def self_energy(eq: Equations, x: State) -> Array:
+def self_energy(eq: Equations, x: State) -> Numbers:
     """delta - lambda."""
     q = ((eq.profile * x.Lb) @ x.pi).T @ eq.omega  # b_u^T Pi L b_u, summed over blocks
-    energy: Array = eq.C2 @ x.pi + q
+    energy: Numbers = eq.C2 @ x.pi + q
     return energy
 
 
-def chi(eq: Equations, x: State) -> Array:
+def chi(eq: Equations, x: State) -> Numbers:
     """chi_k at (pi, delta)."""
     diagonal = eq.omega @ (x.L * x.Gamma).sum(-1)  # Gamma is symmetric
-    value: Array = eq.d / eq.n * (x.a @ eq.C2 + diagonal)
+    value: Numbers = eq.d / eq.n * (x.a @ eq.C2 + diagonal)
     return value
 
 
@@ -101,10 +101,28 @@ def response(eq: Equations, x: State) -> Response:
     return Response(T, np.diag(x.delta / x.a) - S, Z2)
 
 
+def chi_response(eq: Equations, r: Response, W: Numbers) -> Numbers:
+    r""":math:`-\partial\chi/\partial\pi`, delta following, with W = stiffness^-1 T.
+
+    .. math:: \tfrac dn(T^\top W + Z_2)
+    """
+    value: Numbers = eq.d / eq.n * (r.T.T @ W + r.Z2)
+    return value
+
+
+def gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:
+    r"""Smallest eigenvalue of :math:`I + \frac{\partial\chi}{\partial\pi}\frac{\Pi^2}{p}`.
+
+    The test error diverges where it vanishes; beyond the bulk it is one far away and zero at the
+    edge.
+    """
+    return float(1 - np.linalg.eigvals(minus_dchi * (x.pi**2 / eq.p)).real.max())
+
+
 def solve(
     eq: Equations,
     lam: complex,
-    start: tuple[Array, Array] | None = None,
+    start: tuple[Numbers, Numbers] | None = None,
     tol: float = 1e-10,
     limit: int = LIMIT,
 ) -> Solution:
@@ -133,19 +151,19 @@ def solve(
     )
 
 
-def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Array, Array]:
+def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Numbers, Numbers]:
     """Changes of log(pi) and log(delta)."""
-    c = eq.d / eq.n
     defect = x.delta - lam - self_energy(eq, x)
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, defect]))
     W, y0 = solved[:, :-1], solved[:, -1]
     one_plus_chi = 1 + chi(eq, x)
-    matrix = np.diag(one_plus_chi) - c * (r.T.T @ W + r.Z2) * x.pi
-    dlog_pi = np.linalg.solve(matrix, eq.p / x.pi - one_plus_chi - c * (r.T.T @ y0))
+    matrix = np.diag(one_plus_chi) - chi_response(eq, r, W) * x.pi
+    defect_pi = eq.p / x.pi - one_plus_chi - eq.d / eq.n * (r.T.T @ y0)
+    dlog_pi = np.linalg.solve(matrix, defect_pi)
     return dlog_pi, (W @ (x.pi * dlog_pi) - y0) / x.a
 
 
-def _plain(eq: Equations, lam: complex) -> tuple[Array, Array]:
+def _plain(eq: Equations, lam: complex) -> tuple[Numbers, Numbers]:
     """A few rounds of the equations themselves, pi averaged geometrically."""
     pi = 0.5 * eq.p + 0 * lam
     delta = lam + eq.C2 @ pi

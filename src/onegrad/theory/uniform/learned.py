@@ -18,19 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.arrays import Floats
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.equations import Sizes, equations
 from onegrad.theory.uniform.fixed_point import solve
-from onegrad.theory.uniform.losses import mean_fit
-from onegrad.theory.uniform.setting import require_covered, scalars
+from onegrad.theory.uniform.losses import fit_labels, mean_part
+from onegrad.theory.uniform.validity import require_covered
 
 SIZES = Sizes(14, 24)
 DEGREE = 12  # products of two polynomials of this degree are integrated exactly
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedDegrees:
     """Normalised Hermite coefficients, degree 0 first, of the teacher and of the mean fit.
 
     The part of the test error at degree k is (target_k - learned_k)^2.
@@ -40,32 +41,22 @@ class Learned:
     target: Floats
     learned: Floats
 
-    @property
-    def explained(self) -> Floats:
-        """By how much degree k lowers the error: target_k^2 - (target_k - learned_k)^2."""
-        return self.learned * (2 * self.target - self.learned)
 
-    def fitted(self, u: Floats) -> Floats:
-        """E[f_hat | beta_star . x = u], up to the largest degree kept."""
-        return np.tensordot(self.learned, normalised_hermite(u, DEGREE), axes=1)
-
-
-def learned(problem: Problem) -> Learned:
+def learned(problem: Problem) -> LearnedDegrees:
     """How much of each Hermite degree of the teacher the network has learned.
 
     Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     require_covered(problem)
-    theta = scalars(problem).theta
     eq = equations(problem, SIZES)
-    solution = solve(eq, problem.ridge)
-    fit = mean_fit(eq, solution.state)
+    state = solve(eq, problem.ridge).state
+    fit, _ = fit_labels(eq, mean_part(eq, state))
     h = normalised_hermite(eq.index, DEGREE) * eq.p
-    a = h @ (eq.Y0 - fit[0] / solution.state.pi)
-    b = h @ (eq.Y1 - fit[1] / solution.state.pi)
-    k = np.arange(DEGREE + 1)
+    a = h @ (eq.Y0 - fit[0] / state.pi)
+    b = h @ (eq.Y1 - fit[1] / state.pi)
+    theta, k = eq.step.theta, np.arange(DEGREE + 1)
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     norms = np.array([math.sqrt(math.factorial(j)) for j in k])
-    return Learned(problem, norms * problem.sigma_star.c[: DEGREE + 1], coefficients)
+    return LearnedDegrees(problem, norms * problem.sigma_star.c[: DEGREE + 1], coefficients)

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.equations import Equations
-from onegrad.theory.uniform.fixed_point import Array, Solution, State
+from onegrad.theory.uniform.fixed_point import Numbers, Solution, State, chi_response, gap
 
 
 @dataclass(frozen=True)
@@ -48,82 +48,81 @@ class Losses:
 
 @dataclass(frozen=True)
 class Mean:
-    """The part of labels and features that is a function of the index, and its fit.
+    """The part of labels and features that is a function of the index.
 
-    Rows: functions of the index; of it times the teacher's direction off v; times the readout row.
+    In three parts: functions of the index; of it times the teacher's direction off v; times the
+    readout row.
     """
 
-    H: Array  # (U, 3K)
-    teacher_L: Array  # (R', K, K)
-    fit: Array  # (3, K): (P^-1 + Xi)^-1 Y
-    rest: Array  # (3, K): P^-1 fit = Y - Xi fit
+    H: Numbers  # (U, 3K)
+    teacher_L: Numbers  # (R', K, K)
+    P: Numbers  # (3K, 3K)
+    Xi: Numbers  # (3K, 3K)
 
 
 def mean_part(eq: Equations, x: State) -> Mean:
-    """Fit the labels' mean by the neurons' mean at a fixed point."""
-    K = len(eq.p)
-    teacher_L = _teacher_L(eq, x.a, x.pi)
-    bulk_L, omega = x.L[:-1], eq.omega[:-1] / eq.omega[:-1].sum()
-    H = np.hstack([eq.A, eq.sideways * eq.readout_row, eq.readout_row])
-    Xi = (H.T * (eq.d * x.a)) @ H  # N w/delta = d a
+    """How neurons read functions of the index, at a fixed point."""
+    Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
+    teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
+    H = np.hstack([eq.A, eq.step.sideways * eq.readout_row, eq.readout_row])
     P = block_diag(
         np.diag(x.pi),
         x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
-        -eq.in_plane * x.pi[:, None] * np.tensordot(omega, bulk_L, axes=1),
+        -eq.in_plane * x.pi[:, None] * np.tensordot(_shares(eq), x.L[: eq.bulk], axes=1),
     )
+    return Mean(H, teacher_L, P, (H.T * (eq.d * x.a)) @ H)  # N w/delta = d a
+
+
+def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
+    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (3, K).
+
+    The first is the mean training residual of the labels' parts Y = (Y_0, Y_1, 0), times pi.
+    """
+    K = len(eq.p)
     Y = np.concatenate([eq.Y0, eq.Y1, np.zeros(K)])
-    fit = np.linalg.solve(np.eye(3 * K) + P @ Xi, P @ Y)
-    return Mean(H, teacher_L, fit.reshape(3, K), (Y - Xi @ fit).reshape(3, K))
-
-
-def mean_fit(eq: Equations, x: State) -> Array:
-    """(3, K): mean training residual of the labels' parts (Y_0, Y_1, 0), times pi."""
-    return mean_part(eq, x).fit
+    fit = np.linalg.solve(np.eye(3 * K) + mean.P @ mean.Xi, mean.P @ Y)
+    return fit.reshape(3, K), (Y - mean.Xi @ fit).reshape(3, K)
 
 
 def losses(eq: Equations, solution: Solution) -> Losses:
     """Training and test error at a solution with real ridge."""
     x, r = solution.state, solution.response
-    K = len(eq.p)
-    bulk_L, omega = x.L[:-1], eq.omega[:-1] / eq.omega[:-1].sum()
     mean = mean_part(eq, x)
-    train = float(eq.Y0 @ mean.fit[0] + eq.Y1 @ mean.fit[1] + x.pi @ eq.Y2)
+    fit, rest = fit_labels(eq, mean)
+    train = float(eq.Y0 @ fit[0] + eq.Y1 @ fit[1] + x.pi @ eq.Y2)
 
     # d(train) = rest^T dP rest + fit^T dXi fit
-    along_teacher, along_row = mean.teacher_L @ mean.rest[1], bulk_L @ mean.rest[2]
+    omega = _shares(eq)
+    along_teacher, along_row = mean.teacher_L @ rest[1], x.L[: eq.bulk] @ rest[2]
     at_fixed_delta = (
-        eq.Y2
-        + mean.rest[0] ** 2
-        + eq.varpi @ along_teacher**2
-        - eq.in_plane * (omega @ along_row**2)
+        eq.Y2 + rest[0] ** 2 + eq.varpi @ along_teacher**2 - eq.in_plane * (omega @ along_row**2)
     )
     by_delta = (
-        eq.d * (mean.H @ mean.fit.ravel()) ** 2
+        eq.d * (mean.H @ fit.ravel()) ** 2
         + eq.varpi @ _read(eq.teacher_profile, x.pi * along_teacher) ** 2
-        - eq.in_plane * (omega @ _read(eq.profile[:-1], x.pi * along_row) ** 2)
+        - eq.in_plane * (omega @ _read(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
     W, by_ridge = solved[:, :-1], solved[:, -1]  # d(delta) a/delta by d(pi), by d(lambda)
-    c, share = eq.d / eq.n, x.pi**2 / eq.p
-    matrix = np.eye(K) - c * (r.T.T @ W + r.Z2) * share
-    T = np.linalg.solve(matrix, at_fixed_delta + W.T @ by_delta)
-    norm = by_delta @ by_ridge + c * (T * share) @ (
-        r.T.T @ by_ridge
-    )  # |a_hat|^2 = d(train)/d(lambda)
+    minus_dchi, share = chi_response(eq, r, W), x.pi**2 / eq.p
+    T = np.linalg.solve(np.eye(len(share)) - minus_dchi * share, at_fixed_delta + W.T @ by_delta)
+    # |a_hat|^2 = d(train)/d(lambda)
+    norm = by_delta @ by_ridge + eq.d / eq.n * (T * share) @ (r.T.T @ by_ridge)
     return Losses(
         train=train,
         penalty=float(np.real(solution.lam) * norm),
         test=float(eq.p @ T),
-        gap=float(np.linalg.eigvals(matrix).real.min()),
+        gap=gap(eq, x, minus_dchi),
     )
 
 
-def _read(profile: Array, functions: Array) -> Array:
+def _shares(eq: Equations) -> Numbers:
+    """Of the bulk's blocks in the bulk."""
+    omega = eq.omega[: eq.bulk]
+    share: Numbers = omega / omega.sum()
+    return share
+
+
+def _read(profile: Numbers, functions: Numbers) -> Numbers:
     """(R, U): what neurons read of one function per block."""
     return (profile @ functions[:, :, None])[:, :, 0]
-
-
-def _teacher_L(eq: Equations, a: Array, pi: Array) -> Array:
-    """(I + Gamma_r Pi)^-1 on the nodes of the teacher's direction off v."""
-    Gamma = (eq.teacher_profile.swapaxes(1, 2) * a) @ eq.teacher_profile
-    return np.linalg.inv(np.eye(len(pi)) + Gamma * pi)

@@ -22,18 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.functions.averages import gaussian_moments
-from onegrad.functions.hermite import Floats, gauss_hermite
+from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
-from onegrad.theory.uniform.bulk import Learned
-from onegrad.theory.uniform.setting import Scalars
+from onegrad.theory.uniform.covariance import AlongStep
+from onegrad.theory.uniform.step import Step
 
 LARGEST_GAUSS = 16
 SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
 
 
 @dataclass(frozen=True)
-class Neurons:
+class NeuronNodes:
     """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability."""
 
     s: Floats
@@ -44,7 +45,7 @@ class Neurons:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampleNodes:
     """Nodes of the law of a sample: index, squared length off it, and probability."""
 
     index: Floats
@@ -52,7 +53,7 @@ class Samples:
     weight: Floats
 
 
-def gaussian_rule(k: int) -> tuple[Floats, Floats]:
+def weight_rule(k: int) -> tuple[Floats, Floats]:
     """k nodes of N(0, 1): Gauss-Hermite, or for many the trapezoidal rule on [-6, 6].
 
     Gauss-Hermite wins while the integrand is close to a polynomial; once it takes many nodes it
@@ -65,13 +66,13 @@ def gaussian_rule(k: int) -> tuple[Floats, Floats]:
     return x, p / p.sum()
 
 
-def sample_nodes(d: int, k: int) -> Samples:
+def sample_nodes(d: int, k: int) -> SampleNodes:
     """k nodes of the index for each of two lengths."""
     x, p = gauss_hermite(k)
-    return Samples(np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2)
+    return SampleNodes(np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2)
 
 
-def neuron_nodes(problem: Problem, a: Scalars, v: Learned, k: int) -> Neurons:
+def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNodes:
     """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
@@ -79,26 +80,26 @@ def neuron_nodes(problem: Problem, a: Scalars, v: Learned, k: int) -> Neurons:
     """
     fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
     lengths = np.sqrt(1 + SIGNS * fluctuation)
-    c1 = gaussian_moments(problem.sigma, np.zeros(2), lengths).slope / lengths
-    parts = [_given_length(problem, a, k, float(c)) for c in c1]
+    c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
+    parts = [_given_length(problem, step, k, float(c)) for c in c1]
     g, s, s0, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(SIGNS, len(s) // 2)
-    own = 6 * a.c3 * a.b * s0 + np.sqrt(a.own_noise) * xi * sign
-    own = a.gamma * g * (own - a.own_output * g / np.sqrt(problem.N))
-    step = a.gamma * g
+    own = 6 * step.c3 * step.b * s0 + np.sqrt(step.own_noise) * xi * sign
+    own = step.gamma * g * (own - step.own_output * g / np.sqrt(problem.N))
+    gamma_g = step.gamma * g
     kappa_v = (
         1
-        + 4 * a.c2 * step * v.vMv
-        + step**2 * (4 * a.c2**2 * v.Mv2 + a.nu * problem.phi_step * v.vSv)
+        + 4 * step.c2 * gamma_g * v.vMv
+        + gamma_g**2 * (4 * step.c2**2 * v.Mv2 + step.nu * problem.phi_step * v.vSv)
     )
     s = s + s0 * (np.sqrt(np.maximum(kappa_v, 0.0)) - 1 + own)
-    return Neurons(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
+    return NeuronNodes(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
 
 
-def _given_length(problem: Problem, a: Scalars, k: int, c1: float) -> tuple[Floats, ...]:
+def _given_length(problem: Problem, step: Step, k: int, c1: float) -> tuple[Floats, ...]:
     """(g, s, s_0, sign, weight) of neurons of one length that move along v only."""
-    t = a.gamma * c1 * a.b - a.backward / np.sqrt(problem.N)
-    x, p = gaussian_rule(k)
+    t = step.gamma * c1 * step.b - step.backward / np.sqrt(problem.N)
+    x, p = weight_rule(k)
     sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
@@ -109,4 +110,4 @@ def _given_length(problem: Problem, a: Scalars, k: int, c1: float) -> tuple[Floa
         g = np.repeat(values, 2 * k)
         s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
-    return g, s, s - a.gamma * c1 * a.b * g, sign, weight
+    return g, s, s - step.gamma * c1 * step.b * g, sign, weight

@@ -14,30 +14,24 @@ The real solution ends at the right edge, where the response matrix becomes sing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import block_diag, eig
+from scipy.linalg import eig
 from scipy.optimize import brentq
-from scipy.special import erfcinv
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
-from onegrad.functions.hermite import Floats, normalised_hermite
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
+from onegrad.theory.uniform.covariance import largest_normal
 from onegrad.theory.uniform.equations import Equations, Sizes, equations
-from onegrad.theory.uniform.fixed_point import Array, Solution, solve
+from onegrad.theory.uniform.fixed_point import Numbers, Solution, chi_response, gap, solve
+from onegrad.theory.uniform.losses import mean_part
 
 SIZES = Sizes(10, 20)
 EDGE_TOLERANCE = 1e-5
 OUTSIDE_LIMIT = 15  # Newton steps: outside the bulk a near solution takes five
-
-
-@dataclass(frozen=True)
-class Outlier:
-    """An eigenvalue and squared cosines with normalised He_1, He_2, ... of the index."""
-
-    x: float
-    alignment: Floats
 
 
 def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
@@ -46,9 +40,8 @@ def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
     The last block, one direction, is left out, and readouts are cut where fewer than one of N is
     expected.
     """
-    largest = float(np.sqrt(2) * erfcinv(1 / max(problem.N, 20)))
-    eq = equations(problem, sizes, largest_readout=largest)
-    return replace(eq, profile=eq.profile[:-1], omega=eq.omega[:-1])
+    eq = equations(problem, sizes, largest_readout=largest_normal(problem.N))
+    return replace(eq, profile=eq.profile[: eq.bulk], omega=eq.omega[: eq.bulk])
 
 
 def trace(eq: Equations) -> float:
@@ -95,10 +88,9 @@ class Exterior:
 
     def gap(self, solution: Solution) -> float:
         """Smallest eigenvalue of the response matrix: one far away, zero at the edge."""
-        x, r = solution.state, solution.response
+        r = solution.response
         W = np.linalg.solve(r.stiffness, r.T)
-        matrix = self.eq.d / self.eq.n * (r.T.T @ W + r.Z2) * (x.pi**2 / self.eq.p)
-        return float(1 - np.linalg.eigvals(matrix).real.max())
+        return gap(self.eq, solution.state, chi_response(self.eq, r, W))
 
     def edge(self) -> float:
         """Approach the zero of gap(x)^2, which is linear near the edge, from outside."""
@@ -117,25 +109,18 @@ class Exterior:
         return x - step / 0.75
 
 
-def mean_matrices(eq: Equations, solution: Solution) -> tuple[Array, Array]:
+def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
     """(P, Xi) of `losses`, reduced to functions of the index when nothing else is read."""
-    x = solution.state
-    if eq.in_plane == 0:
-        return np.diag(x.pi), (eq.A.T * (eq.d * x.a)) @ eq.A
-    H = np.hstack([eq.A, eq.sideways * eq.readout_row, eq.readout_row])
-    Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
-    teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
-    omega = eq.omega / eq.omega.sum()
-    P = block_diag(
-        np.diag(x.pi),
-        x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
-        -eq.in_plane * x.pi[:, None] * np.tensordot(omega, x.L, axes=1),
-    )
-    return P, (H.T * (eq.d * x.a)) @ H
+    mean = mean_part(eq, solution.state)
+    K = len(mean.P) if eq.in_plane else len(eq.p)
+    return mean.P[:K, :K], mean.Xi[:K, :K]
 
 
-def find_outliers(branch: Exterior, degrees: int) -> list[Outlier]:
-    """Every outlier beyond the edge, which must have been found, largest first."""
+def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
+    """Every outlier beyond the edge, which must have been found, largest first.
+
+    An eigenvalue and its squared cosines with normalised He_1, He_2, ... of the index.
+    """
 
     def eigenvalues(x: float) -> Floats:
         P, Xi = mean_matrices(branch.eq, branch.reach(x))
@@ -153,8 +138,8 @@ def find_outliers(branch: Exterior, degrees: int) -> list[Outlier]:
             x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
         except ValueError:  # no change of sign
             raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost") from None
-        found.append(Outlier(x, _alignment(branch, x, k, degrees)))
-    return sorted(found, key=lambda o: -o.x)
+        found.append((x, _alignment(branch, x, k, degrees)))
+    return sorted(found, key=lambda outlier: -outlier[0])
 
 
 def _alignment(branch: Exterior, x: float, k: int, degrees: int) -> Floats:

@@ -8,20 +8,16 @@ The bulk moves with the step here: its density is
 
 from __future__ import annotations
 
-import math
-import warnings
-
 import numpy as np
 
-from onegrad.errors import AssumptionWarning, NotConverged
-from onegrad.functions.hermite import Floats
+from onegrad.arrays import Floats
+from onegrad.errors import NotConverged, warn
 from onegrad.problem import Problem
-from onegrad.theory.spectrum import SHOWN, Spectrum, Spike
+from onegrad.theory.results import SHOWN, Spectrum, spikes
 from onegrad.theory.uniform.equations import Equations, Sizes
-from onegrad.theory.uniform.fixed_point import Array, Solution, solve
+from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations, trace
-from onegrad.theory.uniform.setting import require_covered
-from onegrad.theory.uniform.validity import HEAVY_SLOPE, slope_kurtosis
+from onegrad.theory.uniform.validity import HEAVY_SLOPE, require_covered, slope_kurtosis
 
 DENSITY_SIZES = Sizes(6, 10)  # the density is an average: few nodes
 POINTS = 120
@@ -38,23 +34,22 @@ def spectrum(problem: Problem) -> Spectrum:
     See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
     """
     require_covered(problem)
+    lines: tuple[str, ...] = ()
     if slope_kurtosis(problem.sigma) > HEAVY_SLOPE:
-        warnings.warn(
+        lines = (
             f"uniform spectrum: heavy-tailed activation {problem.sigma.name!r:.40}: single samples "
             "rule the largest eigenvalues, and the edge is not sharp",
-            AssumptionWarning,
-            stacklevel=2,
         )
+    warn(*lines)
     branch = Exterior(spectral_equations(problem))
     edge = branch.edge()
-    spikes = [
-        Spike(o.x, math.sqrt(problem.n * o.x), dict(enumerate(o.alignment.tolist(), start=1)))
-        for o in find_outliers(branch, SHOWN)
-    ]
+    outliers = find_outliers(branch, SHOWN)
     eq = spectral_equations(problem, DENSITY_SIZES)
     lower = _lower_edge(eq, edge)
     start = lower or 1e-4 * edge
     x = start + (edge - start) * (1 - np.cos(np.linspace(0, np.pi, POINTS))) / 2
+    inside = _inside(eq, x)
+    solved = [*branch.solved.values(), *inside.values()]
     return Spectrum(
         problem=problem,
         method="uniform",
@@ -62,24 +57,38 @@ def spectrum(problem: Problem) -> Spectrum:
         lower_edge=lower,
         atom=max(0.0, 1 - problem.N / problem.n),
         x=x,
-        rho=density(eq, x),
-        spikes=spikes,
+        rho=_density(x, inside),
+        spikes=spikes(problem.n, outliers),
         density=lambda y: density(eq, np.asarray(y, dtype=float)),
+        residual=max(solution.residual for solution in solved),
+        iterations=sum(solution.iterations for solution in solved),
+        warnings=lines,
     )
 
 
 def density(eq: Equations, x: Floats) -> Floats:
-    """Density of the bulk at each x > 0, walked from the right; zero elsewhere."""
+    """Density of the bulk at each x > 0; zero elsewhere."""
+    return _density(x, _inside(eq, x))
+
+
+def _density(x: Floats, inside: dict[int, Solution]) -> Floats:
     values = np.zeros(x.shape)
-    start: tuple[Array, Array] | None = None
-    for i in np.argsort(x.ravel())[::-1]:
+    for i, solution in inside.items():
+        values.flat[i] = max(float(-solution.state.pi.sum().imag / x.flat[i] / np.pi), 0.0)
+    return values
+
+
+def _inside(eq: Equations, x: Floats) -> dict[int, Solution]:
+    """The solutions at each x > 0 by its place in x, walked from the right."""
+    found: dict[int, Solution] = {}
+    start: tuple[Numbers, Numbers] | None = None
+    for i in np.argsort(x.ravel())[::-1].tolist():
         at = float(x.flat[i])
         if at <= 0:
             break
-        solution = _above_axis(eq, at, start)
-        start = solution.state.pi, solution.state.delta
-        values.flat[i] = max(float(-solution.state.pi.sum().imag / at / np.pi), 0.0)
-    return values
+        found[i] = _above_axis(eq, at, start)
+        start = found[i].state.pi, found[i].state.delta
+    return found
 
 
 def _lower_edge(eq: Equations, edge: float) -> float | None:
@@ -93,7 +102,7 @@ def _lower_edge(eq: Equations, edge: float) -> float | None:
     return float(grid[-1])
 
 
-def _above_axis(eq: Equations, x: float, start: tuple[Array, Array] | None) -> Solution:
+def _above_axis(eq: Equations, x: float, start: tuple[Numbers, Numbers] | None) -> Solution:
     """The solution at -(x + i0): from the neighbour, else by lowering the imaginary part."""
     if start is not None:
         try:

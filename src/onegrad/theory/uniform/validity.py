@@ -1,4 +1,4 @@
-"""Where the theory ends: one line for each reason to distrust a prediction.
+"""Where the theory ends: what it refuses, and one line for each reason to distrust a prediction.
 
 The thresholds are where simulations started to leave the 2 % that the theory keeps elsewhere; the
 table in docs/uniform.md has the numbers.
@@ -8,22 +8,53 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from onegrad.errors import OutOfScope
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.uniform.losses import Losses
-from onegrad.theory.uniform.setting import scalars
+from onegrad.theory.uniform.step import Step
 
+LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
 SMALLEST = 50  # of n, d, N: corrections beyond the leading 1/d are not in the theory
 HEAVY_SLOPE = 5.0  # kurtosis of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
 STRONG_HEAVY, STRONG_EVEN, STRONG = 0.5, 1.2, 4.0  # spike strength t per unit readout
 SCATTER = 4.0  # n gap^2: below it single runs scatter by 20 % and more
 
 
-def concerns(problem: Problem, values: Losses) -> tuple[str, ...]:
+def require_covered(problem: Problem) -> None:
+    """Raise OutOfScope, in one line, for what the theory does not describe."""
+    full_and_uncentred = problem.residual == "full" and abs(float(problem.sigma.c[0])) > 1e-9
+    refusals = {
+        f"steps={problem.steps}: the uniform theory covers one step": problem.steps != 1,
+        f"inputs={problem.inputs!r}: the uniform theory covers 'gaussian'": (
+            problem.inputs != "gaussian"
+        ),
+        "ridge_rows='same': the uniform theory covers ridge on fresh rows": (
+            problem.ridge_rows != "fresh"
+        ),
+        "intercept=True: the uniform theory covers ridge without an intercept": problem.intercept,
+        f"corrupted={problem.corrupted:g}: the uniform theory covers clean labels": (
+            problem.corrupted != 0
+        ),
+        "residual='full' with an activation of nonzero mean: centre the activation": (
+            full_and_uncentred
+        ),
+    }
+    for message, refused in refusals.items():
+        if refused:
+            raise OutOfScope(message)
+    sigma_star = problem.sigma_star  # raises OutOfScope for teachers of several indices
+    largest = max(problem.sigma.second_moment, sigma_star.second_moment, problem.noise**2)
+    if sigma_star.second_moment + problem.noise**2 == 0.0:
+        raise OutOfScope("teacher: labels that are all zero have no learned direction")
+    if largest > LARGEST or problem.step > LARGEST:
+        raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
+
+
+def concerns(problem: Problem, step: Step, values: Losses) -> tuple[str, ...]:
     """Reasons to distrust a prediction, each one line; empty where the theory was checked."""
-    a = scalars(problem)
-    t = abs(a.gamma * a.c1 * a.b)
+    t = abs(step.gamma * step.c1 * step.b)
     found = []
     if min(problem.n, problem.d, problem.N, problem.rows_of_step) < SMALLEST:
         found.append(f"uniform theory: checked for sizes of {SMALLEST} and more, not below")
@@ -35,7 +66,7 @@ def concerns(problem: Problem, values: Losses) -> tuple[str, ...]:
             f"uniform theory: heavy-tailed activation {problem.sigma.name!r:.40} with spike "
             f"strength {t:.2g} > {STRONG_HEAVY:g}: errors of several percent"
         )
-    elif a.c2 != 0 and t > STRONG_EVEN:
+    elif step.c2 != 0 and t > STRONG_EVEN:
         found.append(
             f"uniform theory: spike strength {t:.2g} > {STRONG_EVEN:g} and c_2 != 0: "
             "errors of up to 4 %"

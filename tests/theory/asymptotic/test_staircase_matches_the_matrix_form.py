@@ -41,7 +41,7 @@ def matrix_drop(s, count, rank_one, lam, degrees=None):
             Q[k - 1, j] = comb(k, j) * moment
     if degrees is not None:
         Q = Q[np.array(degrees) - 1]
-    teacher = s.c_star[0, : count + 1] * s.rho[0] ** np.arange(count + 1)
+    teacher = s.c_star[0, : count + 1] * s.direction.rho[0] ** np.arange(count + 1)
     gram, g = (Q * metric) @ Q.T, (Q * metric) @ teacher
     return float(g @ np.linalg.solve(gram, g)), float(t.M1)
 
@@ -104,8 +104,8 @@ def test_two_spikes_add_the_printed_four_thirds_on_the_sphere():
     )
     s = Scalars.of([p])
     one, two = (drops(s, all_degrees(np.array([k])), rank_one=True).train[0] for k in (1, 2))
-    b_squared = s.b_squared[0]
-    printed = 4 / 3 * s.lam[0] * p.psi / p.phi * s.traces.m1[0] * 0.5 / b_squared**2
+    b_squared = s.direction.b_squared[0]
+    printed = 4 / 3 * s.lam[0] * s.traces.M1[0] * 0.5 / b_squared**2
     assert two - one == pytest.approx(printed, rel=1e-12)
 
 

@@ -66,5 +66,5 @@ def test_step_rows_enter_through_the_direction_only():
     trained = [og.predict(q, theory="small-step").test for q in (p, more)]
     assert untrained[0] == untrained[1]
     assert trained[1] < trained[0]
-    b_squared = Scalars.of([p, more]).b_squared
+    b_squared = Scalars.of([p, more]).direction.b_squared
     assert b_squared == pytest.approx([1 + 300 / 500 * 1.25, 1 + 300 / 50_000 * 1.25])

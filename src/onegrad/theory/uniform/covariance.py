@@ -1,4 +1,4 @@
-r"""How one step changes the covariance of the bulk weights: the nodes of M and S.
+r"""How one step changes the covariance of the bulk weights: the spectral measures of M and S.
 
 With weights :math:`w_j` (the residuals :math:`r_j`, or their squares) the matrix
 :math:`M = \frac1{n_0}\sum_j w_j x_j x_j^\top` has, as d grows, a deterministic resolvent. With
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcinv
 
+from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import Floats
 
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
 
@@ -39,7 +39,7 @@ INDEX_NODES, NOISE_NODES = 32, 7
 
 
 @dataclass(frozen=True)
-class Measure:
+class SpectralMeasure:
     """Nodes of M with the energy s = u^T S u of its eigenvectors, and their weights."""
 
     mu: Floats
@@ -48,7 +48,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Learned:
+class AlongStep:
     """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v."""
 
     vMv: float
@@ -57,16 +57,16 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Bulk:
+class Covariance:
     """The spectral measure of M; the same seen from the teacher's direction off v; and along v."""
 
-    trace: Measure
-    teacher: Measure
-    learned: Learned
+    trace: SpectralMeasure
+    teacher: SpectralMeasure
+    along: AlongStep
 
 
 @lru_cache(maxsize=128)
-def bulk_nodes(teacher: Function, noise: float, phi: float, rows: int, squared: bool) -> Bulk:
+def covariance(teacher: Function, noise: float, phi: float, rows: int, squared: bool) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise.
 
     Parameters
@@ -107,16 +107,10 @@ def bulk_nodes(teacher: Function, noise: float, phi: float, rows: int, squared: 
     SeRe = SbRb - SbRh * ratio - (c1 / b2) * (ShRb - ShRh * ratio)
 
     trace = _gauss(points, jacobian, m, m * mean(r2))
-    return Bulk(trace, _gauss(points, jacobian, G_ee, SeRe), _along_v(z, r, p, phi))
+    return Covariance(trace, _gauss(points, jacobian, G_ee, SeRe), _along_v(z, r, p, phi))
 
 
-def isotropic_nodes(second_moment: float, phi: float) -> Bulk:
-    """One node: the bulk stays isotropic and every direction has the energy E r^2."""
-    one = Measure(np.zeros(1), np.array([second_moment]), np.ones(1))
-    return Bulk(one, one, Learned(0.0, phi * second_moment, second_moment))
-
-
-def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> Learned:
+def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> AlongStep:
     r"""M and S along v = h/b, from :math:`h\cdot x_j = c_{\star1}z_j + \phi_0r_j + G_j`.
 
     G is the part of h orthogonal to the teacher, of variance :math:`\phi_0Er^2`; the term in
@@ -128,21 +122,21 @@ def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> Learned:
     b2 = c1**2 + phi * energy
     vSv = p @ (r * r * square) / b2
     drift = (p @ (r * z * known)) ** 2 + phi * energy * (p @ r) ** 2  # |E[r x (h.x)]|^2
-    return Learned(float(p @ (r * square) / b2), float(phi * vSv + drift / b2), float(vSv))
+    return AlongStep(float(p @ (r * square) / b2), float(phi * vSv + drift / b2), float(vSv))
 
 
 def _residual_law(teacher: Function, noise: float, rows: int) -> tuple[Floats, Floats, Floats]:
     """Nodes (z, r) and weights of the law of index and residual, cut at probability 1/rows."""
-    edge = _edge(rows)
+    edge = largest_normal(rows)
     z, pz = _cut_gaussian(INDEX_NODES, edge)
     e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
     r = np.add.outer(teacher(z), noise * e).ravel()
     return np.repeat(z, len(e)), r, np.outer(pz, pe).ravel()
 
 
-def _edge(rows: int) -> float:
-    """Where fewer than one of `rows` standard normals is expected."""
-    return float(np.sqrt(2) * erfcinv(1 / max(rows, 20)))
+def largest_normal(count: int) -> float:
+    """Where fewer than one of `count` standard normals is expected."""
+    return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
 
 
 def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
@@ -179,7 +173,7 @@ def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
     raise NotConverged(f"law of M: residual {np.abs(f).max():.1e} after {NEWTON_LIMIT} iterations")
 
 
-def _gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> Measure:
+def _gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> SpectralMeasure:
     r"""Gauss nodes of the measure with resolvent G, and the projection of s on its polynomials.
 
     :math:`\int f\,d\mu = -\frac1{2\pi i}\oint f G`, so orthogonal polynomials can be built with
@@ -207,4 +201,4 @@ def _gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -
     nodes, vectors = np.linalg.eigh(np.diag(a) + np.diag(b, 1) + np.diag(b, -1))
     # p_k(node) = vectors[k]/vectors[0]
     s = (np.array(energy) @ vectors) / vectors[0]
-    return Measure(nodes, np.maximum(s, 0.0), vectors[0] ** 2)
+    return SpectralMeasure(nodes, np.maximum(s, 0.0), vectors[0] ** 2)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import erfcinv
 
 from onegrad import Problem
-from onegrad.theory.uniform.bulk import bulk_nodes
+from onegrad.theory.uniform.covariance import covariance
 
 D = 250
 CASES = [
@@ -34,7 +34,7 @@ def test_moments_are_those_of_free_probability(teacher, noise, phi, squared):
     without its part along h.
     """
     f, rows = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star, round(D / phi)
-    nodes = bulk_nodes(f, noise, phi, rows, squared)
+    of = covariance(f, noise, phi, rows, squared)
     z, r, p = law(f, noise, rows)
     w = r * r if squared else r
 
@@ -49,7 +49,7 @@ def test_moments_are_those_of_free_probability(teacher, noise, phi, squared):
         mean(r * r),
         mean(r * r) * w1 + phi * mean(r * r * w),
     ]
-    m = nodes.trace
+    m, along = of.trace, of.teacher
     found = [m.weight @ x for x in (m.mu, m.mu**2, m.mu**3, m.s, m.s * m.mu)]
 
     c1, energy = mean(r * z), mean(r * r)
@@ -62,7 +62,7 @@ def test_moments_are_those_of_free_probability(teacher, noise, phi, squared):
         return form / (1 - c1**2 / b2)
 
     exact += [along_e(w), along_e(r * r)]
-    found += [nodes.teacher.weight @ x for x in (nodes.teacher.mu, nodes.teacher.s)]
+    found += [along.weight @ x for x in (along.mu, along.s)]
     assert found == pytest.approx(exact, rel=5e-3, abs=2e-3)  # 32 nodes see a kink
 
 
@@ -88,11 +88,11 @@ def sampled(teacher, noise, phi, squared, t, seeds):
 @pytest.mark.parametrize("teacher, noise, phi, squared", CASES)
 def test_nodes_integrate_like_sampled_matrices(teacher, noise, phi, squared):
     f = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star
-    bulk = bulk_nodes(f, noise, phi, round(D / phi), squared)
-    t = 4 * (bulk.trace.weight @ bulk.trace.mu**2)  # smooth on the scale of the spectrum
+    found = covariance(f, noise, phi, round(D / phi), squared)
+    t = 4 * (found.trace.weight @ found.trace.mu**2)  # smooth on the scale of the spectrum
     mean, se = sampled(f, noise, phi, squared, t, seeds=40)
     nodes = []
-    for m in (bulk.trace, bulk.teacher):
+    for m in (found.trace, found.teacher):
         nodes += [m.weight @ x for x in (m.mu**2 / (t + m.mu**2), m.s / (t + m.mu**2))]
         assert m.weight.sum() == pytest.approx(1, abs=1e-9)
         assert m.weight.min() > 0

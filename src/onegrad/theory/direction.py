@@ -1,0 +1,52 @@
+r"""The direction that one step learns, :math:`\beta = X^\top res/n_0`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onegrad.problem import Problem
+
+Value = Any  # a number, or an array over problems
+
+
+class Direction(NamedTuple):
+    r"""Squared length of beta, its cosine with the teacher's direction, and the residual's energy.
+
+    .. math:: b^2 = c_{\star,1}^2 + \phi_0 E[res^2] \;(+\,c_1^2),\qquad \rho = c_{\star,1}/b,\qquad
+        E[res^2] = E\sigma_\star^2 + \sigma_\varepsilon^2 \;(+\,E\sigma^2)
+
+    with the terms in brackets for the full residual, and rho = 0 where b is. The printed form has
+    the residual y only.
+    """
+
+    b_squared: Value
+    rho: Value
+    residual_energy: Value
+
+
+def direction(problem: Problem) -> Direction:
+    """The limit n, d, N to infinity of the learned direction.
+
+    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y.
+    See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
+    """
+    sigma, sigma_star, full = problem.sigma, problem.sigma_star, problem.residual == "full"
+    labels = sigma_star.second_moment + problem.noise**2
+    output, c1 = full * sigma.second_moment, full * sigma.c[1]
+    found = from_moments(labels, output, sigma_star.c[1], c1, problem.phi_step)
+    return Direction(*map(float, found))
+
+
+def from_moments(
+    labels: Value, output: Value, c1_star: Value, c1: Value, phi_step: Value
+) -> Direction:
+    """The direction, entry by entry, for labels of mean square `labels`.
+
+    output, c1 : mean square and linear coefficient of the initial output in the residual.
+    """
+    energy = labels + output
+    b_squared = np.asarray(c1_star**2 + c1**2 + phi_step * energy)
+    b = np.sqrt(b_squared)
+    return Direction(b_squared, np.divide(c1_star, b, np.zeros(b.shape), where=b > 0), energy)

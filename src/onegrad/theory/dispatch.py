@@ -1,0 +1,90 @@
+"""predict and spectrum: the theory that is named, over a problem or a grid of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from onegrad.errors import InvalidInput, one_of
+from onegrad.problem import Problem
+from onegrad.theory import uniform
+from onegrad.theory.asymptotic import random_features, small_step, staircase
+from onegrad.theory.asymptotic import spectrum as asymptotic
+from onegrad.theory.bounds import kernel_lower_bound
+from onegrad.theory.results import Errors, Prediction, Spectrum, Value
+
+THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
+    "uniform": uniform.errors,
+    "staircase": staircase.errors,
+    "small-step": small_step.errors,
+    "random-features": random_features.errors,
+}
+METHODS: dict[str, Callable[[Problem], Spectrum]] = {
+    "asymptotic": asymptotic.spectrum,
+    "uniform": uniform.spectrum,
+}
+
+
+def predict(
+    problem: Problem, theory: str = "uniform", *, printed: bool = False, **axes: Any
+) -> Prediction:
+    """The errors of a problem under a theory; lists among `axes` make a grid.
+
+    Parameters
+    ----------
+    theory : "uniform" (every step size at finite n), "staircase" (eta = n**alpha between
+        thresholds, n to infinity), "small-step" (eta of order one, n to infinity) or
+        "random-features" (the untrained network).
+    printed : with "staircase", the formulas as printed, wrong factors included.
+    axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2].
+
+    See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
+    """
+    one_of("theory", theory, THEORIES)
+    if printed and theory != "staircase":
+        raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
+    problems, shape = problem.grid(**axes)
+    errors = staircase.printed_errors(problems) if printed else THEORIES[theory](problems)
+    noise = np.array([p.noise**2 for p in problems])
+    floor = noise + [kernel_lower_bound(p.sigma_star) for p in problems]
+    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
+        "risk": errors.test - noise,
+        "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),
+        "eta": np.array([p.step for p in problems]),
+        "ridge": np.array([p.ridge for p in problems]),
+        "linear": floor,
+        "kernel_bound": floor.copy(),
+    }
+    values = {k: _shaped(v, shape) for k, v in columns.items()}
+    lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
+    base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
+    return Prediction(
+        problem=base, theory=theory, warnings=errors.warnings, axes=lists, printed=printed, **values
+    )
+
+
+def _shaped(values: np.ndarray[Any, Any] | None, shape: tuple[int, ...]) -> Value:
+    """A column of numbers, or of rows of them, as an array of the grid's shape or one entry."""
+    if values is None:
+        return None
+    values = values.reshape((*shape, *values.shape[1:]))
+    return values if values.ndim else values.item()
+
+
+def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
+    r"""Bulk density, edges and outliers of :math:`F F^\top/n` after the step.
+
+    The bulk is that of the untrained features; outliers stand at the actual strength of their
+    spikes, those of the untrained features included (an even part of the activation has some).
+
+    Parameters
+    ----------
+    method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
+        the bulk with the step).
+
+    See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
+    """
+    return METHODS[one_of("method", method, METHODS)](problem)

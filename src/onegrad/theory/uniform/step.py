@@ -1,0 +1,82 @@
+r"""The numbers that one step leaves behind.
+
+The gradient of neuron i moves it by :math:`\gamma g_i X^\top[r\odot\sigma'(Xw_i)]/n_0`, where
+:math:`\gamma = \eta/\sqrt N`, :math:`g = \sqrt N a` and r is the residual: the labels, or (full
+residual) the labels minus the initial output :math:`f_0`.
+
+.. math::
+    b^2 = |X^\top r/n_0|^2,\qquad \theta = c_{\star1}/b,\qquad
+    \nu = E\sigma'^2 - c_1^2 - 4c_2^2
+
+are the squared length of the learned direction v, its overlap with the teacher's
+:math:`\beta_\star` (onegrad.theory.direction), and the energy of :math:`\sigma'` beyond its first
+two Hermite terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.functions.hermite import expect
+from onegrad.problem import Problem
+from onegrad.theory.direction import direction
+
+
+@dataclass(frozen=True)
+class Step:
+    """Numbers that one step leaves behind.
+
+    gamma : step of a neuron with unit readout.
+    b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
+    c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
+    own_noise : variance V of a neuron's random step along its own weight, per unit of gamma g.
+    residual_noise : standard deviation of the residual given the teacher's label.
+
+    For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
+    backward : minus its overlap with v.
+    sideways : its overlap with the teacher's direction off v.
+    own_output : how much of its own initial output a neuron reads back, per unit of g^2/sqrt(N).
+    """
+
+    gamma: float
+    b: float
+    theta: float
+    c1: float
+    c2: float
+    c3: float
+    nu: float
+    own_noise: float
+    residual_noise: float
+    backward: float
+    sideways: float
+    own_output: float
+
+
+def step(problem: Problem) -> Step:
+    """The numbers above for one problem."""
+    sigma, full = problem.sigma, problem.residual == "full"
+    c1, c2, c3 = (float(c) for c in sigma.c[1:4])
+    b_squared, theta, energy = direction(problem)
+    b = float(np.sqrt(b_squared))
+    backward = full * c1 / b
+    # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
+    own = expect(lambda z: z * sigma(z) * sigma.derivative(z), sigma.kinks) if full else 0.0
+    # z sigma'(z) beyond its constant 2 c_2 and its linear part c_1 + 6 c_3
+    wobble = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
+    wobble -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
+    return Step(
+        gamma=problem.step / np.sqrt(problem.N),
+        b=b,
+        theta=theta,
+        c1=c1,
+        c2=c2,
+        c3=c3,
+        nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
+        own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
+        residual_noise=float(np.sqrt(problem.noise**2 + full * sigma.second_moment)),
+        backward=backward,
+        sideways=backward * theta / np.sqrt(1 - theta**2),
+        own_output=own - full * (c1**2 + 6 * c1 * c3),
+    )
