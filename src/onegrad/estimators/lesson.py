@@ -83,7 +83,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Judged:
     """What held-out rows say of one ridge; the score is the mean of their losses."""
 
     score: float
@@ -126,13 +126,13 @@ def try_layer(
     F = layer.of_scaled(held.z)
 
     @cache
-    def judge(relative: float) -> Verdict:
+    def judge(relative: float) -> Judged:
         factor = equations.factor(relative * equations.scale)
         readout = equations.solve(relative * equations.scale, factor)
         if not len(held):
-            return Verdict(np.nan, np.zeros(0), readout, factor)
+            return Judged(np.nan, np.zeros(0), readout, factor)
         losses = lesson.targets.loss(F @ readout.coef + readout.intercept, held.t, held.w)
-        return Verdict(float(held.w @ losses / held.w.sum()), losses, readout, factor)
+        return Judged(float(held.w @ losses / held.w.sum()), losses, readout, factor)
 
     ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)
     best, eager = judge(ridge), judge(min(ridge, EAGER))
