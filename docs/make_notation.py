@@ -2,7 +2,7 @@
 
     python docs/make_notation.py
 
-The rows are what the fields say of themselves in onegrad/problem.py.
+The rows are what the fields say of themselves in onegrad/problem/definition.py.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from onegrad.fields import PAPERS, Field
 from onegrad.problem import FIELDS, RATIO_FIELDS
+from onegrad.problem.fields import PAPERS, Field
 
 PAGE = Path(__file__).parent / "notation.md"
 START, END = "<!-- fields: written by make_notation.py -->\n\n", "\n<!-- end of fields -->\n"

@@ -20,8 +20,8 @@ LINES, FUNCTION_LINES, PARAMETERS = 300, 60, 7
 # more parameters than that, and why
 EXCEPTIONS: dict[str, str] = {
     "networks.simulation.simulate": "public: keywords that people type, each with a default",
-    "conventions.Conventions.moniri": "public: the paper's own parameters",
-    "conventions.Conventions.cui": "public: the paper's own parameters",
+    "problem.conventions.Conventions.moniri": "public: the paper's own parameters",
+    "problem.conventions.Conventions.cui": "public: the paper's own parameters",
 }
 # modules that load others by name: that is their purpose
 LOADERS = {"__init__", "cli.__init__", "experiments.gallery"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.fields import PAPERS, Field
 from onegrad.problem import FIELDS, RATIO_FIELDS
+from onegrad.problem.fields import PAPERS, Field
 
 GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
 CONTROLS: dict[str, Field] = {

@@ -11,8 +11,8 @@ import numpy as np
 
 from onegrad.errors import InvalidInput, subject
 from onegrad.explorer.controls import CONTROLS, DEFAULTS
-from onegrad.fields import Field
 from onegrad.problem import Problem
+from onegrad.problem.fields import Field
 
 LONGEST = 400  # characters of one value
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)

@@ -18,8 +18,8 @@ import numpy as np
 
 from onegrad.arrays import Array, Backend, Floats, namespace
 from onegrad.functions.function import MultiIndex
-from onegrad.laws import Law
 from onegrad.problem import Problem
+from onegrad.problem.laws import Law
 
 Tick = Callable[[], None]  # called after every stretch of rows: progress and interruption
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from onegrad.errors import InvalidInput
-from onegrad.fields import number, size
+from onegrad.problem.fields import number, size
 
 
 class Conventions:

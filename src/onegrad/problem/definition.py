@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from onegrad.conventions import Conventions, step
 from onegrad.errors import InvalidInput, OutOfScope
-from onegrad.fields import Field, described, fields_of
 from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
-from onegrad.laws import INPUTS, NOISE, Law, parse_law
+from onegrad.problem.conventions import Conventions, step
+from onegrad.problem.fields import Field, described, fields_of
+from onegrad.problem.laws import INPUTS, NOISE, Law, parse_law
 
 TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
 
@@ -42,7 +42,7 @@ class Problem(Conventions):
     readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
     residual : the step's residual is the label, or the label minus the initial output.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
-    inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.laws.INPUTS.
+    inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.laws.INPUTS.
     noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
     ridge_rows : ridge on fresh rows or on those of the step.
     intercept : whether ridge fits an unpenalised constant.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
 from onegrad.errors import InvalidInput, one_of
-from onegrad.laws import Parameter, parse_law
+from onegrad.problem.laws import Parameter, parse_law
 
 PAPERS = ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024")
 LARGEST = 10**12  # no size beyond this is meant

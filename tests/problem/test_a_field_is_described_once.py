@@ -19,7 +19,7 @@ from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
 from onegrad.problem import FIELDS, RATIO_FIELDS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OTHER = {"whole": 7, "number": 0.25, "text": "erf", "flag": True, "law": "student-t(4)"}
 REST = {"n": 40, "d": 20, "N": 30}
 
@@ -138,7 +138,7 @@ print(json.dumps(dict(
 def test_a_field_added_to_the_class_appears_everywhere(tmp_path):
     """The package with one more field, in a process of its own."""
     shutil.copytree(ROOT / "src" / "onegrad", tmp_path / "onegrad")
-    source = tmp_path / "onegrad" / "problem.py"
+    source = tmp_path / "onegrad" / "problem" / "definition.py"
     text = source.read_text(encoding="utf-8")
     assert text.count("    # fmt: on\n") == 1
     source.write_text(text.replace("    # fmt: on\n", NEW), encoding="utf-8")
