@@ -7,7 +7,6 @@ import pytest
 
 import onegrad as og
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import left_out
 from onegrad.layers.rows import Rows
 
 
@@ -46,7 +45,7 @@ def test_left_out_residuals_are_those_of_refitting():
     X, y = noisy(120, 1)
     f = og.AlternatingRegressor(15, rounds=2, random_state=0).fit(X, y).fitted_
     t = f.targets.encode(y)
-    at_once = left_out(f.layer, f.second, Rows(f.layer.scaling(X), t, np.ones(120)))
+    at_once = f.second.left_out(f.layer, Rows(f.layer.scaling(X), t, np.ones(120)))
     for i in range(120):
         row = slice(i, i + 1)
         moments = f.moments - f.layer.moments(X[row], t[row])

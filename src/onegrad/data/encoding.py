@@ -42,17 +42,16 @@ class Column:
         return (self.name, f"{self.name} missing") if self.flag else (self.name,)
 
     def encoded(self, column: Any) -> Floats:
-        """(n, len(inputs)) numbers."""
-        if self.categories is None:
-            if not is_numeric(column):
-                raise InvalidInput(f"column {self.name!r} was numeric when fitted and is now text")
-            values = column_values(column)
-            missing = ~np.isfinite(values)
-            filled = np.where(missing, self.fill, values)
-            return np.stack([filled, missing], 1) if self.flag else filled[:, None]
-        values = column_values(column).astype(str)
-        on: Floats = (values[:, None] == np.array(self.categories)).astype(np.float64)
-        return on
+        """(len(inputs), n) numbers."""
+        values = column_values(column)
+        if self.categories is not None:
+            known = np.array(self.categories)[:, None]
+            return np.asarray(values.astype(str) == known, dtype=np.float64)
+        if not is_numeric(column):
+            raise InvalidInput(f"column {self.name!r} was numeric when fitted and is now text")
+        missing = ~np.isfinite(values)
+        filled = np.where(missing, self.fill, values)
+        return np.stack([filled, missing] if self.flag else [filled])
 
 
 @dataclass(frozen=True)
@@ -82,13 +81,7 @@ class Encoding:
         if missing:
             present = ", ".join(table.column_names)
             raise InvalidInput(f"column {missing[0]!r} is missing; the data have {present:.200}")
-        X = np.empty((len(self.inputs), table.num_rows)).T  # columns lie together, as they come
-        start = 0
-        for c in self.columns:
-            stop = start + len(c.inputs)
-            X[:, start:stop] = c.encoded(table[c.name])
-            start = stop
-        return X
+        return np.concatenate([c.encoded(table[c.name]) for c in self.columns]).T
 
     def to_list(self) -> list[dict[str, Any]]:
         """The columns as JSON values."""

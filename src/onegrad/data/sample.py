@@ -15,25 +15,23 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.table import Tabular, columns, concatenate, take
+from onegrad.data.table import Tabular, Values, columns, concatenate, take
 
 Keys = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """At most `size` rows: keys in increasing order, inputs, targets, weights, and what was seen.
+    """At most `size` rows: keys in increasing order, inputs, targets, weights.
 
-    `rows` counts all rows that were looked at and `labels` all distinct targets, where they are
-    collected (classification).
+    `labels` are all distinct targets that were seen, where they are collected (classification).
     """
 
     size: int
     keys: Keys
     X: Tabular
-    y: np.ndarray[Any, Any]
+    y: Values
     w: Floats
-    rows: int
     labels: frozenset[Any] = frozenset()
 
     def __add__(self, other: Sample) -> Sample:
@@ -43,39 +41,32 @@ class Sample:
             concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.w, other.w]),
-            self.rows + other.rows,
             self.labels | other.labels,
         )
 
 
 def sample(
-    X: Tabular,
-    y: np.ndarray[Any, Any],
-    w: Floats | None,
-    size: int,
-    seed: int,
-    labels: bool = False,
+    X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: bool = False
 ) -> Sample:
     """The sample of one block; rows of weight zero do not exist."""
-    n = len(y)
-    w = np.ones(n) if w is None else w
+    w = np.ones(len(y)) if w is None else w
     keep = w > 0
     if not keep.all():
         X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
     found = frozenset(np.unique(y).tolist()) if labels else frozenset()
-    return _smallest(size, row_keys(X, y, seed), X, y, w, len(y), found)
+    return _smallest(size, row_keys(X, y, seed), X, y, w, found)
 
 
 def _smallest(
-    size: int, keys: Keys, X: Tabular, y: Any, w: Floats, rows: int, labels: frozenset[Any]
+    size: int, keys: Keys, X: Tabular, y: Values, w: Floats, labels: frozenset[Any]
 ) -> Sample:
     unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
     weights: Floats = np.bincount(group, weights=w).astype(np.float64)
     first = first[:size]
-    return Sample(size, unique[:size], take(X, first), y[first], weights[:size], rows, labels)
+    return Sample(size, unique[:size], take(X, first), y[first], weights[:size], labels)
 
 
-def row_keys(X: Tabular, y: np.ndarray[Any, Any], seed: int) -> Keys:
+def row_keys(X: Tabular, y: Values, seed: int) -> Keys:
     """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
     targets = y if y.ndim > 1 else y[:, None]
     parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]
@@ -89,7 +80,7 @@ def row_keys(X: Tabular, y: np.ndarray[Any, Any], seed: int) -> Keys:
     return _mixed(total)
 
 
-def entry_bits(column: np.ndarray[Any, Any]) -> Keys:
+def entry_bits(column: Values) -> Keys:
     """64 bits for each entry: a number's own (as float64), a hash of any other value's text."""
     if column.dtype.kind in "fiub":
         return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0

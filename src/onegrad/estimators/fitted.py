@@ -81,12 +81,16 @@ class SecondLayer:
         variance: Floats = (1.0 + self.equations.leverage(F, self.factor))[:, None] * noise
         return variance
 
-    def left_out(self, F: Floats, t: Floats, w: Floats) -> Floats:
+    def left_out(self, layer: Layer, rows: Rows) -> Floats:
         """(m, K) residual of each row if the readout were fitted without it: e / (1 - h)."""
         constant = self.intercept / self.moments.weight
-        h = w * (self.equations.leverage(F, self.factor) + constant)
-        e = t - F @ self.readout.coef - self.readout.intercept
-        return np.asarray(e / np.maximum(1.0 - h, 1e-3)[:, None])
+        pieces = [np.empty((0, rows.t.shape[1]))]
+        for block in rows.blocks() if len(rows) else ():
+            F = layer.of_scaled(block.z)
+            h = block.w * (self.equations.leverage(F, self.factor) + constant)
+            e = block.t - F @ self.readout.coef - self.readout.intercept
+            pieces.append(e / np.maximum(1.0 - h, 1e-3)[:, None])
+        return np.concatenate(pieces)
 
 
 @dataclass(frozen=True)
@@ -157,11 +161,3 @@ class Fitted:
         return np.concatenate(
             [self.second.variance(self.layer(x[rows])) for rows in row_blocks(len(x))]
         )
-
-
-def left_out(layer: Layer, second: SecondLayer, rows: Rows) -> Floats:
-    """(m, K) residual of each row if the readout were fitted without it."""
-    pieces = [np.empty((0, rows.t.shape[1]))]
-    for block in rows.blocks() if len(rows) else ():
-        pieces.append(second.left_out(layer.of_scaled(block.z), block.t, block.w))
-    return np.concatenate(pieces)

@@ -15,11 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from onegrad.arrays import Floats, blas_threads, cores
-from onegrad.data import Sample, Source, fold
+from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer, left_out
+from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
 from onegrad.estimators.lesson import Lesson, Mask, Trial, chosen, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Classes, Goal, Targets
@@ -93,17 +94,6 @@ class Means:
         )
 
 
-@dataclass(frozen=True)
-class FirstLayer:
-    """The layer that was chosen and its ridge; the rest is on record (see AtFit)."""
-
-    layer: Layer
-    ridge: float
-    untrained: Floats
-    choice: dict[str, Any]
-    trials: tuple[dict[str, Any], ...]
-
-
 def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Means) -> Fitted:
     """The network of a recipe on all rows of the data.
 
@@ -122,18 +112,26 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        first = learned(recipe, lesson, sampling.seed)
-    targets, encoding, layer = lesson.targets, lesson.encoding, first.layer
+        untrained, trials = recipe.learn(lesson, np.random.default_rng(sampling.seed))
+        best = chosen(trials, lesson.held.w)
+        at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
+    targets, encoding, layer = lesson.targets, lesson.encoding, best.layer
     sums = MomentsPass(layer, targets, encoding, means.device, sampling.seed, lesson.used_up)
-    second = SecondLayer(means.fold(sums, whole), first.ridge, recipe.intercept)
-    residuals = left_out(layer, second, lesson.held)
+    second = SecondLayer(means.fold(sums, whole), best.readout.ridge, recipe.intercept)
+    residuals = second.left_out(layer, lesson.held)
     at_fit = AtFit(
         metric=gradient_outer_product(lesson.update, layer, second.readout.coef),
-        untrained=first.untrained,
+        untrained=at_start,
         residuals=residuals,
         slope=calibrated(targets, residuals, lesson.held),
-        choice={**first.choice, "sample_rows": len(drawn.y)},
-        trials=first.trials,
+        choice={
+            **best.label,
+            "relative_ridge": best.ridge,
+            "held_out_rows": len(lesson.held),
+            "held_out_score": best.score,
+            "sample_rows": len(drawn.y),
+        },
+        trials=tuple(trial.summary for trial in trials),
         rows=second.moments.rows,
     )
     return Fitted(layer, targets, encoding, second, at_fit)
@@ -151,21 +149,6 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]
     return Lesson(*parts, encoding, scaling, targets, split.used_up, threads)
-
-
-def learned(recipe: Recipe, lesson: Lesson, seed: int) -> FirstLayer:
-    """What held-out rows choose of all that the recipe tries."""
-    untrained, trials = recipe.learn(lesson, np.random.default_rng(seed))
-    best = chosen(trials, lesson.held.w)
-    choice = {
-        **best.label,
-        "relative_ridge": best.ridge,
-        "held_out_rows": len(lesson.held),
-        "held_out_score": best.score,
-    }
-    eigenvalues = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
-    summaries = tuple(trial.summary for trial in trials)
-    return FirstLayer(best.layer, best.readout.ridge, eigenvalues, choice, summaries)
 
 
 def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:
