@@ -95,7 +95,7 @@ def test_shares_are_kept_and_mixed():
 def test_neurons_join_and_part():
     a, b = drawn("any", 3), drawn("axis", 2)
     joined = a + b
-    assert len(joined) == 5
+    assert len(joined.W) == len(joined.b) == 5
     np.testing.assert_array_equal(joined[3:].W, b.W)
     assert isinstance(joined[[0, 4]], Neurons)
 

@@ -17,7 +17,7 @@ For classification the best layer then makes a few gradient steps on the logisti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,10 +91,7 @@ class AlternatingRecipe:
         """All trials, the untrained layer first."""
         activation = resolve("relu:raw")
         assert isinstance(activation, Function)
-        bound = float(self.clip)
-        nothing = np.empty((0, lesson.inputs)), np.empty(0)
-        bare = Layer(lesson.scaling, *nothing, activation, True, bound)
-        rounds = Rounds(self, lesson, Ground.of(lesson.update, bound), rng, bare)
+        rounds = Rounds(self, lesson, Ground.of(lesson.update, float(self.clip)), rng, activation)
         trials = [rounds.untrained()]
         if len(lesson.held):
             trials += rounds.renewals(trials[0])
@@ -104,22 +101,20 @@ class AlternatingRecipe:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Everything that the rounds of one fit share; a round goes from trial to trial.
-
-    `ground` are the rows that neurons are drawn from, `bare` the layer without its neurons.
-    """
+    """Everything that the rounds of one fit share; a round goes from trial to trial."""
 
     recipe: AlternatingRecipe
     lesson: Lesson
     ground: Ground
     rng: np.random.Generator
-    bare: Layer
+    activation: Function
 
     def tried(
         self, neurons: Neurons, start: float, label: dict[str, Any], worth: bool = True
     ) -> Trial:
         """The trial of a layer of these neurons; the search of its ridge begins at `start`."""
-        layer = replace(self.bare, W=neurons.W, b=neurons.b)
+        bound, scaling = float(self.recipe.clip), self.lesson.scaling
+        layer = Layer(scaling, neurons.W, neurons.b, self.activation, True, bound)
         search = Search(given(self.recipe.ridge), start)
         return try_layer(self.lesson, layer, search, label, worth)
 
@@ -220,7 +215,6 @@ PARAMETERS = """
 PARAMETERS += COMMON
 
 
-# a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False)
 class _Alternating(FeatureLearner):
     """Rounds of first-layer updates with the trained readout."""
@@ -232,11 +226,6 @@ class _Alternating(FeatureLearner):
     rounds: int = 32
     ridge: float | str = "auto"
     clip: float = 4.0
-    hold_out: float = 0.2
-    sample_rows: int = 20_000
-    device: str = "cpu"
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def _recipe(self) -> AlternatingRecipe:
         return recipe_of(AlternatingRecipe, self, manner=self._manner)

@@ -6,8 +6,9 @@ in onegrad.estimators.predicting.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -35,23 +36,24 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
 """
 
 
+# a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
+@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     """A first layer learned on a sample of rows, a readout fitted on all of them."""
 
-    sample_rows: int
-    hold_out: float
-    device: str
-    n_jobs: int | None
-    random_state: Any
+    hold_out: float = 0.2
+    sample_rows: int = 20_000
+    device: str = "cpu"
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    fitted_: Fitted
+    fitted_: Fitted = field(init=False)
 
     # -- what families and kinds of targets say ------------------------------------------------
 
-    def _recipe(self) -> pipeline.Recipe:
-        raise NotImplementedError
+    _goal: ClassVar[Goal]
 
-    def _goal(self) -> Goal:
+    def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
@@ -74,7 +76,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         client : a dask.distributed Client whose workers make the passes over the data.
         progress : called with (parts done, parts) during a pass.
         """
-        return self._fit(X, y, sample_weight, self._goal(), client, progress)
+        return self._fit(X, y, sample_weight, self._goal, client, progress)
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, goal: Goal, client: Any = None,

@@ -40,9 +40,6 @@ class Neurons:
     W: Floats
     b: Floats
 
-    def __len__(self) -> int:
-        return len(self.b)
-
     def __getitem__(self, which: Any) -> Neurons:
         return Neurons(self.W[which], self.b[which])
 
@@ -95,14 +92,9 @@ class Ground:
         """The inputs in single precision: enough to compare neurons."""
         return self.z.astype(np.float32)
 
-    @cached_property
-    def _below(self) -> Floats:
-        total: Floats = np.cumsum(self.w)
-        return total
-
     def rows(self, u: Floats) -> Indices:
-        """Rows drawn by weight: where the share u of all weight lies below."""
-        return _positions(self._below, u)
+        """Rows drawn by weight with uniform numbers u."""
+        return _drawn(self.w, u)
 
     def placed(self, W: Floats, at: Floats) -> Neurons:
         """Neurons of directions W, scaled, that switch at the points `at` (N, d)."""
@@ -159,14 +151,14 @@ def _any(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -
 
 def _axis(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
     W = np.zeros((count, len(metric.M)))
-    column = _columns(metric.importance, rng.random(count))
+    column = _drawn(metric.importance, rng.random(count))
     W[np.arange(count), column] = rng.choice([-1.0, 1.0], size=count)
     return W, ground.z[ground.rows(rng.random(count))]
 
 
 def _pair(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
     W = np.zeros((count, len(metric.M)))
-    for column in _columns(np.sqrt(metric.importance), rng.random((2, count))):
+    for column in _drawn(np.sqrt(metric.importance), rng.random((2, count))):
         W[np.arange(count), column] = rng.standard_normal(count) * np.diag(metric.root)[column]
     return W, ground.z[ground.rows(rng.random(count))]
 
@@ -196,13 +188,9 @@ KINDS: dict[str, Callable[[Ground, Metric, int, np.random.Generator], Drawn]] = 
 }
 
 
-def _columns(weight: Floats, u: Floats) -> Indices:
-    """Columns drawn by weight with uniform numbers u."""
-    return _positions(np.cumsum(weight), u)
-
-
-def _positions(below: Floats, u: Floats) -> Indices:
-    """Where the share u of the last of the cumulative sums `below` is reached."""
+def _drawn(weight: Floats, u: Floats) -> Indices:
+    """Positions drawn by weight: where the share u of all weight lies below."""
+    below = np.cumsum(weight)
     found = np.searchsorted(below, u * below[-1], side="right")
     positions: Indices = np.minimum(found, len(below) - 1)
     return positions

@@ -20,17 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, one_of
 from onegrad.estimators.learner import COMMON, FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, try_layer
 from onegrad.estimators.neurons import Ground
-from onegrad.estimators.parameters import (
-    check_choice,
-    check_layer,
-    check_number,
-    given,
-    recipe_of,
-)
+from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Features, Regression
 from onegrad.functions import Function, resolve
@@ -57,25 +51,20 @@ class Start:
 
     Parameters
     ----------
-    untrained : the layer whose W_0 has rows N(0, I/d), without biases.
+    plain : the layer whose W_0 has rows N(0, I/d), without biases.
     kinks : (N, d) points at which neurons switch, or None where they have no biases.
     A : (N, K) readout.
     """
 
-    untrained: Layer
+    plain: Layer
     kinks: Floats | None
     A: Floats
-
-    @property
-    def W(self) -> Floats:
-        W: Floats = self.untrained.W
-        return W
 
     def layer(self, W: Floats) -> Layer:
         r"""Of directions W; :math:`b_i = -w_i\cdot z_{j(i)}` for the row drawn for neuron i."""
         if self.kinks is None:
-            return replace(self.untrained, W=W)
-        return replace(self.untrained, W=W, b=-(W * self.kinks).sum(1))
+            return replace(self.plain, W=W)
+        return replace(self.plain, W=W, b=-(W * self.kinks).sum(1))
 
 
 @dataclass(frozen=True)
@@ -102,7 +91,7 @@ class OneStepRecipe:
     def __post_init__(self) -> None:
         check_layer(self.width, self.clip, self.ridge)
         for name, allowed in CHOICES.items():
-            check_choice(name, getattr(self, name), allowed)
+            one_of(name, getattr(self, name), allowed)
         if self.eta != "auto":
             check_number("eta", self.eta, 0)
         if self.alpha is not None:
@@ -135,9 +124,11 @@ class OneStepRecipe:
     def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
         """A trial for each step that is tried: eta where given, else multiples of |W_0| / |G|."""
         start = self.start(lesson, rng)
-        G = self.gradient(lesson.update, start.layer(start.W), start.A)
+        W = start.plain.W
+        untrained = start.layer(W)
+        G = self.gradient(lesson.update, untrained, start.A)
         length = float(np.linalg.norm(G))
-        unit = float(np.linalg.norm(start.W)) / length if length > 0 else 0.0
+        unit = float(np.linalg.norm(W)) / length if length > 0 else 0.0
         eta = self.step(len(lesson.update))
         if eta is not None:
             etas = [eta]
@@ -147,13 +138,13 @@ class OneStepRecipe:
             etas = [unit]
         trials: list[Trial] = []
         for eta in etas:
-            layer = start.layer(start.W if eta == 0 else start.W + eta * G)
+            layer = untrained if eta == 0 else start.layer(W + eta * G)
             ridge = trials[-1].ridge if trials else START
             search = Search(given(self.ridge), ridge, self.intercept)
             relative = eta / unit if unit > 0 else 0.0
             label = {"eta": eta, "relative_step": relative, "step_rows": len(lesson.update)}
             trials.append(try_layer(lesson, layer, search, label))
-        return start.layer(start.W), trials
+        return untrained, trials
 
     def start(self, lesson: Lesson, rng: np.random.Generator) -> Start:
         """All random numbers: drawn once, so that candidates differ in what is learned."""
@@ -207,7 +198,6 @@ PARAMETERS = r"""
 PARAMETERS += COMMON + "    eta_, alpha_ : the step that was made, and the exponent of it.\n"
 
 
-# a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False)
 class _OneStep(FeatureLearner):
     """One gradient step with a random readout, then ridge."""
@@ -229,11 +219,6 @@ class _OneStep(FeatureLearner):
     skip: bool = True
     intercept: bool = True
     clip: float = 4.0
-    hold_out: float = 0.2
-    sample_rows: int = 20_000
-    device: str = "cpu"
-    n_jobs: int | None = None
-    random_state: Any = None
 
     @classmethod
     def literal(cls, problem: Problem, **parameters: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -29,11 +28,6 @@ def check_number(
         what = "a whole number" if whole else "a number"
         upper = "" if high == math.inf else f" and <= {high:g}"
         raise InvalidInput(f"{name} must be {what} >= {low:g}{upper}; got {value!r:.60}")
-
-
-def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
 
 
 def check_layer(width: Any, clip: Any, ridge: Any) -> None:

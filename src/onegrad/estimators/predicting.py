@@ -24,12 +24,7 @@ from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.incremental import Incremental
 from onegrad.estimators.learner import is_source
-from onegrad.estimators.targets import (
-    Goal,
-    any_targets,
-    class_targets,
-    number_targets,
-)
+from onegrad.estimators.targets import Goal, any_targets, class_targets, number_targets
 
 
 class Predictor(Incremental):
@@ -86,8 +81,7 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
     """Numbers, one or several a row."""
 
-    def _goal(self) -> Goal:
-        return Goal(number_targets)
+    _goal = Goal(number_targets)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(
@@ -139,8 +133,7 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
 class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
     """Labels of any type."""
 
-    def _goal(self) -> Goal:
-        return Goal(class_targets, labels=True)
+    _goal = Goal(class_targets, labels=True)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
@@ -182,8 +175,7 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  # type: ignore[misc]
     """The learned features themselves, for any model on top."""
 
-    def _goal(self) -> Goal:
-        return Goal(any_targets)
+    _goal = Goal(any_targets)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)

@@ -28,12 +28,10 @@ class Report:
             ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
         ]
         if "eta" in choice:
-            n = choice["step_rows"]
-            eta = choice["eta"]
-            alpha = f"{math.log(eta) / math.log(n):.3g}" if eta > 0 and n > 1 else "none: no step"
+            alpha = f"{estimator.alpha_:.3g}" if estimator.alpha_ > -math.inf else "none: no step"
             lines += [
-                ("step", f"eta = {eta:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
-                ("implied alpha", f"{alpha} (eta = n^alpha, n = {n:,})"),
+                ("step", f"eta = {choice['eta']:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
+                ("implied alpha", f"{alpha} (eta = n^alpha, n = {choice['step_rows']:,})"),
             ]
         else:
             lines.append(("first layer", f"{choice['update']}, round {choice['round']}"))

@@ -15,10 +15,9 @@ import scipy.special
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
+from onegrad.data.table import Values
 from onegrad.errors import InvalidInput
 from onegrad.ridge import TARGET_BITS, grid, rounded
-
-Values = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -36,18 +35,16 @@ class Numbers:
     def of(cls, y: Values, w: Floats, scaled: bool) -> Numbers:
         """Mean, deviation and range of the targets; without scaling, y as it is and no bounds."""
         matrix = y.reshape(len(y), -1).astype(np.float64)
-        K = matrix.shape[1]
+        K, single = matrix.shape[1], y.ndim == 1
         if not scaled:
             bound = np.full(K, np.inf)
-            return cls(
-                np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), y.ndim == 1
-            )
+            return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
         centre = w @ matrix / w.sum()
         deviation = np.sqrt(w @ (matrix - centre) ** 2 / w.sum())
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
         scale = np.where(equal, 1.0, deviation)
-        return cls(centre, scale, matrix.min(0), matrix.max(0), step, y.ndim == 1)
+        return cls(centre, scale, matrix.min(0), matrix.max(0), step, single)
 
     @property
     def outputs(self) -> int:
