@@ -66,12 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarray[Any, Any]]:
     """Named columns of predictions for one block."""
-    columns: dict[str, np.ndarray[Any, Any]] = {}
     if args.std:
         mean, deviation = model.predict(X, return_std=True)
-        columns |= _named("prediction", mean) | _named("std", deviation)
+        columns = _named("prediction", mean) | _named("std", deviation)
     else:
-        columns |= _named("prediction", model.predict(X))
+        columns = _named("prediction", model.predict(X))
     if args.interval is not None:
         low, high = model.predict_interval(X, coverage=args.interval)
         columns |= _named("low", low) | _named("high", high)

@@ -19,8 +19,6 @@ EXAMPLE = """examples:
   onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model
   onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model"""
 
-TASKS = ("auto", "regression", "classification")
-
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
@@ -38,11 +36,9 @@ def add_parser(subparsers: Any) -> None:
         help="alternating (default) is the one for real data",
     )  # fmt: skip
     parser.add_argument(
-        "--task",
-        choices=TASKS,
-        default="auto",
+        "--task", choices=("auto", "regression", "classification"), default="auto",
         help="auto (default): text is classes, else numbers",
-    )
+    )  # fmt: skip
     parser.add_argument("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
     parser.add_argument("--weight", metavar="COL", help="weights of the rows")
     parser.add_argument("--width", type=int, default=1000, metavar="N", help="neurons")
