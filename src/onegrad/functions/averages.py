@@ -77,10 +77,8 @@ def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> 
 
 
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
-    ends = [np.full(mean.shape, -HALF_WIDTH)]
-    ends += [np.clip((q - mean) / deviation, -HALF_WIDTH, HALF_WIDTH) for q in sorted(f.kinks)]
-    ends += [np.full(mean.shape, HALF_WIDTH)]
-    breaks = np.stack(ends, axis=-1)
+    kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
+    breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -HALF_WIDTH, HALF_WIDTH)
     t, w = np.polynomial.legendre.leggauss(PANEL_NODES)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)
