@@ -66,8 +66,7 @@ def gaussian_averages(
 
 def _density(z: Floats, flattening: float) -> Floats:
     he4 = (z * z - 6) * z * z + 3
-    density: Floats = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (1 - flattening * he4)
-    return density
+    return np.asarray(np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (1 - flattening * he4))
 
 
 def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> Averages:

@@ -131,12 +131,9 @@ def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
     found = []
     for k in range(int((signs[0] < 0).sum())):
         i = next((i for i, e in enumerate(signs) if e[k] >= 0), None)
-        try:
-            if not i:
-                raise ValueError
-            x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
-        except ValueError:  # no change of sign
-            raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost") from None
+        if i is None:  # no change of sign
+            raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost")
+        x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
         found.append((x, _alignment(branch, x, k, degrees)))
     return sorted(found, key=lambda outlier: -outlier[0])
 
