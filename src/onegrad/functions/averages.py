@@ -66,8 +66,7 @@ def gaussian_averages(
 
 def _density(z: Floats, flattening: float) -> Floats:
     he4 = (z * z - 6) * z * z + 3
-    density: Floats = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (1 - flattening * he4)
-    return density
+    return np.asarray(np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (1 - flattening * he4))
 
 
 def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> Averages:
@@ -77,10 +76,8 @@ def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> 
 
 
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
-    ends = [np.full(mean.shape, -HALF_WIDTH)]
-    ends += [np.clip((q - mean) / deviation, -HALF_WIDTH, HALF_WIDTH) for q in sorted(f.kinks)]
-    ends += [np.full(mean.shape, HALF_WIDTH)]
-    breaks = np.stack(ends, axis=-1)
+    kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
+    breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -HALF_WIDTH, HALF_WIDTH)
     t, w = np.polynomial.legendre.leggauss(PANEL_NODES)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from onegrad.errors import InvalidInput
 
@@ -41,7 +41,8 @@ def parse(text: str) -> Combination:
         )
     parser = _Parser(text)
     combination = parser.sum(0)
-    parser.expect_end()
+    if parser.next is not None:
+        raise parser.complaint("an operator is missing")
     return {m: c for m, c in combination.items() if c != 0.0}
 
 
@@ -50,20 +51,23 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: list[tuple[int, re.Match[str]]] = []
+        self.tokens: list[re.Match[str]] = []
         self.position = 0
         end = 0
         while text[end:].strip():
             match = _TOKEN.match(text, end)
             if match is None:
                 raise self.complaint("cannot read", end)
-            self.tokens.append((match.start(), match))
+            self.tokens.append(match)
             end = match.end()
+
+    @property
+    def next(self) -> re.Match[str] | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
 
     def complaint(self, what: str, at: int | None = None) -> InvalidInput:
         if at is None:
-            tokens, p = self.tokens, self.position
-            at = tokens[p][0] if p < len(tokens) else len(self.text)
+            at = self.next.start() if self.next else len(self.text)
         near = self.text[at : at + 12].strip() or "the end"
         return InvalidInput(
             f"formula {self.text[:60]!r}: {what} at {near!r}; "
@@ -72,16 +76,11 @@ class _Parser:
 
     def sign(self, allowed: str) -> str | None:
         """Consume the next token if it is one of these signs."""
-        if self.position < len(self.tokens):
-            sign = self.tokens[self.position][1]["sign"]
-            if sign is not None and sign in allowed:
-                self.position += 1
-                return str(sign)
-        return None
-
-    def expect_end(self) -> None:
-        if self.position < len(self.tokens):
-            raise self.complaint("an operator is missing")
+        sign = self.next and self.next["sign"]
+        if sign is None or sign not in allowed:
+            return None
+        self.position += 1
+        return str(sign)
 
     def expect_closing(self) -> None:
         if self.sign(")") is None:
@@ -91,17 +90,15 @@ class _Parser:
         if depth > MAX_DEPTH:
             raise self.complaint(f"more than {MAX_DEPTH} nested parentheses")
         total: Combination = {}
-        sign = self.sign("+-") or "+"
-        while True:
+        sign: str | None = self.sign("+-") or "+"
+        while sign is not None:
             factor = -1.0 if sign == "-" else 1.0
             for monomial, c in self.product(depth).items():
                 total[monomial] = total.get(monomial, 0.0) + factor * c
             if len(total) > MAX_TERMS:
                 raise self.complaint(f"more than {MAX_TERMS} terms")
-            next_sign = self.sign("+-")
-            if next_sign is None:
-                return self.checked(total)
-            sign = next_sign
+            sign = self.sign("+-")
+        return self.checked(total)
 
     def product(self, depth: int) -> Combination:
         left = self.factor(depth)
@@ -116,14 +113,12 @@ class _Parser:
         return self.checked(left)
 
     def factor(self, depth: int) -> Combination:
-        if self.position >= len(self.tokens):
-            raise self.complaint("a term is missing")
-        match = self.tokens[self.position][1]
+        match = self.next
         if self.sign("(") is not None:
             inner = self.sum(depth + 1)
             self.expect_closing()
             return inner
-        if match["sign"] is not None:
+        if match is None or match["sign"] is not None:
             raise self.complaint("a term is missing")
         self.position += 1
         if match["number"] is not None:
@@ -167,6 +162,6 @@ class _Parser:
         return value
 
 
-def indices(combination: Mapping[Monomial, float]) -> int:
-    """How many indices the combination reads (at least one)."""
-    return max((i for monomial in combination for i, _ in monomial), default=1)
+def indices(monomials: Iterable[Monomial]) -> int:
+    """How many indices they read (at least one)."""
+    return max((i for monomial in monomials for i, _ in monomial), default=1)

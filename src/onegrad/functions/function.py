@@ -120,7 +120,7 @@ class MultiIndex:
 
     @property
     def indices(self) -> int:
-        return formula.indices(dict(self.terms))
+        return formula.indices(monomial for monomial, _ in self.terms)
 
     def __call__(self, U: Array) -> Array:
         """Labels from the indices U, shape (..., indices)."""
@@ -129,7 +129,7 @@ class MultiIndex:
         for monomial, coefficient in self.terms:
             product = coefficient * xp.ones_like(total)
             for index, degree in monomial:
-                he_k = HermiteSum((*(0.0 for _ in range(degree)), 1.0))
+                he_k = HermiteSum((*[0.0] * degree, 1.0))
                 product = product * he_k(U[..., index - 1])
             total = total + product
         return total

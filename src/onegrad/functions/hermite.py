@@ -33,9 +33,8 @@ def gaussian_rule(kinks: tuple[float, ...] = ()) -> tuple[Floats, Floats]:
 
     Accurate to rounding for piecewise smooth functions, where Gauss-Hermite is not.
     """
-    breaks = np.linspace(-HALF_WIDTH, HALF_WIDTH, PANELS + 1)
     inside = [q for q in kinks if abs(q) < HALF_WIDTH]
-    breaks = np.unique(np.concatenate([breaks, np.asarray(inside, dtype=float)]))
+    breaks = np.union1d(np.linspace(-HALF_WIDTH, HALF_WIDTH, PANELS + 1), inside)
     t, w = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(breaks)[:, None] / 2
     x = (breaks[:-1, None] + half * (1 + t)).ravel()

@@ -113,10 +113,10 @@ def exponent(alpha: Any) -> float:
     return found
 
 
-def step(n: int, alpha: Any, eta: Any) -> tuple[float | None, float]:
+def step(n: int, alpha: float | None, eta: float | None) -> tuple[float | None, float]:
     """(alpha, eta) from whichever is given: eta = n**alpha; alpha is None for eta = 0."""
     if alpha is not None and eta is not None:
-        alpha, eta = number("alpha", alpha), number("eta", eta, 0.0, above=True)
+        number("eta", eta, 0.0, above=True)
         if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
             raise InvalidInput(f"give alpha or eta, not both; got alpha={alpha:g}, eta={eta:g}")
         return alpha, eta
@@ -125,5 +125,5 @@ def step(n: int, alpha: Any, eta: Any) -> tuple[float | None, float]:
         if n == 1:
             raise InvalidInput("alpha needs n >= 2, since eta = n**alpha; give eta for n = 1")
         return alpha, float(n) ** alpha
-    eta = number("eta", 0.0 if eta is None else eta, 0.0)
+    eta = 0.0 if eta is None else eta
     return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta

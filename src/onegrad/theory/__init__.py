@@ -4,12 +4,4 @@ from onegrad.theory.asymptotic.windows import spike_count, thresholds
 from onegrad.theory.dispatch import predict, spectrum
 from onegrad.theory.results import Prediction, Spectrum, Spike
 
-__all__ = [
-    "Prediction",
-    "Spectrum",
-    "Spike",
-    "predict",
-    "spectrum",
-    "spike_count",
-    "thresholds",
-]
+__all__ = ["Prediction", "Spectrum", "Spike", "predict", "spectrum", "spike_count", "thresholds"]

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
-from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.errors import OutOfScope
 from onegrad.functions import Function, MultiIndex, Spec, resolve
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule
+from onegrad.problem.fields import number
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
 COARSE = 81  # points of the first search
@@ -75,9 +76,7 @@ def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> f
 
     See Ba et al. 2022, Theorem 7 and Corollary 8; tests/theory/test_bounds.py.
     """
-    for name, value in (("ratio", ratio), ("C", C)):
-        if not (np.isfinite(value) and value > 0):
-            raise InvalidInput(f"{name} must be a finite number > 0; got {value!r:.60}")
+    ratio, C = number("ratio", ratio, 0.0, above=True), number("C", C, 0.0, above=True)
     tau = tau_star(activation, teacher).tau
     return 10 * tau + C * (math.sqrt(tau * ratio) + ratio)
 

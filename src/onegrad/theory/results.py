@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,13 @@ class Prediction(Errors):
     def results(self) -> list[dict[str, float | None]]:
         """One dictionary per point, in C order: the JSON of the command line."""
         names = ["alpha", "eta", "ridge", "train", "test", "risk"]
-        columns = [np.ravel(getattr(self, name)).tolist() for name in names]
-        others = [name for name in self.axes if name not in names]
-        grids = np.meshgrid(*map(_objects, self.axes.values()), indexing="ij")
-        extra = {k: g.ravel() for k, g in zip(self.axes, grids, strict=True) if k in others}
+        columns = (np.ravel(getattr(self, name)).tolist() for name in names)
         rows = []
-        for i, point in enumerate(zip(*columns, strict=True)):
-            row = dict(zip(names, point, strict=True)) | {k: v[i] for k, v in extra.items()}
-            row["alpha"] = None if row["alpha"] != row["alpha"] else row["alpha"]
-            rows.append(row)
+        for point, *numbers in zip(product(*self.axes.values()), *columns, strict=True):
+            row = dict(zip(names, numbers, strict=True))
+            row["alpha"] = None if np.isnan(row["alpha"]) else row["alpha"]
+            others = zip(self.axes, point, strict=True)
+            rows.append(row | {name: value for name, value in others if name not in row})
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,12 +92,6 @@ class Prediction(Errors):
             values = f"{grid}: test {np.min(self.test):.6g} to {np.max(self.test):.6g}"
         name = f"{self.theory} as printed" if self.printed else self.theory
         return f"Prediction({name}: {values})"
-
-
-def _objects(values: list[Any]) -> np.ndarray[Any, Any]:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
 
 
 @dataclass(frozen=True)
@@ -159,11 +152,7 @@ class Spectrum:
             "lower_edge": self.lower_edge,
             "atom": self.atom,
             "spikes": [
-                {
-                    "eigenvalue": s.eigenvalue,
-                    "singular_value": s.singular_value,
-                    "alignment": {str(k): v for k, v in s.alignment.items()},
-                }
+                asdict(s) | {"alignment": {str(k): v for k, v in s.alignment.items()}}
                 for s in self.spikes
             ],
             "density": {"x": self.x.tolist(), "rho": self.rho.tolist()},

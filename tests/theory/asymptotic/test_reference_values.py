@@ -89,7 +89,7 @@ def test_constant_spike(row):
     assert 1 + s.nu_squared[0] == pytest.approx(row["theory_leading"], rel=5e-4)  # 4 digits given
     g, weights, b = profiles(p)
     tau = s.c1[0] * p.eta * np.sqrt(s.direction.b_squared[0] / p.N)
-    coefficient = weights @ (b[:, 0] * (g**2 - 1)) / 2 / (s.c2[0] * tau**2)
+    coefficient = weights @ (b[:, 0] * (g**2 - 1)) / 2 / (s.c[0, 2] * tau**2)
     agree(coefficient, row, 1e-6 if row["setting"]["student"] == "H12" else 2e-5)
 
 

@@ -28,7 +28,7 @@ TEACHERS = ["H1 + H2/sqrt(2) - 0.3*H3 + 0.2*H4", "relu", "relu:raw"]
 def matrix_drop(s, count, rank_one, lam, degrees=None):
     """Delta_l / lam at another ridge, by solving the Gram system of these spikes."""
     t = traces(s.c1[0] ** 2, s.c_gt1_squared[0], s.phi[0], s.psi[0], lam)
-    M0 = float(t.M1) / (1 + s.gaussian_weights[0] * 2 * s.c2[0] ** 2 * float(t.h) / s.psi[0])
+    M0 = float(t.M1) / (1 + s.gaussian_weights[0] * 2 * s.c[0, 2] ** 2 * float(t.h) / s.psi[0])
     if s.free_constant[0]:
         M0 = 0.0
     metric = np.array([M0, float(t.M2)] + [factorial(k) * float(t.M1) for k in range(2, count + 1)])

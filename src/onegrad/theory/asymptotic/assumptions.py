@@ -29,6 +29,7 @@ TRAINED: tuple[Rule, ...] = (
 
 
 def uncentred(p: Problem) -> bool:
+    """Whether the activation has a constant part."""
     return bool(abs(p.sigma.c[0]) > 1e-12 * p.sigma.second_moment**0.5)
 
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.problem import Problem
+from onegrad.theory.asymptotic.assumptions import uncentred
 from onegrad.theory.asymptotic.resolvent import Traces, traces
 from onegrad.theory.direction import Direction, from_moments
-
-Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Scalars:
     c_star_squared: Floats
     full: Floats  # 1 where the residual contains the initial output, else 0
     gaussian_weights: Floats  # 1 where the rows of W_0 have fluctuating norms, else 0
-    intercept: Floats  # 1 where ridge fits a free constant, else 0
+    free_constant: Floats  # 1 where the constant costs nothing (uncentred or an intercept), else 0
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
@@ -62,21 +61,13 @@ class Scalars:
             "c_star_squared": [f.variance for f in teacher],
             "full": [p.residual == "full" for p in problems],
             "gaussian_weights": [p.weights == "gaussian" for p in problems],
-            "intercept": [p.intercept for p in problems],
+            "free_constant": [p.intercept or uncentred(p) for p in problems],
         }
         return cls(**{name: np.array(values, dtype=float) for name, values in columns.items()})
 
     @property
-    def c0(self) -> Floats:
-        return self.c[:, 0]
-
-    @property
     def c1(self) -> Floats:
         return self.c[:, 1]
-
-    @property
-    def c2(self) -> Floats:
-        return self.c[:, 2]
 
     @cached_property
     def traces(self) -> Traces:
@@ -103,12 +94,6 @@ class Scalars:
         return np.asarray(np.divide(noise, spike, np.zeros_like(noise), where=spike > 0))
 
     @property
-    def free_constant(self) -> Bools:
-        """Where the constant function costs nothing: an uncentred student or an intercept."""
-        scale = 1e-12 * np.sqrt(self.second_moment)
-        return (np.abs(self.c0) > scale) | (self.intercept > 0)
-
-    @property
     def constant_weight(self) -> tuple[Floats, Floats]:
         r""":math:`w = M_0/M_1` with :math:`M_0 = \mathbf 1^\top R_0 \mathbf 1`, and dw/d lam.
 
@@ -117,6 +102,6 @@ class Scalars:
 
         Gaussian rows have fluctuating norms, so the features contain a multiple of the constant.
         """
-        slope = self.gaussian_weights * 2 * self.c2**2 / self.psi
+        slope = self.gaussian_weights * 2 * self.c[:, 2] ** 2 / self.psi
         w = np.where(self.free_constant, 0.0, 1 / (1 + slope * self.traces.h))
         return w, -(w**2) * slope * self.traces.dh

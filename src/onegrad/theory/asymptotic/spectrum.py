@@ -26,12 +26,11 @@ def spectrum(problem: Problem) -> Spectrum:
     lines = assumptions.broken([problem], "spectrum")
     warn(*lines)
     bulk, x, rho = _drawn(bulk_of(problem))
-    lower_edge = bulk.support[0][0]
     return Spectrum(
         problem=problem,
         method="asymptotic",
         edge=bulk.edge,
-        lower_edge=lower_edge if lower_edge > 0 else None,
+        lower_edge=bulk.support[0][0] or None,  # zero where the bulk touches it
         atom=bulk.atom,
         x=x,
         rho=rho,

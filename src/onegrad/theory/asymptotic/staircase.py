@@ -18,9 +18,11 @@ from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained
-from onegrad.theory.asymptotic.scalars import Bools, Scalars
+from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.windows import Ints, counts
 from onegrad.theory.results import Errors
+
+Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
 

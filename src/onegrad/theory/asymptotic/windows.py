@@ -70,9 +70,7 @@ def counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[str, ...]]:
     """
     found: dict[float | None, int] = {None: 0}
     on, beyond = [], []
-    for alpha in dict.fromkeys(alphas):
-        if alpha is None:
-            continue
+    for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
         if alpha >= 0.5 - AT_THRESHOLD:
             found[alpha] = DEGREE
             beyond.append(alpha)

@@ -76,20 +76,20 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         squared=a.c2 == 0.0,
     )
     neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
-    samples = sample_nodes(d, sizes.index)
+    index, norm, p = sample_nodes(d, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa, kappa_teacher = (
         bulk_variance(problem, a, neurons, g, nodes) for nodes in (moved.trace, moved.teacher)
     )
     omega = moved.trace.weight * (1 - 1 / d)
     rho = np.sqrt(kappa @ omega)[:, None]
-    length, flattening = np.sqrt(samples.norm), 1 / (4 * d)
+    length, flattening = np.sqrt(norm), 1 / (4 * d)
     value, slope, square = gaussian_averages(
-        problem.sigma, neurons.s[:, None] * samples.index, rho * length, flattening
+        problem.sigma, neurons.s[:, None] * index, rho * length, flattening
     )
     off = np.sqrt(1 - a.theta**2)
     Y0, Y1, label_square = gaussian_averages(
-        problem.sigma_star, a.theta * samples.index, off * length, flattening
+        problem.sigma_star, a.theta * index, off * length, flattening
     )
     B = slope / rho
     return Equations(
@@ -98,8 +98,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         n=problem.n,
         d=d,
         N=problem.N,
-        index=samples.index,
-        p=samples.weight,
+        index=index,
+        p=p,
         weight=neurons.weight,
         C2=np.maximum(square - value**2 - slope**2, 0.0),
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),

@@ -81,15 +81,13 @@ def evaluate(eq: Equations, pi: Numbers, delta: Numbers) -> State:
 def self_energy(eq: Equations, x: State) -> Numbers:
     """delta - lambda."""
     q = ((eq.profile * x.Lb) @ x.pi).T @ eq.omega  # b_u^T Pi L b_u, summed over blocks
-    energy: Numbers = eq.C2 @ x.pi + q
-    return energy
+    return np.asarray(eq.C2 @ x.pi + q)
 
 
 def chi(eq: Equations, x: State) -> Numbers:
     """chi_k at (pi, delta)."""
     diagonal = eq.omega @ (x.L * x.Gamma).sum(-1)  # Gamma is symmetric
-    value: Numbers = eq.d / eq.n * (x.a @ eq.C2 + diagonal)
-    return value
+    return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + diagonal))
 
 
 def response(eq: Equations, x: State) -> Response:
@@ -106,8 +104,7 @@ def chi_response(eq: Equations, r: Response, W: Numbers) -> Numbers:
 
     .. math:: \tfrac dn(T^\top W + Z_2)
     """
-    value: Numbers = eq.d / eq.n * (r.T.T @ W + r.Z2)
-    return value
+    return np.asarray(eq.d / eq.n * (r.T.T @ W + r.Z2))
 
 
 def gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:

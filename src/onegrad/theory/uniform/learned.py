@@ -37,7 +37,6 @@ class LearnedDegrees:
     The part of the test error at degree k is (target_k - learned_k)^2.
     """
 
-    problem: Problem
     target: Floats
     learned: Floats
 
@@ -59,4 +58,4 @@ def learned(problem: Problem) -> LearnedDegrees:
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     norms = np.array([math.sqrt(math.factorial(j)) for j in k])
-    return LearnedDegrees(problem, norms * problem.sigma_star.c[: DEGREE + 1], coefficients)
+    return LearnedDegrees(norms * problem.sigma_star.c[: DEGREE + 1], coefficients)

@@ -119,8 +119,7 @@ def losses(eq: Equations, solution: Solution) -> Losses:
 def _shares(eq: Equations) -> Numbers:
     """Of the bulk's blocks in the bulk."""
     omega = eq.omega[: eq.bulk]
-    share: Numbers = omega / omega.sum()
-    return share
+    return np.asarray(omega / omega.sum())
 
 
 def _read(profile: Numbers, functions: Numbers) -> Numbers:

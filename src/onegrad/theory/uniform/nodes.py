@@ -44,15 +44,6 @@ class NeuronNodes:
     weight: Floats
 
 
-@dataclass(frozen=True)
-class SampleNodes:
-    """Nodes of the law of a sample: index, squared length off it, and probability."""
-
-    index: Floats
-    norm: Floats
-    weight: Floats
-
-
 def weight_rule(k: int) -> tuple[Floats, Floats]:
     """k nodes of N(0, 1): Gauss-Hermite, or for many the trapezoidal rule on [-6, 6].
 
@@ -66,10 +57,10 @@ def weight_rule(k: int) -> tuple[Floats, Floats]:
     return x, p / p.sum()
 
 
-def sample_nodes(d: int, k: int) -> SampleNodes:
-    """k nodes of the index for each of two lengths."""
+def sample_nodes(d: int, k: int) -> tuple[Floats, Floats, Floats]:
+    """Index, squared length off it, probability: k nodes of the index for each of two lengths."""
     x, p = gauss_hermite(k)
-    return SampleNodes(np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2)
+    return np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
 def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNodes:

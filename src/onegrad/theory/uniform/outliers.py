@@ -64,9 +64,8 @@ class Exterior:
         if x not in self.solved:
             above = [y for y in self.solved if y > x]
             near = self.solved[min(above)] if above else None
-            start = (self.eq.p, np.full(len(self.eq.weight), -x))
-            if near is not None:
-                start = near.state.pi, near.state.delta
+            far = self.eq.p, np.full(len(self.eq.weight), -x)
+            start = (near.state.pi, near.state.delta) if near else far
             solution = solve(self.eq, -x, start, tol=1e-9, limit=OUTSIDE_LIMIT)
             # sum(pi) averages x/(x - y) over eigenvalues y: it is above one and grows towards the
             # bulk, while the gap shrinks; other real solutions, inside the bulk, do neither
@@ -110,10 +109,11 @@ class Exterior:
 
 
 def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
-    """(P, Xi) of `losses`, reduced to functions of the index when nothing else is read."""
+    """P and I + P Xi of `losses`, reduced to functions of the index when nothing else is read."""
     mean = mean_part(eq, solution.state)
     K = len(mean.P) if eq.in_plane else len(eq.p)
-    return mean.P[:K, :K], mean.Xi[:K, :K]
+    P = mean.P[:K, :K]
+    return P, np.eye(K) + P @ mean.Xi[:K, :K]
 
 
 def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
@@ -123,37 +123,30 @@ def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
     """
 
     def eigenvalues(x: float) -> Floats:
-        P, Xi = mean_matrices(branch.eq, branch.reach(x))
-        values: Floats = np.sort(np.linalg.eigvals(np.eye(len(P)) + P @ Xi).real)
-        return values
+        _, matrix = mean_matrices(branch.eq, branch.reach(x))
+        return np.sort(np.linalg.eigvals(matrix).real)
 
     xs = sorted(branch.solved)  # from the edge, as close as the search for it came, outwards
     signs = [eigenvalues(x) for x in xs]
     found = []
     for k in range(int((signs[0] < 0).sum())):
         i = next((i for i, e in enumerate(signs) if e[k] >= 0), None)
-        try:
-            if not i:
-                raise ValueError
-            x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
-        except ValueError:  # no change of sign
-            raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost") from None
+        if i is None:  # no change of sign
+            raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost")
+        x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
         found.append((x, _alignment(branch, x, k, degrees)))
     return sorted(found, key=lambda outlier: -outlier[0])
 
 
 def _alignment(branch: Exterior, x: float, k: int, degrees: int) -> Floats:
     eq = branch.eq
-    P, Xi = mean_matrices(eq, branch.at(x))
-    values, left, right = eig(np.eye(len(P)) + P @ Xi, left=True, right=True)
+    P, matrix = mean_matrices(eq, branch.at(x))
+    values, left, right = eig(matrix, left=True, right=True)
     i = int(np.argsort(values.real)[k])
     row, column = left[:, i].real, right[:, i].real
     h = min(1e-4 * x, (x - min(branch.solved)) / 2)  # not into the bulk
-    ends = []
-    for y in (x - h, x + h):
-        Py, Xiy = mean_matrices(eq, branch.at(y))
-        ends.append(row @ (np.eye(len(P)) + Py @ Xiy) @ column)
-    slope = (ends[1] - ends[0]) / (2 * h)  # e'(x) times l.r
+    below, above = (row @ mean_matrices(eq, branch.at(y))[1] @ column for y in (x - h, x + h))
+    slope = (above - below) / (2 * h)  # e'(x) times l.r
     K = len(eq.p)
     f = normalised_hermite(eq.index, degrees)[1:]  # (degrees, K)
     cosines: Floats = (f @ column[:K]) * (f @ (row @ P)[:K]) / (x * slope)

@@ -22,33 +22,27 @@ STRONG_HEAVY, STRONG_EVEN, STRONG = 0.5, 1.2, 4.0  # spike strength t per unit r
 SCATTER = 4.0  # n gap^2: below it single runs scatter by 20 % and more
 
 
-def require_covered(problem: Problem) -> None:
+def require_covered(p: Problem) -> None:
     """Raise OutOfScope, in one line, for what the theory does not describe."""
-    full_and_uncentred = problem.residual == "full" and abs(float(problem.sigma.c[0])) > 1e-9
-    refusals = {
-        f"steps={problem.steps}: the uniform theory covers one step": problem.steps != 1,
-        f"inputs={problem.inputs!r}: the uniform theory covers 'gaussian'": (
-            problem.inputs != "gaussian"
-        ),
-        "ridge_rows='same': the uniform theory covers ridge on fresh rows": (
-            problem.ridge_rows != "fresh"
-        ),
-        "intercept=True: the uniform theory covers ridge without an intercept": problem.intercept,
-        f"corrupted={problem.corrupted:g}: the uniform theory covers clean labels": (
-            problem.corrupted != 0
-        ),
-        "residual='full' with an activation of nonzero mean: centre the activation": (
-            full_and_uncentred
-        ),
+    covered = {
+        "one step": f"steps={p.steps}" if p.steps != 1 else "",
+        "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
+        "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
+        "ridge without an intercept": "intercept=True" if p.intercept else "",
+        "clean labels": f"corrupted={p.corrupted:g}" if p.corrupted != 0 else "",
     }
-    for message, refused in refusals.items():
-        if refused:
-            raise OutOfScope(message)
-    sigma_star = problem.sigma_star  # raises OutOfScope for teachers of several indices
-    largest = max(problem.sigma.second_moment, sigma_star.second_moment, problem.noise**2)
-    if sigma_star.second_moment + problem.noise**2 == 0.0:
+    for what, instead in covered.items():
+        if instead:
+            raise OutOfScope(f"{instead}: the uniform theory covers {what}")
+    if p.residual == "full" and abs(float(p.sigma.c[0])) > 1e-9:
+        raise OutOfScope(
+            "residual='full' with an activation of nonzero mean: centre the activation"
+        )
+    sigma_star = p.sigma_star  # raises OutOfScope for teachers of several indices
+    largest = max(p.sigma.second_moment, sigma_star.second_moment, p.noise**2)
+    if sigma_star.second_moment + p.noise**2 == 0.0:
         raise OutOfScope("teacher: labels that are all zero have no learned direction")
-    if largest > LARGEST or problem.step > LARGEST:
+    if largest > LARGEST or p.step > LARGEST:
         raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
 
 
