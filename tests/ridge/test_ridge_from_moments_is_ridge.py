@@ -22,7 +22,9 @@ def test_coefficients(intercept, weighted):
         readout.intercept, np.broadcast_to(oracle.intercept_, 2), rtol=1e-9, atol=1e-12
     )
     residual = (w @ (y - oracle.predict(F)) ** 2) / w.sum()
-    np.testing.assert_allclose(equations.residual_variance(readout.coef), residual, rtol=1e-9)
+    a = readout.coef
+    found = equations.y_square - 2 * (a * equations.v).sum(0) + (a * (equations.G @ a)).sum(0)
+    np.testing.assert_allclose(found, residual, rtol=1e-9)
 
 
 def test_a_singular_system_says_so():

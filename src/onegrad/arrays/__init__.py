@@ -15,10 +15,9 @@ from onegrad.arrays.namespace import (
 from onegrad.arrays.numpy_backend import Backend
 from onegrad.arrays.statistics import standard_error
 from onegrad.arrays.threads import Stopped, abreast, blas_threads, cores
-from onegrad.arrays.torch_backend import DEVICES
 
 __all__ = [
-    "DEVICES", "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
+    "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
     "blas_threads", "cores", "erf", "gpus", "is_torch", "namespace", "one_line_memory_errors",
     "one_minus_square", "standard_error", "symmetric", "to_numpy", "transpose",
 ]  # fmt: skip

@@ -106,13 +106,12 @@ class Backend:
         ]
 
         def some(places: Sequence[tuple[int, slice]]) -> None:
-            scratch = None if y is None else np.empty((step, x.shape[-1]), x.dtype)
+            scratch: Array = None if y is None else np.empty((step, x.shape[-1]), x.dtype)
             for place in places:
                 z = x[place]
-                if scratch is not None and y is not None:
-                    moved = np.multiply(y[place], scale, out=scratch[: len(z)])
-                    moved += z
-                    z = moved
+                if y is not None:
+                    z = np.multiply(y[place], scale, out=scratch[: len(z)])
+                    z += x[place]
                 f(z, out=made[place])
 
         self.each(some, [rows[i :: self.threads] for i in range(self.threads)])
@@ -132,8 +131,7 @@ class Backend:
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of symmetric matrices, from their upper triangles."""
-        values, vectors = np.linalg.eigh(C, UPLO="U")
-        return values, vectors
+        return np.linalg.eigh(C, UPLO="U")
 
     def shifts_at_once(self, C: Array) -> int:
         """How many shifted copies of C are made and factored together."""

@@ -108,7 +108,7 @@ class TorchBackend(Backend):
         if m <= leaf:
             C.baddbmm_(transpose(A), A)
             return
-        h = _half(m)
+        h = max(64, m // 128 * 64)  # about half of m, at a multiple of 64
         self._add_upper(C[:, :h, :h], A[..., :h], leaf)
         C[:, :h, h:].baddbmm_(transpose(A[..., :h]), A[..., h:])
         self._add_upper(C[:, h:, h:], A[..., h:], leaf)
@@ -190,11 +190,6 @@ class TorchBackend(Backend):
 def _stack(A: Array) -> Array:
     """A with one leading axis."""
     return A.reshape(-1, *A.shape[-2:])
-
-
-def _half(m: int) -> int:
-    """About half of m, at a multiple of 64."""
-    return max(64, m // 128 * 64)
 
 
 def _mix(h: int, word: int) -> int:

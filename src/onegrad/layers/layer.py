@@ -84,14 +84,13 @@ class Layer:
 
     def scaled_moments(self, rows: Rows, threads: int = 1) -> Moments:
         """Moments of rows that are scaled already; the sums are exact on any number of threads."""
-        z, y, w = rows.parts
+        weighted = not (rows.w == 1).all()
 
         def part(piece: slice) -> Moments:
-            scaled = z[piece]
-            weights = None if w is None else w[piece]
-            return self._moments(lambda some: scaled[some], y[piece], weights)
+            z, t, w = rows.z[piece], rows.t[piece], rows.w[piece] if weighted else None
+            return self._moments(lambda some: z[some], t, w)
 
-        pieces = row_blocks(len(z), -(-max(len(z), 1) // threads))
+        pieces = row_blocks(len(rows), -(-max(len(rows), 1) // threads))
         return reduce(add, abreast(part, pieces, threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:

@@ -19,11 +19,6 @@ class Rows:
     t: Floats
     w: Floats
 
-    @property
-    def parts(self) -> tuple[Floats, Floats, Floats | None]:
-        """z, t, w; None for weights that are all one."""
-        return self.z, self.t, None if (self.w == 1).all() else self.w
-
     def __len__(self) -> int:
         return len(self.z)
 

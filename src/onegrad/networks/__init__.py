@@ -1,7 +1,5 @@
 """Real networks: sampling, one gradient step, ridge, errors, spectra."""
 
-from __future__ import annotations
-
 from onegrad.networks.options import MODELS, Limits, Options
 from onegrad.networks.replicate import Group, Replicate, replicates
 from onegrad.networks.simulation import Measured, Origin, Simulation, simulate

@@ -1,11 +1,17 @@
-"""What a replicate costs, before it runs: floating-point operations and bytes."""
+"""What a replicate costs, in operations and bytes, and how many therefore fit at a time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from onegrad.arrays import Backend
+from onegrad.errors import InvalidInput
 from onegrad.networks.fits import NEURONS
-from onegrad.networks.options import KERNELS, Options
+from onegrad.networks.options import KERNELS, Limits, Options
+from onegrad.networks.replicate import Group
 from onegrad.problem import Problem
+
+SHARE = 0.8  # of the free memory that a run may take
 
 
 def flops(problem: Problem, networks: int) -> float:
@@ -40,3 +46,53 @@ def peak_bytes(
         kept = networks if o.leave_one_out else 0  # eigenvectors wait for the second pass
         held = (networks + kept + factors) * N * N
     return batch * on.itemsize * (weights + passing + held)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Replicates in a stack, stacks side by side, networks (etas) that share their products."""
+
+    batch: int
+    workers: int
+    at_once: int
+
+
+def arrange(
+    group: Group, replicates: int, options: Options, on: Backend, limits: Limits
+) -> Arrangement:
+    """The largest arrangement that fits: fewer workers first, then fewer networks at once.
+
+    Raises InvalidInput where one replicate of one network does not fit.
+    """
+    problem, networks = group.problem, len(group.etas) if options.trained else 1
+    limit = SHARE * on.free_bytes() if limits.memory is None else float(limits.memory)
+
+    def need(stack: int, at_once: int) -> int:
+        return peak_bytes(problem, at_once, on, options, stack)
+
+    stack = min(limits.batch or on.preferred_batch(problem.N * problem.d), replicates)
+    while limits.batch is None and stack > 1 and need(stack, networks) > limit:
+        stack //= 2
+    side_by_side, _ = on.side_by_side()
+    workers = side_by_side if -(-replicates // stack) >= side_by_side else 1
+    at_once = networks
+    if workers * need(stack, at_once) > limit:
+        workers = 1
+    while at_once > 1 and need(stack, at_once) > limit:
+        at_once = (at_once + 1) // 2
+    if need(stack, at_once) > limit:
+        raise InvalidInput(
+            f"this run needs about {need(stack, at_once) / 2**30:.3g} GiB but "
+            f"{limit / 2**30:.3g} GiB may be used ({_advice(problem, options.model, stack, on)})"
+        )
+    return Arrangement(stack, workers, at_once)
+
+
+def _advice(problem: Problem, model: str, stack: int, on: Backend) -> str:
+    smaller = "n" if model in KERNELS else "n or N" if problem.n < 2 * problem.N else "N or d"
+    ways = [f"lower {smaller}"]
+    if stack > 1:
+        ways.append("lower batch")
+    if on.itemsize == 8:
+        ways.append("dtype float32")
+    return ", ".join([*ways, "raise memory_limit"])

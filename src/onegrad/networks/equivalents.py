@@ -47,10 +47,6 @@ class Spiked:
     a: Array  # (B, N)
 
     @property
-    def count(self) -> int:
-        return len(self.terms)
-
-    @property
     def width(self) -> int:
         return self.untrained.width
 
@@ -104,10 +100,6 @@ class GaussianEquivalent:
 
     sampler: Sampler
     linear: FeatureMap  # X W^T
-
-    @property
-    def count(self) -> int:
-        return self.linear.count
 
     @property
     def width(self) -> int:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, to_numpy, transpose
+from onegrad.functions.function import Function
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Role
 from onegrad.ridge import Fit, dual
@@ -44,29 +45,25 @@ def kernel(name: str, network: Network) -> Kernel:
             return p.N * namespace(X).exp((X @ transpose(Y) - squares / 2) / d)
 
         return rbf
-    k = _dual_activation(p.sigma.c, p.sigma.second_moment)
+    terms = _dual_activation(p.sigma)
 
     def inner(X: Array, Y: Array) -> Array:
-        return p.N * k(X @ transpose(Y) / d)
+        t = X @ transpose(Y) / d
+        total = 0.0 * t
+        for term in reversed(terms):  # Horner
+            total = total * t + term
+        return p.N * total
 
     return inner
 
 
-def _dual_activation(c: Floats, second_moment: float) -> Callable[[Array], Array]:
-    r""":math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail collected in one power: :math:`k(1)=E\sigma^2`.
+def _dual_activation(sigma: Function) -> list[float]:
+    r"""Of :math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail in one power: :math:`k(1)=E\sigma^2`.
 
     A polynomial with non-negative coefficients, hence positive definite for inputs of any length.
     """
-    terms = [math.factorial(k) * float(c[k]) ** 2 for k in range(TERMS)]
-    terms.append(max(second_moment - sum(terms), 0.0))
-
-    def k(t: Array) -> Array:
-        total = 0.0 * t
-        for term in reversed(terms):  # Horner
-            total = total * t + term
-        return total
-
-    return k
+    terms = [math.factorial(k) * float(sigma.c[k]) ** 2 for k in range(TERMS)]
+    return [*terms, max(sigma.second_moment - sum(terms), 0.0)]
 
 
 def kernel_fit(

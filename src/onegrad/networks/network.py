@@ -21,12 +21,8 @@ class FeatureMap(Protocol):
     """Rows to features, for several networks (one per eta) that share their matrix products."""
 
     @property
-    def count(self) -> int:
-        """Networks."""
-
-    @property
     def width(self) -> int:
-        """Features of each."""
+        """Features of each network."""
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         """F (B, rows, neurons) of each network in turn; the next may overwrite it."""
@@ -115,10 +111,6 @@ class Affine:
     etas: tuple[float, ...] = (0.0,)
 
     @property
-    def count(self) -> int:
-        return len(self.etas)
-
-    @property
     def width(self) -> int:
         return int(self.W.shape[1])
 
@@ -139,10 +131,6 @@ class Several:
     """Feature maps one after the other, where networks share no product."""
 
     maps: tuple[FeatureMap, ...]
-
-    @property
-    def count(self) -> int:
-        return sum(m.count for m in self.maps)
 
     @property
     def width(self) -> int:

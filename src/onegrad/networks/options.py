@@ -9,6 +9,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.errors import InvalidInput, one_of
+from onegrad.networks.sampling import Role, rows_before
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
@@ -99,9 +100,7 @@ def _user_rows(data: Any, problem: Problem, n_test: int) -> Floats:
     bad = np.flatnonzero(~np.isfinite(X).all(1))
     if len(bad):
         raise InvalidInput(f"rows must be finite; row {bad[0]} of {len(X)} has a NaN or infinity")
-    batches = problem.steps if problem.batches == "fresh" else 1
-    ridge = problem.n if problem.ridge_rows == "fresh" else 0
-    needed = batches * problem.rows_of_step + ridge + n_test
+    needed = rows_before(problem, Role.TEST) + n_test
     if len(X) < needed:
         raise InvalidInput(
             f"rows must number at least {needed} (steps, ridge and {n_test} test rows); "

@@ -14,7 +14,7 @@ from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import fits
 from onegrad.networks.kernels import kernel_fit
-from onegrad.networks.network import ALL, FeatureMap, Network, Several
+from onegrad.networks.network import ALL, FeatureMap, Network
 from onegrad.networks.options import KERNELS, Options
 from onegrad.networks.sampling import Role, Sampler, Stretch, Tick, no_tick
 from onegrad.problem import Problem
@@ -63,8 +63,8 @@ class Replicate:
     test: Floats
     risk: Floats
     squared_loss: Floats
-    leave_one_out: Floats | None
     overlap: float
+    leave_one_out: Floats | None = None
 
 
 def replicates(
@@ -97,18 +97,14 @@ def replicates(
             found += some
         risk = np.concatenate(risks, 1)
     names = ["train", "squared_loss", *(["leave_one_out"] if o.leave_one_out else [])]
-    columns: dict[str, Any] = {
-        q: np.stack([to_numpy(getattr(f, q)) for f in found], 1) for q in names
-    }
+    columns = {q: np.stack([to_numpy(getattr(f, q)) for f in found], 1) for q in names}
     columns |= {"risk": risk, "test": risk + p.noise**2}
     if not np.isfinite(columns["train"]).all():
         raise NotConverged(
             "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"
         )
     shape = (len(seeds), len(group.etas), len(group.ridges))
-    columns = {"leave_one_out": [None] * len(seeds)} | {
-        name: np.broadcast_to(value, shape) for name, value in columns.items()
-    }
+    columns = {q: np.broadcast_to(value, shape) for q, value in columns.items()}
     overlap = _overlap(network) if any(etas) else np.full(len(seeds), np.nan)
     return [
         Replicate(seed, overlap=float(overlap[i]), **{q: v[i] for q, v in columns.items()})
@@ -121,24 +117,19 @@ class RawInputs:
     """The inputs themselves as features."""
 
     width: int
-    count: int = 1
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         yield rows.X[..., neurons]
 
 
 def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
-    """The feature map of a model at some etas; where all are zero, of the untrained network."""
+    """The feature map of a model at distinct etas; at zero alone, of the untrained network."""
     if model == "linear":
         return RawInputs(network.sampler.problem.d)
     if model in ("spiked", "spiked-printed") and any(etas):
         return spiked(network, etas, printed=model == "spiked-printed")
     f = IDENTITY if model == "gaussian-equivalent" else None
-    if any(etas):
-        features = network.trained(etas, f)
-    else:
-        one = network.untrained(f)
-        features = one if len(etas) == 1 else Several((one,) * len(etas))
+    features = network.trained(etas, f) if any(etas) else network.untrained(f)
     return features if f is None else GaussianEquivalent(network.sampler, features)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from onegrad.arrays import Backend, Stopped, abreast, blas_threads, one_line_memory_errors
-from onegrad.networks.arrangement import Arrangement, arrange
+from onegrad.networks.cost import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
 from onegrad.networks.options import KERNELS, Limits, Options
 from onegrad.networks.replicate import Group, Replicate, replicates

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -75,6 +75,15 @@ def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
         out *= math.sqrt(1 - 2 / law.parameter)
 
 
+def rows_before(problem: Problem, role: Role, index: int = 0) -> int:
+    """Of a user's: those of the steps come first, then those of ridge, then those of the test."""
+    if role == Role.STEP:
+        return index * problem.rows_of_step
+    batches = problem.steps if problem.batches == "fresh" else 1
+    ridge = problem.n if role == Role.TEST and problem.ridge_rows == "fresh" else 0
+    return batches * problem.rows_of_step + ridge
+
+
 def no_tick() -> None:
     """Nobody watches."""
 
@@ -103,7 +112,6 @@ class Sampler:
     data: Floats | None = None  # a user's rows
     device_random: bool = False
     tick: Tick = no_tick
-    orders: dict[int, Any] = field(default_factory=dict)
 
     # -- independent entries -----------------------------------------------------------------
 
@@ -210,21 +218,17 @@ class Sampler:
         return X + side * v
 
     def _taken(self, role: Role, index: int, start: int, rows: int) -> Array:
-        """A user's rows, each used once: those of the steps, then of ridge, then of the test."""
+        """A user's rows, each used once."""
         assert self.data is not None
-        p = self.problem
-        batches = p.steps if p.batches == "fresh" else 1
-        before = {
-            Role.STEP: index * p.rows_of_step,
-            Role.RIDGE: batches * p.rows_of_step,
-            Role.TEST: batches * p.rows_of_step + (p.n if p.ridge_rows == "fresh" else 0),
-        }[role]
-        picked = []
-        for seed in self.seeds:
-            if seed not in self.orders:
-                self.orders[seed] = stream(seed, Role.ORDER).permutation(len(self.data))
-            picked.append(self.data[self.orders[seed][before + start : before + start + rows]])
+        first = rows_before(self.problem, role, index) + start
+        picked = [self.data[order[first : first + rows]] for order in self._orders]
         return self.backend.asarray(np.stack(picked))
+
+    @cached_property
+    def _orders(self) -> list[Any]:
+        """In which each replicate takes a user's rows."""
+        assert self.data is not None
+        return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
 
     # -- labels ------------------------------------------------------------------------------
 

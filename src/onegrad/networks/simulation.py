@@ -82,11 +82,8 @@ class Simulation:
     def results(self) -> list[dict[str, Any]]:
         """One dictionary per grid point, in C order; further axes have their own keys."""
         names = [*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []), "overlap"]
-        columns: dict[str, Floats] = {}
-        for name in names:
-            columns[name] = np.ravel(getattr(self, name).mean)
-        for name in names:
-            columns[f"{name}_se"] = np.ravel(getattr(self, name).se)
+        columns = {name: np.ravel(getattr(self, name).mean) for name in names}
+        columns |= {f"{name}_se": np.ravel(getattr(self, name).se) for name in names}
         fields = [p.to_dict() for p in self.points]
         shown = [
             name

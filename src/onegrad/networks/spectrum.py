@@ -101,12 +101,12 @@ def spectrum(
         found.append(_one(problem, seed, distances))
         if progress:
             progress(i + 1, len(chosen))
-    F, F_0, W, *others = (np.stack(column) for column in zip(*found, strict=True))
-    alignments, distance, printed = others
+    F, F_0, W, alignments, distance, printed = (np.stack(x) for x in zip(*found, strict=True))
     return MeasuredSpectrum(problem, chosen, F, F_0, W, alignments, distance, printed, edge)
 
 
-def _one(problem: Problem, seed: int, distances: bool) -> tuple[Floats, ...]:
+def _one(problem: Problem, seed: int, distances: bool) -> tuple[Any, ...]:
+    """From F to distance_printed, of one seed."""
     network = Network.of(Sampler(problem, (seed,), backend()))
     features = network.trained((problem.step,))
     assert isinstance(features, Affine)
@@ -117,13 +117,12 @@ def _one(problem: Problem, seed: int, distances: bool) -> tuple[Floats, ...]:
     top = min(TOP, len(s))
     beta = network.first.beta[0]
     H = normalised_hermite(rows.X[0] @ (beta / np.linalg.norm(beta)), DEGREE)[1:].T  # (n, DEGREE)
-    cosines = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2
     alignments = np.full((TOP, DEGREE), np.nan)
-    alignments[:top] = cosines
+    alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
     distance = [np.nan, np.nan]
     if distances and problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5):
         for i, printed in enumerate((False, True)):
             F_l = next(spiked(network, (problem.step,), printed).tiles(rows))[0]
             distance[i] = float(scipy.linalg.svdvals(F - F_l)[0]) / np.sqrt(problem.n)
-    values = (s, scipy.linalg.svdvals(F_0), scipy.linalg.svdvals(features.W[0]), alignments)
-    return (*values, np.asarray(distance[0]), np.asarray(distance[1]))
+    untrained, weights = scipy.linalg.svdvals(F_0), scipy.linalg.svdvals(features.W[0])
+    return s, untrained, weights, alignments, *distance

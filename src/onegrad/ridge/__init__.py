@@ -3,10 +3,10 @@
 from onegrad.ridge.dual import dual
 from onegrad.ridge.equations import NormalEquations, Readout
 from onegrad.ridge.factor import Factor
-from onegrad.ridge.fit import Fit, LeftOut
+from onegrad.ridge.fit import Fit
 from onegrad.ridge.moments import FEATURE_BITS, TARGET_BITS, Moments, grid, moments, rounded, total
 
 __all__ = [
-    "FEATURE_BITS", "TARGET_BITS", "Factor", "Fit", "LeftOut", "Moments", "NormalEquations",
+    "FEATURE_BITS", "TARGET_BITS", "Factor", "Fit", "Moments", "NormalEquations",
     "Readout", "dual", "grid", "moments", "rounded", "total",
 ]  # fmt: skip

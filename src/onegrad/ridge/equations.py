@@ -86,24 +86,16 @@ class NormalEquations:
 
         .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
         """
-        worth: Floats = (readout.coef**2).sum(1) / factor.inverse_diagonal()
-        return worth
+        return np.asarray((readout.coef**2).sum(1) / factor.inverse_diagonal())
 
     def leverage(self, F: Floats, factor: Factor) -> Floats:
         r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)`, f rows of F."""
         half = factor.half_solve(F - self.f_mean)
-        leverage: Floats = (half * half).sum(1) / self.weight
-        return leverage
-
-    def residual_variance(self, a: Floats) -> Floats:
-        """(K,) mean squared residual of coefficients a: Var y - 2 a.v + a.G.a."""
-        square = self.y_square - 2 * (a * self.v).sum(0) + (a * (self.G @ a)).sum(0)
-        return np.asarray(np.maximum(square, 0.0))
+        return np.asarray((half * half).sum(1) / self.weight)
 
     def eigenvalues(self) -> Floats:
         """(N,) of G, largest first."""
-        values: Floats = scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1]
-        return values
+        return np.asarray(scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1])
 
     # -- a path of ridges, one target, matrices in a stack -------------------------------------
 

@@ -16,14 +16,10 @@ class Factor:
     definite: Array  # (...) whether C had a factor
 
     @classmethod
-    def of(cls, C: Array) -> Factor:
-        """C is used up."""
-        return cls(*backend_of(C).cholesky(C))
-
-    @classmethod
     def shifted(cls, C: Array, shifts: Sequence[float], use_up: bool = False) -> Factor:
         """Of C + shift for every shift: (..., shifts, m, m)."""
-        return cls.of(backend_of(C).shifted(C, shifts, use_up))
+        on = backend_of(C)
+        return cls(*on.cholesky(on.shifted(C, shifts, use_up)))
 
     def __getitem__(self, index: int) -> Factor:
         return Factor(self.U[index], self.definite[index])

@@ -11,7 +11,7 @@ millions of rows), or with weights that are not whole numbers, the sums carry or
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from onegrad.arrays import Array, Backend, backend_of, namespace, symmetric
 from onegrad.errors import InvalidInput
@@ -68,15 +68,8 @@ class Moments:
                 f"moments of {tuple(other.Fty.shape)} features and targets do not match "
                 f"{tuple(self.Fty.shape)}"
             )
-        return Moments(
-            self.rows + sign * other.rows,
-            self.weight + sign * other.weight,
-            self.F1 + sign * other.F1,
-            self.y1 + sign * other.y1,
-            self.FtF + sign * other.FtF,
-            self.Fty + sign * other.Fty,
-            self.yty + sign * other.yty,
-        )
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return Moments(*(a + sign * b for a, b in pairs))
 
 
 def no_rows(on: Backend, stack: int, width: int, expected: int) -> Moments:
