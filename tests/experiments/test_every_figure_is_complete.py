@@ -46,7 +46,8 @@ def _work(cells: list) -> float:
 def test_figure_3_has_the_papers_parameters() -> None:
     for letter, size, ridge, noise in (("a", "N", 1e-4, 0.25), ("b", "n", 1e-2, 0.1)):
         name = f"ba-figure3{letter}"
-        grid = gallery.specs([name])[name]["simulation"]
+        grids = {grid.name: grid for grid in gallery.specs([name])[name].grids}
+        grid = grids["simulation"]
         ratio = {"N": 2, "n": 5}[size]
         for cell in cells_of(grid):
             p = cell.problem

@@ -59,7 +59,7 @@ def test_spectrum_has_a_spike_only_after_a_step() -> None:
 
 def test_a_curve_is_refined_from_coarse_to_fine() -> None:
     for axis in api.AXES:
-        values = api.axis_values(PROBLEM, axis)
+        values = api.axis_values(axis)
         complete = api.ALPHAS if axis == "alpha" else api.RATIOS
         assert sorted(values) == list(complete)
         coarse = sorted(values[: len(complete) // api.COARSE + 1])

@@ -75,7 +75,7 @@ def test_the_present_step_is_among_those_simulated() -> None:
 
 def test_a_process_runs_to_its_end(plan) -> None:
     jobs = Simulations()
-    name = jobs.start("page", plan, 1.0)
+    name = jobs.start("page", plan)
     job = wait(jobs, name, lambda job: job.status != "running")
     assert job.status == "finished" and job.progress == 1.0
     newest = job.answer(0)["found"]
@@ -85,7 +85,7 @@ def test_a_process_runs_to_its_end(plan) -> None:
 
 def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:
     jobs = Simulations(endless)
-    name = jobs.start("page", plan, 1.0)
+    name = jobs.start("page", plan)
     job = wait(jobs, name, lambda job: job.found)
     job.end("cancelled", "Cancelled.")
     job.process.join(10)
@@ -97,24 +97,24 @@ def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:
 def test_one_simulation_a_page(plan) -> None:
     jobs = Simulations(endless)
     try:
-        jobs.start("one", plan, 1.0)
+        jobs.start("one", plan)
         with pytest.raises(Busy, match="cancel it first"):
-            jobs.start("one", plan, 1.0)
-        jobs.start("two", plan, 1.0)
+            jobs.start("one", plan)
+        jobs.start("two", plan)
     finally:
         jobs.stop()
 
 
 def test_a_failure_is_one_line(plan) -> None:
     jobs = Simulations(broken)
-    job = wait(jobs, jobs.start("page", plan, 1.0), lambda job: job.status != "running")
+    job = wait(jobs, jobs.start("page", plan), lambda job: job.status != "running")
     assert (job.status, job.message) == ("failed", "out of memory")
 
 
 def test_a_page_that_went_away_stops_its_simulation(plan, monkeypatch) -> None:
     monkeypatch.setattr("onegrad.explorer.simulations.FORGOTTEN", 0.05)
     jobs = Simulations(endless)
-    name = jobs.start("page", plan, 1.0)
+    name = jobs.start("page", plan)
     time.sleep(0.2)
     jobs.tidy()
     assert jobs.jobs[name].status == "cancelled"

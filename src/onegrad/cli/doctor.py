@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import onegrad as og
+from onegrad.arrays import gpus
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 
@@ -67,13 +68,8 @@ def _devices() -> dict[str, str]:
     start = time.perf_counter()
     A @ A
     rate = 2 * 1500**3 / (time.perf_counter() - start) / 1e9
-    return {"cpu": f"{cores} cores, {rate:.0f} GFLOP/s in float64 matrix products"} | _gpus()
-
-
-def _gpus() -> dict[str, str]:
-    from onegrad.arrays import gpus
-
-    return {f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"}
+    cpu = {"cpu": f"{cores} cores, {rate:.0f} GFLOP/s in float64 matrix products"}
+    return cpu | ({f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"})
 
 
 def _check(name: str, test: Callable[[], tuple[bool, str]]) -> dict[str, Any]:

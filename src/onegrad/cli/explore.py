@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"url": url})
     else:
-        print(f"onegrad explorer at {url} (stop with Ctrl-C)", flush=True)
+        print(f"onegrad explorer at {url} (stop with Ctrl-C)")
     sys.stdout.flush()
     if not local:
         print("onegrad explore: note: other machines can reach this page", file=sys.stderr)

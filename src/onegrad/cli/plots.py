@@ -11,42 +11,43 @@ from onegrad.errors import InvalidInput
 from onegrad.problem import FIELDS
 
 GREY = "#666666"
+DPI = 160
 FORMATS = (".svg", ".png", ".pdf")
 
 
 def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> None:
     """Train and test error along the first axis, one line for each value of the others."""
-    from onegrad.experiments.figures.style import BLUE, GREEN, RED
+    from onegrad.experiments.figures.style import BLUE, GREEN, RED, panels
     from onegrad.theory import thresholds
 
-    figure, ax = _figure()
+    figure, ((ax,),) = panels(1, width=6.4, height=4.0)
     name, x = next(iter(axes.items()))
-    train = np.reshape(prediction.train, (len(x), -1))
-    test = np.reshape(prediction.test, (len(x), -1))
-    ax.plot(x, test, color=RED, label="test error")
-    ax.plot(x, train, color=BLUE, ls="--", label="train objective")
+
+    def curves(values: Any, **style: Any) -> None:
+        ax.plot(x, np.reshape(values, (len(x), -1)), **style)
+
+    curves(prediction.test, color=RED, label="test error")
+    curves(prediction.train, color=BLUE, ls="--", label="train objective")
     if name == "alpha":
         for threshold in thresholds(8):
             if min(x) < threshold < max(x):
                 ax.axvline(threshold, color=GREY, lw=0.6, ls=":")
-    linear = np.reshape(prediction.linear, (len(x), -1))
-    bound = np.reshape(prediction.kernel_bound, (len(x), -1))
-    ax.plot(x, linear, color=GREEN, lw=1, label="best linear predictor")
-    ax.plot(x, bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
+    curves(prediction.linear, color=GREEN, lw=1, label="best linear predictor")
+    curves(prediction.kernel_bound, color=GREY, lw=1, ls="-.", label="kernel lower bound")
     if FIELDS[name].logarithmic and min(x) > 0 and max(x) > 20 * min(x):
         ax.set_xscale("log")
     handles, labels = ax.get_legend_handles_labels()
     unique = dict(zip(labels, handles, strict=True))
     ax.legend(unique.values(), unique.keys(), frameon=False)
     ax.set(xlabel=FIELDS[name].label, ylabel="error", title=f"{prediction.theory} theory")
-    _save(figure, path)
+    figure.savefig(path, dpi=DPI)
 
 
 def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     """Bulk density and spikes; eigenvalues of the networks as a histogram where measured."""
-    from onegrad.experiments.figures.style import BLUE, RED
+    from onegrad.experiments.figures.style import BLUE, RED, panels
 
-    figure, ax = _figure()
+    figure, ((ax,),) = panels(1, width=6.4, height=4.0)
     ax.fill_between(theory.x, theory.rho, color=BLUE, alpha=0.25, lw=0)
     ax.plot(theory.x, theory.rho, color=BLUE, label="bulk, theory")
     top = theory.edge
@@ -61,10 +62,9 @@ def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
         weights = np.full(len(kept), 1 / (len(measured.F) * measured.problem.n * np.diff(bins)[0]))
         ax.hist(kept, bins, weights=weights, color=GREY, alpha=0.5, label="networks")
     ax.set_ylim(0, 1.1 * np.quantile(theory.rho, 0.98) if len(theory.rho) else None)
-    ax.set(xlabel=r"eigenvalue of $FF^\top/n$", ylabel="density")
-    ax.set_xlim(0, 1.1 * top)
+    ax.set(xlabel=r"eigenvalue of $FF^\top/n$", ylabel="density", xlim=(0, 1.1 * top))
     ax.legend(frameon=False)
-    _save(figure, path)
+    figure.savefig(path, dpi=DPI)
 
 
 def check_plot_path(path: str) -> None:
@@ -73,19 +73,3 @@ def check_plot_path(path: str) -> None:
         raise InvalidInput(f"--plot must end in {', '.join(FORMATS)}; got {path!r:.60}")
     if not Path(path).parent.is_dir():
         raise InvalidInput(f"--plot must be in a folder that exists; got {path!r:.200}")
-
-
-def _figure() -> tuple[Any, Any]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    return plt.subplots(figsize=(6.4, 4), layout="constrained")
-
-
-def _save(figure: Any, path: str) -> None:
-    from matplotlib import pyplot as plt
-
-    figure.savefig(path, dpi=160)
-    plt.close(figure)

@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     found = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
     results = found.results()
     if args.json:
-        about = found.provenance
         print_json(
             {
                 "results": results,
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
                 "theory": None,
                 "model": found.model,
                 "seeds": list(found.seeds),
-                "provenance": {name: getattr(about, name) for name in about.__dataclass_fields__},
+                "provenance": vars(found.provenance),
             }
         )
         return 0

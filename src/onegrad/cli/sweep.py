@@ -45,8 +45,7 @@ def add_parser(subparsers: Any) -> None:
         if name == "run":
             add_run_options(action)
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
-            action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
-        if name == "status":
+        if name in ("run", "status"):
             action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
         if name == "export":
             action.add_argument("--format", choices=FORMATS, default="csv")
@@ -93,9 +92,8 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
         rows = []
         for grid in spec.grids:
             keys = {cell.key for cell in cells_of(grid)}
-            failed = len(keys & failures.keys())
-            rows.append({"grid": grid.name, "cells": len(keys), "done": len(keys & done),
-                         "failed": failed})  # fmt: skip
+            counts = {"done": len(keys & done), "failed": len(keys & failures.keys())}
+            rows.append({"grid": grid.name, "cells": len(keys), **counts})
     if args.json:
         print_json({"store": str(directory), "grids": rows, "failures": failures})
     else:

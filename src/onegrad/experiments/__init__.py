@@ -5,19 +5,16 @@ from __future__ import annotations
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import cells_of, shard
 from onegrad.experiments.results import Point, Results
-from onegrad.experiments.runner import Summary, run
-from onegrad.experiments.spec import Grid, Spec, read_spec
+from onegrad.experiments.runner import run
+from onegrad.experiments.spec import read_spec
 from onegrad.experiments.store import Store, StoreError
 
 __all__ = [
     "Cell",
-    "Grid",
     "Point",
     "Results",
-    "Spec",
     "Store",
     "StoreError",
-    "Summary",
     "cells_of",
     "read_spec",
     "run",

@@ -105,9 +105,10 @@ def compare(
         if other is None or point.seeds < 2:
             continue
         allowed = uniform_accuracy(point.problem) if accuracy is None else accuracy
-        for q in quantities:
-            found = check(q, point.problem, point.values[q], other.mean(q), claim, allowed)
-            checks.append(found)
+        checks += [
+            check(q, point.problem, point.values[q], other.mean(q), claim, allowed)
+            for q in quantities
+        ]
     return checks
 
 
@@ -116,7 +117,8 @@ def check(
 ) -> Check:
     """One check of a value per seed."""
     mean, se = float(np.mean(values)), float(standard_error(values))
-    where = describe(problem)
+    sizes = f"n={problem.n} d={problem.d} N={problem.N}"
+    where = f"{sizes} λ={problem.ridge:.3g} η={problem.step:.3g}"
     return Check(quantity, where, claim, theory, mean, se, len(values), accuracy)
 
 
@@ -132,12 +134,6 @@ def uniform_accuracy(problem: Problem) -> float:
 def outlier_accuracy(problem: Problem) -> float:
     """Of the outlier equation, which is asymptotic: its corrections are of order 1/sqrt(n)."""
     return 1 / math.sqrt(problem.n)
-
-
-def describe(problem: Problem) -> str:
-    """Where a point lies, in few words."""
-    step = f"η={problem.step:.3g}"
-    return f"n={problem.n} d={problem.d} N={problem.N} λ={problem.ridge:.3g} {step}"
 
 
 def _place(problem: Problem) -> tuple[object, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from onegrad.errors import InvalidInput
-from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.results import points_of
 from onegrad.experiments.store import Record, Store, StoreError
 from onegrad.io.files import replacing
@@ -21,17 +20,16 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
     """One row per seed and point; a quantity with further axes gives its mean over them."""
     for record in records:
         cell, by = record.cell, record.provenance
-        seeded = MEASURES[cell.measure].seeded
-        for point in points_of(cell, record.values, seeded):
+        for point in points_of(cell, record.values):
             start: dict[str, Any] = {"key": cell.key, "measure": cell.measure, **dict(cell.options)}
             start |= point.problem.to_dict()
             end: dict[str, Any] = {"version": by.version, "commit": by.commit, "dtype": by.dtype}
             end |= {"device": by.device, "seconds": by.seconds}
-            for i in range(cell.seeds if seeded else 1):
-                seed = {"seed": cell.first_seed + i} if seeded else {"seed": None}
+            for i in range(cell.seeds) if point.seeded else (None,):
+                seed = None if i is None else cell.first_seed + i
                 found = point.values.items()
-                values = {name: float(np.mean(v[i] if seeded else v)) for name, v in found}
-                yield start | seed | values | end
+                values = {name: float(np.mean(v if i is None else v[i])) for name, v in found}
+                yield start | {"seed": seed} | values | end
 
 
 def export(store: Store, target: Path, form: str) -> int:

@@ -58,27 +58,17 @@ def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Calla
 @register("errors", seeded=True, options=("model", "n_test"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
-    found = simulate(
-        cell.problem,
-        _seeds(cell),
-        device=device,
-        dtype=cell.dtype,
-        eta=list(cell.etas),
-        ridge=list(cell.ridges),
-        **_options(cell),
-    )
+    asked = _asked(cell)
+    found = simulate(cell.problem, _seeds(cell), device=device, dtype=cell.dtype, **asked)
     return {q: getattr(found, q).values for q in ("train", "test", "risk", "overlap")}
 
 
 @register("theory", seeded=False, options=("theory", "printed"))
 def theory(cell: Cell, device: str) -> Values:
     """The same quantities from a theory, (etas, ridges)."""
-    with warnings.catch_warnings():
-        # a curve is drawn beyond its assumptions on purpose, and verified only within them
-        warnings.simplefilter("ignore", AssumptionWarning)
-        found = predict(
-            cell.problem, eta=list(cell.etas), ridge=list(cell.ridges), **_options(cell)
-        )
+    # a curve is drawn beyond its assumptions on purpose, and verified only within them
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        found = predict(cell.problem, **_asked(cell))
     return {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
 
 
@@ -107,8 +97,7 @@ def spectrum_theory(cell: Cell, device: str) -> Values:
     spikes = np.full((len(cell.etas), 1, most), np.nan)
     alignments = np.full((len(cell.etas), 1, most, most), np.nan)
     for i, eta in enumerate(cell.etas):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionWarning)
+        with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
             found = predicted_spectrum(cell.problem.replace(eta=eta))
         edges.append([found.edge])
         xs.append([found.x])
@@ -161,8 +150,9 @@ def rehearsal(cell: Cell, device: str) -> Values:
     return {"draw": np.stack(draws)}
 
 
-def _options(cell: Cell) -> dict[str, Any]:
-    return dict(cell.options)
+def _asked(cell: Cell) -> dict[str, Any]:
+    """Step sizes, penalties and options, as arguments."""
+    return {"eta": list(cell.etas), "ridge": list(cell.ridges), **dict(cell.options)}
 
 
 def _seeds(cell: Cell) -> range:

@@ -13,8 +13,7 @@ from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import Where, executor
 from onegrad.experiments.figures.style import RC
 from onegrad.experiments.grid import part_of, shard
-from onegrad.experiments.report import write_report
-from onegrad.experiments.report.page import Page, Section
+from onegrad.experiments.report.page import Page, Section, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
@@ -80,8 +79,7 @@ def _section(name: str, results: Results, out: Path) -> Section:
         drawing.figure.savefig(png, dpi=160)
     write_csv(directory / f"{name}.csv", numbers(results))
     write_csv(directory / f"{name}.checks.csv", check_rows(drawing.checks))
-    checks, notes = tuple(drawing.checks), tuple(drawing.notes)
-    return Section(name, about, svg, checks, notes, _parameters(results))
+    return Section(name, about, svg, drawing.checks, drawing.notes, _parameters(results))
 
 
 def _parameters(results: Results) -> list[str]:

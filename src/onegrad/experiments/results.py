@@ -45,16 +45,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity along an axis: positions, means, standard errors, the points themselves."""
+    """A quantity along an axis: positions, means, standard errors."""
 
     x: Floats
     y: Floats
     se: Floats
-    points: tuple[Point, ...]
 
     def divided(self, by: float) -> Curve:
         """The same curve with positions in units of `by`."""
-        return Curve(self.x / by, self.y, self.se, self.points)
+        return Curve(self.x / by, self.y, self.se)
 
 
 class Points(Sequence[Point]):
@@ -92,7 +91,6 @@ class Points(Sequence[Point]):
             np.array([p.field(x) for p in points], dtype=float),
             np.array([p.mean(y) for p in points]),
             np.array([p.se(y) for p in points]),
-            tuple(points),
         )
 
     def ratio(self, size: str, y: str) -> Curve:
@@ -109,8 +107,7 @@ class Results(Mapping[str, Points]):
 
     def __getitem__(self, name: str) -> Points:
         if name not in self._loaded:
-            seeded = MEASURES[self.spec[name].measure].seeded
-            self._loaded[name] = Points(list(_points(self.cells[name], seeded, self._store)))
+            self._loaded[name] = Points(list(_points(self.cells[name], self._store)))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -131,7 +128,7 @@ class Results(Mapping[str, Points]):
         return sum(cell.key not in done for cells in self.cells.values() for cell in cells)
 
 
-def _points(cells: Sequence[Cell], seeded: bool, store: Store) -> Iterator[Point]:
+def _points(cells: Sequence[Cell], store: Store) -> Iterator[Point]:
     """Points of a grid from those of its cells that are done: blocks of seeds are joined."""
     blocks: dict[Cell, list[Mapping[str, Floats]]] = {}
     for cell in cells:
@@ -141,13 +138,14 @@ def _points(cells: Sequence[Cell], seeded: bool, store: Store) -> Iterator[Point
             blocks.setdefault(whole, []).append(record.values)
     for cell, found in blocks.items():
         values = found[0]
-        if seeded:
-            values = {k: np.concatenate([block[k] for block in found]) for k in found[0]}
-        yield from points_of(cell, values, seeded)
+        if MEASURES[cell.measure].seeded:
+            values = {k: np.concatenate([block[k] for block in found]) for k in values}
+        yield from points_of(cell, values)
 
 
-def points_of(cell: Cell, values: Mapping[str, Floats], seeded: bool) -> Iterator[Point]:
+def points_of(cell: Cell, values: Mapping[str, Floats]) -> Iterator[Point]:
     """The points of one cell: its arrays are ([seeds,] etas, ridges, …), an axis of 1 is shared."""
+    seeded = MEASURES[cell.measure].seeded
     for i, eta in enumerate(cell.etas):
         for j, ridge in enumerate(cell.ridges):
             at = {k: _at(np.asarray(v), i, j, seeded) for k, v in values.items()}

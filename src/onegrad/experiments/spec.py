@@ -76,9 +76,6 @@ class Spec:
     grids: tuple[Grid, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Grid:
-        return next(grid for grid in self.grids if grid.name == name)
-
 
 SHARED = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids of a file
 ABOUT = ("title", "paper", "caption", "parameters", "order")
@@ -111,8 +108,8 @@ def parse_spec(table: Mapping[str, Any], name: str, *, quick: bool = False) -> S
     if not isinstance(grids, list) or not grids:
         raise InvalidInput("grid: at least one [[grid]] table is needed")
     shared = {key: table[key] for key in SHARED if key in table}
-    for key, value in table.get("quick", {}).items() if quick else ():
-        shared = _merged(shared, {key: value})
+    if quick:
+        shared = _merged(shared, table.get("quick", {}))
     parsed = tuple(_grid(g, f"grid[{i}]", shared, quick) for i, g in enumerate(grids))
     names = [g.name for g in parsed]
     if len(set(names)) < len(names):
@@ -125,7 +122,7 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
         raise InvalidInput(f"{where}: must be a table")
     _known(table, (*GRID_KEYS, "quick"), where)
     if quick and "quick" in table:
-        _known(table["quick"], (*GRID_KEYS[2:],), f"{where}.quick")
+        _known(table["quick"], GRID_KEYS[2:], f"{where}.quick")
         table = _merged(table, table["quick"])
     table = _merged(shared, table)
     for key in ("measure", "problem"):

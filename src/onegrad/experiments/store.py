@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,7 @@ class Store:
     def add(self, cell: Cell, values: Mapping[str, Any], provenance: Provenance) -> bool:
         """Keep a result; False when the cell was there already."""
         result = {name: self._kept(cell, name, value) for name, value in values.items()}
-        p = provenance
-        row = (cell.key, cell.json, json.dumps(result), p.version, p.commit, p.dtype, p.device,
-               p.seconds, p.host, p.finished)  # fmt: skip
+        row = (cell.key, cell.json, json.dumps(result), *astuple(provenance))
         with self._writing() as connection:
             marks = ",".join("?" * len(row))
             added = connection.execute(f"INSERT OR IGNORE INTO cells VALUES ({marks})", row)
@@ -193,7 +191,8 @@ class Store:
                     with self._lock:
                         rows = self._connection.execute(query, parameters).fetchall()
                 else:
-                    with closing(_open_to_read(path)) as connection:
+                    source = f"file:{path.resolve()}?mode=ro"
+                    with closing(sqlite3.connect(source, PATIENCE, uri=True)) as connection:
                         begun = _version(connection, path) > 0  # else killed while creating it
                         rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows
@@ -214,10 +213,6 @@ def _open(path: Path) -> sqlite3.Connection:
                     connection.execute(f"PRAGMA application_id={APPLICATION}")
                     connection.execute(f"PRAGMA user_version={SCHEMA}")
         return connection
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{path.resolve()}?mode=ro", uri=True, timeout=PATIENCE)
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -23,7 +23,7 @@ RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d a
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "sizes")
 THRESHOLDS = tuple(og.thresholds(8).tolist())  # of spike k: 0, 1/4, 1/3, 3/8, ...
-LARGEST_SMALL = 0.1  # the small-step theory is drawn up to this exponent
+SMALL_ALPHAS = list(np.linspace(ALPHAS[0], 0.1, 36))  # where the small-step theory is drawn
 COARSE = 4  # the first pass over a curve takes every fourth point
 
 
@@ -37,7 +37,7 @@ def instant(problem: Problem) -> dict[str, Any]:
             "levels": reference_levels(problem),
             "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
             "staircase": _staircase(problem),
-            "small_step": _small_step(problem),
+            "small_step": _asymptotic(problem, "small-step", SMALL_ALPHAS),
             "teacher": teacher(problem),
         }
     return dict(plain(answer | {"notes": notes}))
@@ -68,16 +68,10 @@ def reference_levels(problem: Problem) -> dict[str, float]:
 
 def _staircase(problem: Problem) -> dict[str, Any]:
     """The stairs: constant between thresholds, each drawn from its left to its right end."""
-    ends = [ALPHAS[0], *THRESHOLDS]
-    stairs = list(itertools.pairwise(ends))
+    stairs = list(itertools.pairwise([ALPHAS[0], *THRESHOLDS]))
     curve = _asymptotic(problem, "staircase", [(a + b) / 2 for a, b in stairs])
     doubled = {k: np.repeat(v, 2) for k, v in curve.items() if k in ("train", "test")}
     return curve | doubled | {"alpha": np.ravel(stairs) if doubled["test"].size else []}
-
-
-def _small_step(problem: Problem) -> dict[str, Any]:
-    """The theory of a constant step, where the step is not large."""
-    return _asymptotic(problem, "small-step", list(np.linspace(ALPHAS[0], LARGEST_SMALL, 36)))
 
 
 def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
@@ -96,13 +90,12 @@ def _errors(prediction: Any) -> dict[str, float]:
 def spectrum(problem: Problem) -> dict[str, Any]:
     """Bulk, edge and spikes of F F^T/n at this step."""
     with computing() as notes:
-        found = og.spectrum(problem)
-        numbers = found.to_dict()
+        numbers = og.spectrum(problem).to_dict()
         answer = {name: numbers[name] for name in ("edge", "atom", "spikes")} | numbers["density"]
     return dict(plain(answer | {"notes": notes}))
 
 
-def axis_values(problem: Problem, axis: str) -> list[float]:
+def axis_values(axis: str) -> list[float]:
     """Where a curve along an axis is computed: coarse points first, then those between."""
     values = ALPHAS if axis == "alpha" else RATIOS
     order = sorted(range(len(values)), key=lambda i: (_pass(i, len(values)), i))
@@ -155,8 +148,5 @@ def computing() -> Iterator[list[str]]:
             raise
         except (ArithmeticError, ValueError) as error:
             raise NotConverged(f"no finite answer for this setting ({error})") from None
-    for warning in caught:
-        if issubclass(warning.category, og.AssumptionWarning):
-            text = str(warning.message)
-            if text not in notes:
-                notes.append(text)
+    ours = (w for w in caught if issubclass(w.category, og.AssumptionWarning))
+    notes.extend(dict.fromkeys(str(warning.message) for warning in ours))

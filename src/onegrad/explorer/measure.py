@@ -39,15 +39,9 @@ class SimulationPlan:
     parts: tuple[str, ...] = PARTS[:2]
     axis: str = "n"
 
-    def rounds(self) -> list[tuple[str, int]]:
-        """(part, seed) in the order in which they run: every part early, precision later."""
-        return [(part, seed) for seed in range(self.seeds) for part in self.parts]
 
-
-def read_plan(body: Any) -> SimulationPlan:
+def read_plan(body: Mapping[str, Any]) -> SimulationPlan:
     """The plan that a request's JSON describes; raises InvalidInput."""
-    if not isinstance(body, Mapping):
-        raise InvalidInput("the body must be a JSON object")
     query = body.get("query", {})
     if not isinstance(query, Mapping) or not all(
         isinstance(k, str) and isinstance(v, str) for k, v in query.items()
@@ -116,7 +110,8 @@ def measured_rate() -> float:
 
 def run(plan: SimulationPlan) -> Iterator[dict[str, Any]]:
     """Run a plan; after every network yields the share done and what is known now."""
-    rounds = plan.rounds()
+    # every part early, precision later
+    rounds = [(part, seed) for seed in range(plan.seeds) for part in plan.parts]
     kept: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
         kept[part].append(MEASURES[part](plan, seed))

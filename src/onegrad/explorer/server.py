@@ -78,7 +78,7 @@ class Routes:
         return StreamingResponse(self._lines(problem, axis), media_type="application/x-ndjson")
 
     async def _lines(self, problem: Problem, axis: str) -> AsyncIterator[str]:
-        values, at_once = api.axis_values(problem, axis), 2 * self.crew.count
+        values, at_once = api.axis_values(axis), 2 * self.crew.count
         for start in range(0, len(values), at_once):
             chunk = values[start : start + at_once]
             found = await asyncio.gather(*(self.crew(api.point, problem, axis, v) for v in chunk))
@@ -93,7 +93,7 @@ class Routes:
         seconds = measure.estimate(plan, await self.crew.here(measure.measured_rate))
         if seconds > measure.LONG and body.get("confirmed") is not True:
             return JSONResponse({"confirm": True, "seconds": seconds})
-        return JSONResponse({"id": self.jobs.start(page, plan, seconds), "seconds": seconds}, 201)
+        return JSONResponse({"id": self.jobs.start(page, plan), "seconds": seconds}, 201)
 
     async def simulation(self, request: Request) -> Response:
         since = request.query_params.get("since", "0")
@@ -161,11 +161,8 @@ async def _code(request: Request) -> Response:
     problem, rest = _read(request, "view", "axis")
     view = one_of("view", rest.get("view", "errors"), api.VIEWS)
     axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
-    answer = {
-        "python": recompute.python(problem, view, axis),
-        "command": recompute.command(problem, view, axis),
-    }
-    return JSONResponse(answer)
+    script, command = (say(problem, view, axis) for say in (recompute.python, recompute.command))
+    return JSONResponse({"python": script, "command": command})
 
 
 def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:

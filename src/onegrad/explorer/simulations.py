@@ -33,7 +33,6 @@ class Job:
     process: Any
     connection: Connection
     began: float
-    seconds: float  # estimated
     progress: float = 0.0
     found: list[dict[str, Any]] = field(default_factory=list)
     status: str = "running"  # running, finished, cancelled, failed
@@ -69,9 +68,7 @@ class Job:
 
     def answer(self, since: int) -> dict[str, Any]:
         """State, and what was found after the first `since` answers; later ones replace earlier."""
-        newest: dict[str, dict[str, Any]] = {}
-        for found in self.found[since:]:
-            newest[str(found.get("axis"))] = found
+        newest = {found.get("axis"): found for found in self.found[since:]}
         return {
             "status": self.status,
             "message": self.message,
@@ -89,7 +86,7 @@ class Simulations:
         self.jobs: dict[str, Job] = {}
         self._context = multiprocessing.get_context("spawn")
 
-    def start(self, page: str, plan: measure.SimulationPlan, seconds: float) -> str:
+    def start(self, page: str, plan: measure.SimulationPlan) -> str:
         """Start a plan and return the job's name."""
         self.tidy()
         running = [job for job in self.jobs.values() if job.status == "running"]
@@ -104,7 +101,7 @@ class Simulations:
         process.start()
         theirs.close()
         name, now = secrets.token_urlsafe(12), time.monotonic()
-        self.jobs[name] = Job(page, process, ours, began=now, seconds=seconds, asked=now)
+        self.jobs[name] = Job(page, process, ours, began=now, asked=now)
         return name
 
     def get(self, name: str) -> Job | None:

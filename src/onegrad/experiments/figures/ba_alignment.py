@@ -11,27 +11,23 @@ STATED = 0.01  # corrections of order 1/d that c_star_1 / b leaves out
 
 
 def draw(results: Results) -> Drawing:
-    figure, axes = style.panels(2, width=4.4, height=3.4)
-    left, right = axes[0]
+    figure, ((left, right),) = style.panels(2, width=4.4, height=3.4)
     checks: list[Check] = []
     for i, residual in enumerate(("labels", "full")):
-        points = results[residual]
+        points = results[residual].ordered("n")
         curve = points.ratio("n", "cosine")
         style.markers(left, curve, i, f"residual: {residual}")
-        theory = [direction(p.problem).rho for p in curve.points]
+        theory = [direction(p.problem).rho for p in points]
         left.plot(curve.x, theory, color=style.SERIES[i])
-        for p in points:
-            found, limit = p.values["cosine"], direction(p.problem).rho
-            checks.append(check("cosine", p.problem, found, limit, "c⋆₁/b", STATED))
+        for p, limit in zip(points, theory, strict=True):
+            checks.append(check("cosine", p.problem, p.values["cosine"], limit, "c⋆₁/b", STATED))
     style.log_axis(left, "x", (1, 2, 4, 8))
-    left.set_xlabel("sample size n/d")
-    left.set_ylabel("cosine of Xᵀ(residual) and β⋆")
+    left.set(xlabel="sample size n/d", ylabel="cosine of Xᵀ(residual) and β⋆")
     left.legend()
     growing = results["growing"].curve("d", "second")
     style.markers(right, growing, 2, "networks")
     style.log_axis(right, "x", (32, 64, 128, 256, 512))
     style.log_axis(right, "y", (0.1, 0.2, 0.3, 0.5, 1))
-    right.set_xlabel("d, with n = N = 2d")
-    right.set_ylabel("second over first singular value of G")
+    right.set(xlabel="d, with n = N = 2d", ylabel="second over first singular value of G")
     right.legend()
     return Drawing(figure, checks)

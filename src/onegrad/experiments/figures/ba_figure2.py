@@ -27,10 +27,7 @@ def draw(results: Results) -> Drawing:
         lines.set(linewidth=0.8, rasterized=True)  # thousands of segments
         ax.add_collection(lines)
         ax.scatter(*paths[0].T, s=3, color="black", zorder=3)
-        ax.set_title(title)
-        ax.set_xlabel("w · β₁")
-        ax.set_xlim(-reach, reach)
-        ax.set_ylim(-reach, reach)
+        ax.set(title=title, xlabel="w · β₁", xlim=(-reach, reach), ylim=(-reach, reach))
         ax.axhline(0, color="black", linestyle="--", linewidth=0.8)
         ax.axvline(0, color="black", linestyle="--", linewidth=0.8)
         ax.set_box_aspect(1)

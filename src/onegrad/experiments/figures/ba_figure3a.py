@@ -13,8 +13,7 @@ def draw(results: Results) -> Drawing:
 
 def risk_along(size: str, results: Results, label: str) -> Drawing:
     """Risk and its gain over the untrained network against n/d or N/d, one series per step."""
-    figure, axes = style.panels(2, width=4.7, height=3.8)
-    left, right = axes[0]
+    figure, ((left, right),) = style.panels(2, width=4.7, height=3.8)
     simulated = results["simulation"]
     for i, eta in enumerate(simulated.levels("eta")):
         for name, kind in (("uniform", "uniform"), ("small-step", "small step")):
@@ -29,11 +28,9 @@ def risk_along(size: str, results: Results, label: str) -> Drawing:
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
     style.key(left, "uniform theory")
     style.key(left, "Theorem 5, n → ∞", "small step")
-    left.set_ylabel("prediction risk")
-    right.set_ylabel("gain over the untrained network")
+    left.set(xlabel=label, ylabel="prediction risk")
+    right.set(xlabel=label, ylabel="gain over the untrained network")
     style.log_axis(left, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
-    for ax in (left, right):
-        ax.set_xlabel(label)
     theory = gain(results["uniform"], simulated.levels("eta")[-1]).curve(size, "gain")
     right.set_ylim(-0.05 * theory.y.max(), 1.5 * theory.y.max())
     style.legend(left)

@@ -30,7 +30,6 @@ def draw(results: Results) -> Drawing:
     style.level(ax, uniform[0].mean("kernel_bound") - problem.noise**2, "kernel lower bound")
     style.log_axis(ax, "x", (0.5, 1, 2, 4, 8))
     style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
-    ax.set_xlabel("sample size n/d")
-    ax.set_ylabel("prediction risk")
+    ax.set(xlabel="sample size n/d", ylabel="prediction risk")
     style.legend(ax, 5)
     return Drawing(figure, compare(simulated, uniform, ("risk",)))

@@ -20,7 +20,6 @@ def draw(results: Results) -> Drawing:
     style.key(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
-    ax.set_xlabel("sample size n/d")
-    ax.set_ylabel("test error")
+    ax.set(xlabel="sample size n/d", ylabel="test error")
     style.legend(ax, 5)
     return Drawing(figure, compare(simulated, uniform, ("train", "test")))

@@ -14,16 +14,14 @@ def draw(results: Results) -> Drawing:
     simulated, theory = results["simulation"], results["theory"]
     n = simulated[0].problem.n
     for i, ridge in enumerate(simulated.levels("ridge")):
-        style.line(
-            ax, theory.where(ridge=ridge).curve("N", "test").divided(n), i, "random features"
-        )
-        curve = simulated.where(ridge=ridge).curve("N", "test").divided(n)
-        style.markers(ax, curve, i, f"λ = {ridge:g}")
+        predicted = theory.where(ridge=ridge).curve("N", "test").divided(n)
+        style.line(ax, predicted, i, "random features")
+        measured = simulated.where(ridge=ridge).curve("N", "test").divided(n)
+        style.markers(ax, measured, i, f"λ = {ridge:g}")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
-    ax.set_xlabel("width N/n")
-    ax.set_ylabel("test error")
+    ax.set(xlabel="width N/n", ylabel="test error")
     style.legend(ax, 4)
     away = Points(
         [p for p in simulated if not 0.8 < p.problem.N / n < 1.25 or p.problem.ridge > 1e-4]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, check, outlier_accuracy
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments.results import Curve, Points, Results
 
 CLEAR = 1.3  # an outlier this many edges out is compared
 
@@ -16,16 +18,15 @@ def draw(results: Results) -> Drawing:
     checks: list[Check] = []
     for vector, ax in enumerate(axes[0]):
         for degree in range(3):
-            cosines = [p.values["alignments"][:, vector, degree] for p in networks]
-            x, y = [p.problem.alpha for p in networks], [c.mean() for c in cosines]
-            se = [standard_error(c) for c in cosines]
-            style.errorbars(ax, x, y, se, degree, f"He{'₁₂₃'[degree]}, networks")
+            cosines = np.array([p.values["alignments"][:, vector, degree] for p in networks])
+            alphas = np.array([p.problem.alpha for p in networks])
+            curve = Curve(alphas, cosines.mean(1), standard_error(cosines, axis=1))
+            style.markers(ax, curve, degree, f"He{'₁₂₃'[degree]}, networks")
             line = [p.values["alignments"][vector, degree] for p in theory]
             ax.plot([p.problem.alpha for p in theory], line, color=style.SERIES[degree])
         checks += _checks(networks, theory, vector)
-        ax.set_title(f"left singular vector {vector + 1} of F")
+        ax.set(title=f"left singular vector {vector + 1} of F", ylim=(-0.06, 1.03))
         ax.set_xlabel("step exponent α,  η = n^α")
-        ax.set_ylim(-0.06, 1.03)
         style.thresholds(ax, most=0.46)
     axes[0, 0].set_ylabel("squared cosine")
     style.key(axes[0, 1], "theory")

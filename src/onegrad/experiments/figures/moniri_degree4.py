@@ -9,20 +9,18 @@ from onegrad.experiments.results import Results
 
 
 def draw(results: Results) -> Drawing:
-    figure, axes = style.panels(2, width=4.6, height=3.5)
-    left, right = axes[0]
+    figure, ((left, right),) = style.panels(2, width=4.6, height=3.5)
     style.markers(left, results["simulation"].curve("alpha", "test"), 0, "networks")
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(right, curve, i, "uniform", f"n = 10{style.superscript(n)}")
+        style.line(right, curve, i, "uniform", f"n = {style.power_of_ten(n)}")
     for ax in (left, right):
         stairs = broken(results["corrected"].curve("alpha", "test"))
         style.line(ax, stairs, 6, "corrected staircase", "staircase, n → ∞")
         style.level(ax, growing[0].mean("linear"), "best linear = kernel bound", style.ORANGE)
         style.thresholds(ax)
-        ax.set_xlabel("step exponent α,  η = n^α")
-        ax.set_ylabel("test error")
+        ax.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
         style.legend(ax, 2)
     return Drawing(figure, compare(results["simulation"], results["uniform"], ("train", "test")))

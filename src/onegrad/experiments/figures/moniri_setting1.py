@@ -6,14 +6,14 @@ import numpy as np
 
 from onegrad.experiments.checks import compare
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Curve, Results
+from onegrad.experiments.results import Curve, Points, Results
 
 NAMES = {"train": "training objective", "test": "test error"}
 
 
 def draw(results: Results) -> Drawing:
     figure, axes = style.panels(2, width=4.6, height=4.0)
-    simulated, uniform = (style.positive_steps(results[k]) for k in ("simulation", "uniform"))
+    simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
     linear = results["uniform"][0].mean("linear")
     for ax, quantity in zip(axes[0], NAMES, strict=True):
         measured, predicted = (p.curve("alpha", quantity) for p in (simulated, uniform))
@@ -29,25 +29,27 @@ def draw(results: Results) -> Drawing:
             reached.append(linear)
         low, high = min(reached), max(reached)
         ax.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
-        ax.set_xlim(-0.01, 0.51)
+        ax.set(xlim=(-0.01, 0.51), xlabel="step exponent α,  η = n^α", ylabel=NAMES[quantity])
         printed = results["printed"].curve("alpha", quantity).y
         if printed.min() < low or printed.max() > high:
             words = f"as printed: {printed.min():.3g} to {printed.max():.3g}, outside the frame"
             place = {"xycoords": "axes fraction", "fontsize": 7.5, "color": style.SERIES[2]}
             ax.annotate(words, (0.03, 0.2), **place)
         style.thresholds(ax)
-        ax.set_xlabel("step exponent α,  η = n^α")
-        ax.set_ylabel(NAMES[quantity])
         style.legend(ax, 2)
     checks = compare(simulated, uniform, ("train", "test"))
     return Drawing(figure, checks, notes(results))
 
 
+def with_a_step(points: Points) -> Points:
+    """The points that have an exponent."""
+    return Points([p for p in points if p.problem.step > 0])
+
+
 def broken(curve: Curve) -> Curve:
     """The curve with a gap at each jump, so that no slope joins two steps."""
     jumps = np.flatnonzero(np.diff(curve.y) != 0) + 1
-    y = np.insert(curve.y, jumps, np.nan)
-    return Curve(np.insert(curve.x, jumps, np.nan), y, np.insert(curve.se, jumps, np.nan), ())
+    return Curve(*(np.insert(values, jumps, np.nan) for values in (curve.x, curve.y, curve.se)))
 
 
 def notes(results: Results) -> list[str]:

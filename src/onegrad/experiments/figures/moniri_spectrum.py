@@ -83,10 +83,10 @@ def _panel(ax: Any, eigenvalues: Floats, density: tuple[Any, Any], spikes: Float
 
 def _checks(name: str, network: Point, spikes: Floats) -> list[Check]:
     """Predicted outliers against the mean over seeds of the network's largest eigenvalues."""
-    claim = "outlier equation"
+    stated = outlier_accuracy(network.problem)
     return [
         check(f"outlier {i + 1} of {name}", network.problem, network.values[name][:, i],
-                     float(value), claim, outlier_accuracy(network.problem))
+              float(value), "outlier equation", stated)
         for i, value in enumerate(spikes)
     ]  # fmt: skip
 
@@ -105,7 +105,5 @@ def _counts(networks: list[Point], theories: list[Point]) -> str:
 
 def _growing(points: Points) -> str:
     counts = {p.problem.n: int(np.sum(~np.isnan(p.values["spikes"]))) for p in points}
-    words = ", ".join(
-        f"{count} at n = 10{style.superscript(n)}" for n, count in sorted(counts.items())
-    )
+    words = ", ".join(f"{k} at n = {style.power_of_ten(n)}" for n, k in sorted(counts.items()))
     return f"Outliers of F that theory finds at α = 0.36 (three as n → ∞): {words}."

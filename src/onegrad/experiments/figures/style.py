@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from onegrad.experiments.results import Curve, Points
+from onegrad.experiments.results import Curve
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
@@ -55,18 +53,11 @@ def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3
 
 
 def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: Any) -> None:
-    """Simulation: a marker with an error bar of two standard errors."""
-    errorbars(ax, curve.x, curve.y, curve.se, i, label, **options)
-
-
-def errorbars(
-    ax: Any, x: Any, y: Any, se: Any, i: int, label: str | None = None, **options: Any
-) -> None:
-    """Markers with bars of two standard errors, in the colour and shape of series i."""
+    """Simulation: bars of two standard errors and markers, in colour and shape of series i."""
     style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": SERIES[i % len(SERIES)]}
     style |= {"markerfacecolor": "white", "markeredgewidth": 1.2, "capsize": 2.0, "zorder": 4}
-    bars = 2 * np.asarray(se)
-    ax.errorbar(x, y, yerr=bars, label=label, **(style | {"linestyle": "none"} | options))
+    style |= {"linestyle": "none"} | options
+    ax.errorbar(curve.x, curve.y, yerr=2 * curve.se, label=label, **style)
 
 
 def line(
@@ -92,9 +83,9 @@ def legend(ax: Any, columns: int = 3) -> None:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
-def superscript(power_of_ten: int) -> str:
-    """The exponent of 10, 100, …, raised."""
-    return str(len(str(power_of_ten)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+def power_of_ten(n: int) -> str:
+    """100 as 10², and so on."""
+    return "10" + str(len(str(n)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
@@ -106,11 +97,6 @@ def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
     which.set_major_locator(FixedLocator(list(ticks)))
     which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     which.set_minor_locator(NullLocator())
-
-
-def positive_steps(points: Points) -> Points:
-    """The points with a step: those that have an exponent."""
-    return Points([p for p in points if p.problem.step > 0])
 
 
 def thresholds(ax: Any, *, most: float = 0.5) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onegrad.experiments.checks import LIMIT, SHARE, Check, Verdict
+from onegrad.io.files import replacing
 
 TITLE = "One gradient step, then ridge: theory and simulation"
 
@@ -87,6 +88,14 @@ class Page:
     @property
     def quick(self) -> bool:
         return self.about.get("sizes") == "quick"
+
+
+def write_report(page: Page, out: Path) -> Path:
+    """Write the page as out/report.html; it refers to no other file."""
+    target = out / "report.html"
+    with replacing(target) as file:
+        file.write(render(page).encode())
+    return target
 
 
 def render(page: Page) -> str:

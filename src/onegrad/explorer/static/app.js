@@ -45,7 +45,9 @@ function model() {
     simulation: simulations.forState(state),
     stale: {
       spectrum: !theory.fresh.spectrum,
+      errors: !theory.fresh.instant,
       curve: !theory.current("alpha"),
+      learned: !theory.current("alpha"),
       sizes: !theory.current("sizes"),
     },
   };
@@ -62,22 +64,11 @@ function paintNow() {
   painting = new Set();
   const shown = model();
   views.paint(shown, names);
-  views.age(stale());
+  views.age(shown.stale);
   readings(shown);
   notes(shown);
   clock.painted("errors", `${theory.shownKey.instant} ${shown.alpha}`);
   if (names.includes("spectrum")) clock.painted("spectrum", theory.shownKey.spectrum);
-}
-
-/** Which views show an earlier state. */
-function stale() {
-  const curve = !theory.current("alpha");
-  return {
-    spectrum: !theory.fresh.spectrum,
-    errors: !theory.fresh.instant,
-    learned: curve,
-    sizes: !theory.current("sizes"),
-  };
 }
 
 /** The theory has something new. */
@@ -115,8 +106,12 @@ function complain(error) {
 
 /** A control was changed: `moving` while the gesture lasts. */
 function set(name, value, moving) {
-  if (name === "ratios") state = asRatios(state, value);
-  else state = withValue(state, name, value);
+  go(name === "ratios" ? asRatios(state, value) : withValue(state, name, value), moving);
+}
+
+/** Take this state, in the address and on the page. */
+function go(next, moving = false) {
+  state = next;
   if (moving) {
     clock.changed("errors", `${stepless(state)} ${sizesOf(state).alpha}`);
     clock.changed("spectrum", ridgeless(state));
@@ -148,33 +143,23 @@ function follow(moving = false) {
 let paintedFor = null; // the problem without its step
 
 function presets() {
-  for (const button of byId("presets").children) {
-    const preset = table.presets.find((p) => p.name === button.textContent);
-    button.setAttribute(
-      "aria-pressed",
-      String(query(read(`?${new URLSearchParams(preset.query)}`, {})) === query(state)),
-    );
-  }
+  table.presets.forEach((preset, i) => {
+    const pressed = query(read(preset.query, {})) === query(state);
+    byId("presets").children[i].setAttribute("aria-pressed", String(pressed));
+  });
 }
 
 function buildPresets() {
   for (const preset of table.presets) {
-    const button = element("button", { type: "button", title: preset.title }, preset.name);
-    button.addEventListener("click", () => {
-      state = { ...read(`?${new URLSearchParams(preset.query)}`, {}), axis: state.axis, seeds: state.seeds };
-      address.show(state, false);
-      follow();
-      code.show();
-    });
-    byId("presets").append(button);
+    const onclick = () => go({ ...read(preset.query, {}), axis: state.axis, seeds: state.seeds });
+    byId("presets").append(element("button", { type: "button", title: preset.title, onclick }, preset.name));
   }
 }
 
 function exportView(name, format) {
   const figure = views.painted[name];
   if (!figure) return;
-  const shown = model();
-  const cursor = name === "errors" ? shown.alpha : null;
+  const cursor = name === "errors" ? sizesOf(state).alpha : null;
   if (format === "csv") exports.numbers(name, figure, location.href);
   else exports.picture(name, figure, cursor, format);
 }

@@ -15,15 +15,14 @@ export class Code {
   }
 
   button(view) {
-    const pressed = String(view === this.view);
-    const button = element("button", { type: "button", "aria-pressed": pressed }, view);
-    button.addEventListener("click", () => {
+    const onclick = ({ target }) => {
       this.view = view;
-      for (const other of byId("code-views").children)
-        other.setAttribute("aria-pressed", String(other === button));
+      for (const button of byId("code-views").children)
+        button.setAttribute("aria-pressed", String(button === target));
       this.show();
-    });
-    return button;
+    };
+    const pressed = String(view === this.view);
+    return element("button", { type: "button", "aria-pressed": pressed, onclick }, view);
   }
 
   async show() {

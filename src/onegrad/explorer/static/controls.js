@@ -118,37 +118,32 @@ export class Controls {
       id: `${control.name}-slider`,
     });
     const value = () => round(control, control.logarithmic ? 10 ** slider.value : Number(slider.value));
-    slider.addEventListener("input", () => this.set(control.name, value(), true));
-    slider.addEventListener("change", () => this.set(control.name, value(), false));
+    this.listen(slider, control.name, value);
     return slider;
   }
 
-  listen(input, name) {
-    if (input.tagName === "INPUT") input.addEventListener("input", () => this.set(name, input.value, true));
-    input.addEventListener("change", () => this.set(name, input.value, false));
+  listen(input, name, value = () => input.value) {
+    if (input.tagName === "INPUT") input.addEventListener("input", () => this.set(name, value(), true));
+    input.addEventListener("change", () => this.set(name, value(), false));
   }
 
   /** The step's own bar above the views. */
   step(controls) {
     for (const { name } of controls) {
-      this.inputs[name] = document.getElementById(name);
+      this.inputs[name] = byId(name);
       this.inputs[name].setAttribute("aria-describedby", `error-${name}`);
       this.listen(this.inputs[name], name);
     }
-    document.getElementById("help-alpha").append(helpFor(this.table.alpha));
-    const slider = document.getElementById("alpha-slider");
+    byId("help-alpha").append(helpFor(this.table.alpha));
+    const slider = byId("alpha-slider");
     [slider.min, slider.max] = this.table.alpha.slider;
-    slider.addEventListener("input", () => this.set("alpha", slider.value, true));
-    slider.addEventListener("change", () => this.set("alpha", slider.value, false));
+    this.listen(slider, "alpha");
     this.sliders.alpha = slider;
   }
 
   sizeSwitch() {
-    const button = (text, ratios) => {
-      const node = element("button", { type: "button" }, text);
-      node.addEventListener("click", () => this.set("ratios", ratios, false));
-      return node;
-    };
+    const button = (text, ratios) =>
+      element("button", { type: "button", onclick: () => this.set("ratios", ratios, false) }, text);
     this.switches = [button("n, d, N", false), button("n, φ, ψ", true)];
     return element(
       "div",
@@ -162,17 +157,17 @@ export class Controls {
     const ratios = "phi" in state || "psi" in state;
     this.switches.forEach((node, i) => node.setAttribute("aria-pressed", String(ratios === (i === 1))));
     for (const name of ["d", "N", "phi", "psi"])
-      document.getElementById(`row-${name}`).hidden = !(name in state);
+      byId(`row-${name}`).hidden = !(name in state);
     for (const [name, input] of Object.entries(this.inputs)) {
       if (input !== document.activeElement) input.value = state[name] ?? this.implied(name, sizes);
     }
     for (const [name, slider] of Object.entries(this.sliders)) {
-      const control = this.table[name];
-      const value = Number(state[name] ?? this.implied(name, sizes));
+      const text = state[name] ?? this.implied(name, sizes);
+      const value = Number(text);
       if (slider !== document.activeElement && Number.isFinite(value)) {
-        slider.value = control.logarithmic ? Math.log10(value) : value;
+        slider.value = this.table[name].logarithmic ? Math.log10(value) : value;
       }
-      slider.setAttribute("aria-valuetext", state[name] ?? this.implied(name, sizes));
+      slider.setAttribute("aria-valuetext", text);
     }
     const { n, d, N } = sizes;
     this.derived.textContent = ratios
@@ -191,7 +186,7 @@ export class Controls {
     for (const [name, input] of Object.entries(this.inputs)) {
       const mine = error !== null && error.field === name;
       input.setAttribute("aria-invalid", String(mine));
-      document.getElementById(`error-${name}`).textContent = mine ? error.message : "";
+      byId(`error-${name}`).textContent = mine ? error.message : "";
     }
   }
 }

@@ -8,11 +8,11 @@ export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x)
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
   const data = [
-    ...errorLines(curve, (p) => p.x, model.stale.curve, colors),
+    ...errorLines(curve, model.stale.curve, colors),
     ...asymptotic(instant.staircase, "staircase", "dash", colors),
     ...asymptotic(instant.small_step, "small step", "dot", colors),
     ...levelLines(instant, colors),
-    ...markers(simulation?.alpha, (p) => p.x, colors),
+    ...markers(simulation?.alpha, colors),
   ];
   const [low, high] = instant.alphas;
   return {
@@ -26,18 +26,17 @@ export function errors(model, colors) {
   };
 }
 
-function errorLines(curve, x, stale, colors) {
-  const opacity = stale ? 0.3 : 1;
+function errorLines(curve, stale, colors) {
   const points = curve?.sorted ?? [];
   return ["test", "train"].map((name) => ({
-    x: points.map(x),
+    x: points.map((p) => p.x),
     y: points.map((p) => p[name]),
     type: "scatter",
     mode: points.length < 3 ? "markers" : "lines",
     name,
     line: { color: colors[name], width: 3 },
     marker: { color: colors[name] },
-    opacity,
+    opacity: stale ? 0.3 : 1,
     hovertemplate: `%{y:.4f}<extra>${name}, uniform theory</extra>`,
   }));
 }
@@ -59,18 +58,27 @@ function asymptotic(found, name, dash, colors) {
   }));
 }
 
+/** The reference levels: the bound, and the label noise where it is a line of its own. */
+function levels({ levels: { kernel, noise } }, colors) {
+  const text = "best linear predictor = kernel lower bound";
+  const found = [{ y: kernel, text, color: colors.degrees[3], dash: "longdash" }];
+  if (noise > 0 && noise < 0.9 * kernel)
+    found.push({ y: noise, text: "label noise", color: colors.muted, dash: "dot" });
+  return found;
+}
+
 /** The reference levels as traces: they move with the noise. */
 function levelLines(instant, colors) {
-  return levelNames(instant, colors).map(({ y, text, font }) => ({
+  return levels(instant, colors).map(({ y, text, color, dash }) => ({
     x: instant.alphas,
     y: [y, y],
     type: "scatter",
     mode: "lines+text",
     text: ["", text],
     textposition: "top left",
-    textfont: font,
+    textfont: { size: 10, color },
     showlegend: false,
-    line: { color: font.color, width: 1.3, dash: text === "label noise" ? "dot" : "longdash" },
+    line: { color, width: 1.3, dash },
     hoverinfo: "skip",
     moving: true,
   }));
@@ -82,10 +90,10 @@ function round(value) {
   return unit * [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= value * 0.999);
 }
 
-function markers(points, x, colors) {
+function markers(points, colors) {
   if (!points?.length) return [];
   return ["test", "train"].map((name, i) => ({
-    x: points.map(x),
+    x: points.map((p) => p.x),
     y: points.map((p) => p[name]),
     error_y: bars(
       points.map((p) => p[`${name}_se`]),
@@ -120,7 +128,7 @@ function ceiling(model) {
   return 1.1 * Math.max(...values.filter(Number.isFinite));
 }
 
-const horizontal = (y, color, dash) => ({
+const horizontal = ({ y, color, dash }) => ({
   type: "line",
   xref: "paper",
   x0: 0,
@@ -131,32 +139,16 @@ const horizontal = (y, color, dash) => ({
   line: { color, width: 1.3, dash },
 });
 
-/** Whether the label noise is a line of its own, apart from the bound. */
-const noiseApart = ({ levels: { noise, kernel } }) => noise > 0 && noise < 0.9 * kernel;
-
-function levels(instant, colors) {
-  const lines = [horizontal(instant.levels.kernel, colors.degrees[3], "longdash")];
-  if (noiseApart(instant)) lines.push(horizontal(instant.levels.noise, colors.muted, "dot"));
-  return lines;
-}
-
-function levelNames(instant, colors) {
-  const name = (y, text, color) => ({
-    xref: "paper",
-    x: 1,
-    xanchor: "right",
-    y,
-    yanchor: "bottom",
-    text,
-    showarrow: false,
-    font: { size: 10, color },
-  });
-  const names = [
-    name(instant.levels.kernel, "best linear predictor = kernel lower bound", colors.degrees[3]),
-  ];
-  if (noiseApart(instant)) names.push(name(instant.levels.noise, "label noise", colors.muted));
-  return names;
-}
+const levelName = ({ y, text, color }) => ({
+  xref: "paper",
+  x: 1,
+  xanchor: "right",
+  y,
+  yanchor: "bottom",
+  text,
+  showarrow: false,
+  font: { size: 10, color },
+});
 
 function errorsCaption({ curve, instant, here }) {
   if (curve?.complaint && !curve.length) return curve.complaint;
@@ -179,23 +171,19 @@ export function sizes(model, colors) {
     Number.isFinite,
   );
   const top = 1.15 * Math.max(...values.filter((v) => v <= 6 * instant.levels.constant));
-  const letter = state.axis;
   return {
-    data: [
-      ...errorLines(curve, (p) => p.x, model.stale.sizes, colors),
-      ...markers(simulated, (p) => p.x, colors),
-    ],
+    data: [...errorLines(curve, model.stale.sizes, colors), ...markers(simulated, colors)],
     layout: frame(colors, {
       xaxis: {
-        title: { text: letter === "n" ? "rows per input, n/d" : "neurons per input, N/d" },
+        title: { text: state.axis === "n" ? "rows per input, n/d" : "neurons per input, N/d" },
         type: "log",
         range: [Math.log10(0.25), Math.log10(25)],
         tickvals: [0.25, 0.5, 1, 2, 5, 10, 20],
         ticktext: ["1/4", "1/2", "1", "2", "5", "10", "20"],
       },
       yaxis: { title: { text: "error" }, range: [0, top] },
-      shapes: levels(instant, colors),
-      annotations: levelNames(instant, colors),
+      shapes: levels(instant, colors).map(horizontal),
+      annotations: levels(instant, colors).map(levelName),
     }),
     caption: sizesCaption(model),
   };
@@ -205,10 +193,7 @@ function sizesCaption({ sizes: curve, state, sizesNow }) {
   if (curve?.complaint && !curve.length) return curve.complaint;
   if (!curve?.length) return "The curve is being computed.";
   const best = curve.sorted.reduce((p, q) => (q.test < p.test ? q : p));
-  const [letter, other] =
-    state.axis === "n"
-      ? ["n", `N/d = ${short(sizesNow.N / sizesNow.d)}`]
-      : ["N", `n/d = ${short(sizesNow.n / sizesNow.d)}`];
-  const step = state.axis === "n" ? "α is kept" : "η is kept";
-  return `At ${other}, ${step}: the test error is smallest near ${letter}/d = ${short(best.x)}.`;
+  const [other, step] = state.axis === "n" ? ["N", "α"] : ["n", "η"];
+  const fixed = `${other}/d = ${short(sizesNow[other] / sizesNow.d)}, ${step} is kept`;
+  return `At ${fixed}: the test error is smallest near ${state.axis}/d = ${short(best.x)}.`;
 }

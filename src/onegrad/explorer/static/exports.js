@@ -1,5 +1,7 @@
 // Saving a view: picture or numbers.
 
+import { vertical } from "./drawing.js";
+
 function save(name, blob) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -16,17 +18,10 @@ function forPaper(figure, cursor) {
     .trim();
   layout.showlegend = true;
   layout.margin.t = 40;
-  layout.shapes = [...(layout.shapes ?? [])];
-  if (cursor !== null)
-    layout.shapes.push({
-      type: "line",
-      x0: cursor,
-      x1: cursor,
-      yref: "paper",
-      y0: 0,
-      y1: 1,
-      line: { color: layout.font.color, width: 2 },
-    });
+  if (cursor !== null) {
+    const line = vertical(cursor, layout.font.color, { width: 2, dash: "solid" });
+    layout.shapes = [...(layout.shapes ?? []), { ...line, layer: "above" }];
+  }
   return { data: structuredClone(figure.data), layout };
 }
 

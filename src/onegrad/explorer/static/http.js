@@ -1,9 +1,8 @@
 // Questions to the server.
 
 export class Complaint extends Error {
-  constructor(status, field, message) {
+  constructor(field, message) {
     super(message);
-    this.status = status;
     this.field = field;
   }
 }
@@ -11,7 +10,7 @@ export class Complaint extends Error {
 async function answered(response) {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({ field: null, message: response.statusText }));
-  throw new Complaint(response.status, body.field, body.message);
+  throw new Complaint(body.field, body.message);
 }
 
 export async function ask(path, query = "", options = {}) {
@@ -19,8 +18,8 @@ export async function ask(path, query = "", options = {}) {
   return (await answered(response)).json();
 }
 
-export function send(path, method, body) {
-  const options = { method, headers: { "content-type": "application/json" } };
+export function send(path, body) {
+  const options = { method: "POST", headers: { "content-type": "application/json" } };
   if (body !== undefined) options.body = JSON.stringify(body);
   return ask(path, "", options);
 }
@@ -71,7 +70,7 @@ export class Latest {
         if (this.known.size > this.keep) this.known.delete(this.known.keys().next().value);
         then(answer, query);
       } catch (error) {
-        fail(error, query);
+        fail(error);
       }
     }
     this.busy = false;

@@ -5,28 +5,21 @@ import { bars, percent, ordinal, frame } from "./drawing.js";
 export function learned(model, colors, narrow) {
   if (!model.here?.learned) return null;
   const { u, target: truth, coefficients: target, variance } = model.instant.teacher;
-  const found = {
-    u,
-    truth,
-    target,
-    variance,
-    learned: model.here.learned,
-    fitted: u.map((x) => hermiteSum(model.here.learned, x)),
-  };
-  const energy = (k) => found.target[k] ** 2;
-  const explained = (k, coefficient = found.learned[k]) => coefficient * (2 * found.target[k] - coefficient);
+  const coefficients = model.here.learned;
+  const energy = (k) => target[k] ** 2;
+  const explained = (k, coefficient = coefficients[k]) => coefficient * (2 * target[k] - coefficient);
   const last = Math.max(
     4,
-    ...found.target.map((_, k) => (k <= 8 && energy(k) > 0.005 * found.variance ? k : 0)),
+    ...target.map((_, k) => (k <= 8 && energy(k) > 0.005 * variance ? k : 0)),
   );
-  const degrees = found.target.map((_, k) => k).filter((k) => k > 0 && k <= last);
+  const degrees = target.map((_, k) => k).filter((k) => k > 0 && k <= last);
   const label = (k) =>
-    energy(k) > 0.005 * found.variance ? percent(Math.max(0, explained(k)) / energy(k)) : "";
+    energy(k) > 0.005 * variance ? percent(Math.max(0, explained(k)) / energy(k)) : "";
   const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
   const data = [
     {
-      x: found.u,
-      y: found.truth,
+      x: u,
+      y: truth,
       type: "scatter",
       mode: "lines",
       name: "target σ*(u)",
@@ -34,8 +27,8 @@ export function learned(model, colors, narrow) {
       hovertemplate: "%{y:.3f}<extra>target</extra>",
     },
     {
-      x: found.u,
-      y: found.fitted,
+      x: u,
+      y: u.map((x) => hermiteSum(coefficients, x)),
       type: "scatter",
       mode: "lines",
       name: "fitted, mean given u",
@@ -59,10 +52,10 @@ export function learned(model, colors, narrow) {
       labels: degrees.map(energy),
       moving: true,
     },
-    ...simulatedLearned(model.simulation?.learned, degrees, explained, found, colors),
+    ...simulatedLearned(model.simulation?.learned, degrees, explained, target, colors),
   ];
   const most = Math.max(...degrees.map(energy), 1e-9);
-  const reach = 1.15 * Math.max(...found.truth.map(Math.abs));
+  const reach = 1.15 * Math.max(...truth.map(Math.abs));
   const axis = {
     gridcolor: colors.line,
     zerolinecolor: colors.line,
@@ -88,7 +81,7 @@ export function learned(model, colors, narrow) {
         domain: left.y,
         anchor: "x",
         rangemode: "normal",
-        range: [Math.min(-0.1 * reach, 1.15 * Math.min(...found.truth)), reach],
+        range: [Math.min(-0.1 * reach, 1.15 * Math.min(...truth)), reach],
       },
       xaxis2: {
         ...axis,
@@ -107,7 +100,7 @@ export function learned(model, colors, narrow) {
         showgrid: false,
       },
     }),
-    caption: learnedCaption(found, energy, explained, degrees),
+    caption: learnedCaption(variance, energy, explained, degrees),
   };
 }
 
@@ -121,10 +114,10 @@ function hermiteSum(c, x) {
   return sum;
 }
 
-function simulatedLearned(measured, degrees, explained, found, colors) {
+function simulatedLearned(measured, degrees, explained, target, colors) {
   if (!measured) return [];
   const marker = { color: colors.card, size: 7, line: { color: colors.ink, width: 1.6 } };
-  const slope = (k) => Math.abs(2 * (found.target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
+  const slope = (k) => Math.abs(2 * (target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
   const error = (k) => {
     const se = measured.coefficients_se[k];
     return se === null ? null : slope(k) * se;
@@ -155,9 +148,9 @@ function simulatedLearned(measured, degrees, explained, found, colors) {
   ];
 }
 
-function learnedCaption(found, energy, explained, degrees) {
+function learnedCaption(variance, energy, explained, degrees) {
   const parts = degrees
-    .filter((k) => energy(k) > 0.01 * found.variance)
+    .filter((k) => energy(k) > 0.01 * variance)
     .map((k) => `${percent(Math.max(0, explained(k)) / energy(k))} of the ${ordinal(k)} part`);
   return `Learned so far: ${parts.join(", ")}.`;
 }

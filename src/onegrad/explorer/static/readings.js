@@ -1,7 +1,8 @@
 // What is said in words beside the pictures: readings, thresholds under the slider, notes.
 
 import { byId, element } from "./controls.js";
-import { short, thresholdName } from "./figures.js";
+import { short } from "./drawing.js";
+import { thresholdName } from "./errors.js";
 
 /** Step, spikes and errors of the present state. */
 export function readings({ alpha, here, instant, sizesNow: now }) {

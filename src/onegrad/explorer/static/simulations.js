@@ -63,7 +63,7 @@ export class Simulations {
     this.buttons(true);
     byId("progress").removeAttribute("value");
     try {
-      const answer = await send("/api/simulations", "POST", body);
+      const answer = await send("/api/simulations", body);
       if (answer.confirm) {
         this.buttons(false);
         this.ask(`This takes about ${seconds(answer.seconds)}.`);
@@ -88,11 +88,8 @@ export class Simulations {
       for (const found of answer.found) this.keep(state, found);
       if (answer.found.length) this.changed();
       byId("progress").value = answer.progress;
-      if (answer.status !== "running") {
-        this.say(answer.message);
-        return;
-      }
       this.say(answer.message);
+      if (answer.status !== "running") return;
       await new Promise((wake) => setTimeout(wake, 200));
     }
   }
@@ -110,6 +107,6 @@ export class Simulations {
   }
 
   async cancel() {
-    if (this.running) await send(`/api/simulations/${this.running}/cancel`, "POST");
+    if (this.running) await send(`/api/simulations/${this.running}/cancel`);
   }
 }

@@ -9,7 +9,7 @@ export function takeNames(controls) {
   PROBLEM.splice(0, PROBLEM.length, ...controls.map((control) => control.name));
 }
 
-/** The state that a URL's query and the defaults describe. */
+/** The state that a query (a URL's text, or values by name) and the defaults describe. */
 export function read(search, defaults) {
   const given = new URLSearchParams(search);
   const state = { ...PAGE };

@@ -1,8 +1,11 @@
 // The four cards: painting, cursors, and which of them is in sight.
 
 import { element } from "./controls.js";
-import * as figures from "./figures.js";
+import { legend, theme } from "./drawing.js";
+import { errors, sizes } from "./errors.js";
+import { learned } from "./learned.js";
 import { overlay } from "./overlay.js";
+import { spectrum } from "./spectrum.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
 const TITLES = {
@@ -12,6 +15,8 @@ const TITLES = {
   sizes: "Errors against a size",
 };
 export const VIEWS = Object.keys(TITLES);
+// from what is known to Plotly's data and layout, and a caption in words
+const FIGURES = { spectrum, errors, learned, sizes };
 
 export class Views {
   /** `exportView(name, format)` and `setAxis(axis)` are called from the cards' buttons. */
@@ -19,13 +24,10 @@ export class Views {
     this.cards = {};
     this.painted = {}; // the figure on each card
     this.hidden = new Set();
-    this.setAxis = setAxis;
     for (const name of VIEWS) main.append(this.card(name, exportView));
-    this.axisButtons = ["n", "N"].map((axis) => {
-      const button = element("button", { type: "button" }, `${axis}/d`);
-      button.addEventListener("click", () => setAxis(axis));
-      return button;
-    });
+    this.axisButtons = ["n", "N"].map((axis) =>
+      element("button", { type: "button", onclick: () => setAxis(axis) }, `${axis}/d`),
+    );
     this.cards.sizes.tools.prepend(
       element(
         "div",
@@ -39,9 +41,8 @@ export class Views {
 
   card(name, exportView) {
     const buttons = ["PNG", "SVG", "CSV"].map((format) => {
-      const button = element("button", { type: "button" }, format);
-      button.addEventListener("click", () => exportView(name, format.toLowerCase()));
-      return button;
+      const onclick = () => exportView(name, format.toLowerCase());
+      return element("button", { type: "button", onclick }, format);
     });
     const menu = element(
       "details",
@@ -103,25 +104,24 @@ export class Views {
   /** Paint these views of the model. */
   paint(model, names = VIEWS) {
     this.model = model;
-    const colors = figures.theme();
+    const colors = theme();
     const narrow = innerWidth < 760;
     this.axisButtons.forEach((button, i) =>
       button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])),
     );
     for (const name of names) {
       if (this.hidden.has(name) || !ready(name, model)) continue;
-      const figure = figures[name](model, colors, narrow);
-      if (figure === null) continue;
-      this.draw(name, figure);
+      const figure = FIGURES[name](model, colors, narrow);
+      if (figure !== null) this.draw(name, figure);
     }
     this.cursors(model);
   }
 
   draw(name, figure) {
-    const { plot, caption, legend } = this.cards[name];
+    const { plot, caption } = this.cards[name];
     if (caption.textContent !== figure.caption) caption.textContent = figure.caption;
     this.painted[name] = figure;
-    this.showLegend(legend, figures.legend(figure.data));
+    this.showLegend(this.cards[name].legend, legend(figure.data));
     const still = figure.data.filter((trace) => !trace.moving);
     const text = JSON.stringify([still, figure.layout]);
     if (plot.dataset.shown !== text || !plot._fullLayout) {
