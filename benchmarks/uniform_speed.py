@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import onegrad as og
-from onegrad.theory.uniform import predict, predict_curve, spectrum
+from onegrad.theory.uniform import errors, predict, spectrum
 from onegrad.theory.uniform.equations import equations
 from onegrad.theory.uniform.fixed_point import evaluate, response, solve
 
@@ -66,9 +66,7 @@ def main() -> None:
                 f"{seconds / floor(problem):.0f} x | {sizes.index} x {sizes.neuron} |"
             )
         curve = [base.replace(alpha=float(a)) for a in np.linspace(0, 0.5, 50)]
-        print(
-            f"| {activation} | 50 steps | {best(lambda c=curve: predict_curve(c), 2):.2f} s | | |"
-        )
+        print(f"| {activation} | 50 steps | {best(lambda c=curve: errors(c), 2):.2f} s | | |")
         problem = base.replace(alpha=0.3)
         seconds = best(lambda p=problem: spectrum(p), 1)
         print(f"| {activation} | spectrum | {seconds:.2f} s | | |")

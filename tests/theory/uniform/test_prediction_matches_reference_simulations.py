@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, Problem
-from onegrad.theory.uniform import Sizes, predict, predict_curve
+from onegrad.theory.uniform import Sizes, errors, predict
 from onegrad.theory.uniform.equations import equations
 from onegrad.theory.uniform.fixed_point import solve
 from onegrad.theory.uniform.losses import losses
@@ -32,8 +32,8 @@ def comparison(i):
     base = Problem(**setting["problem"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        curve = predict_curve([base.replace(eta=eta) for eta in setting["eta"]])
-    ours = np.array([[p.train, p.test] for p in curve])
+        curve = errors([base.replace(eta=eta) for eta in setting["eta"]])
+    ours = np.column_stack([curve.train, curve.test])
     mean, se = np.array(setting["mean"]), np.array(setting["se"])
     return ours / mean - 1, (ours - mean) / se
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
-from onegrad.theory.uniform import Sizes, predict, predict_curve, spectrum
+from onegrad.theory.uniform import Sizes, errors, predict, spectrum
 from onegrad.theory.uniform.equations import equations
 from onegrad.theory.uniform.fixed_point import solve
 
@@ -57,7 +57,7 @@ def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():
     heavy = BASE.replace(activation="H1 + H3")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        predict_curve([heavy.replace(eta=20.0), heavy.replace(eta=20.0, ridge=0.1)])
+        errors([heavy.replace(eta=20.0), heavy.replace(eta=20.0, ridge=0.1)])
     assert len(caught) == 1
 
 
@@ -82,12 +82,11 @@ def test_more_nodes_are_used_until_the_tolerance_is_met():
 def test_a_curve_is_its_points():
     problems = [BASE.replace(alpha=a) for a in np.linspace(0, 0.5, 6)]
     problems += [BASE.replace(ridge=r) for r in (1e-3, 1.0)] + [BASE.replace(readout="constant")]
-    for one, many in zip(map(predict, problems), predict_curve(problems), strict=True):
-        assert many.train == pytest.approx(one.train, rel=2e-3)
-        assert many.test == pytest.approx(one.test, rel=2e-3)
-    exact = [predict(p, sizes=Sizes(8, 8)) for p in problems]
-    for one, many in zip(exact, predict_curve(problems, sizes=Sizes(8, 8)), strict=True):
-        assert many.test == pytest.approx(one.test, rel=1e-9)
+    alone, curve = [predict(p) for p in problems], errors(problems)
+    assert curve.train == pytest.approx([one.train for one in alone], rel=2e-3)
+    assert curve.test == pytest.approx([one.test for one in alone], rel=2e-3)
+    exact = [predict(p, sizes=Sizes(8, 8)).test for p in problems]
+    assert errors(problems, sizes=Sizes(8, 8)).test == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "silu", "elu", "leaky_relu", "cos", "arctan", "H2"])

@@ -7,7 +7,7 @@ docs/uniform.md. `spectrum` gives the eigenvalues of the features from the same 
 """
 
 from onegrad.theory.uniform.equations import Sizes
-from onegrad.theory.uniform.prediction import errors, predict, predict_curve
+from onegrad.theory.uniform.prediction import errors, predict
 from onegrad.theory.uniform.spectrum import spectrum
 
-__all__ = ["Sizes", "errors", "predict", "predict_curve", "spectrum"]
+__all__ = ["Sizes", "errors", "predict", "spectrum"]

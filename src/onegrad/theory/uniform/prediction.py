@@ -20,17 +20,13 @@ Starts = dict[Sizes, tuple[Numbers, Numbers]]  # the last solution with these no
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
 
 
-def errors(problems: Sequence[Problem]) -> Errors:
-    """`predict_curve` as columns."""
-    points = predict_curve(problems)
-    names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
-    columns = {name: np.array([getattr(point, name) for point in points]) for name in names}
-    nodes = np.array([astuple(point.nodes) for point in points])
-    return Errors(**columns, nodes=nodes, warnings=_distinct(points))
+def errors(
+    problems: Sequence[Problem], *, rtol: float = RTOL, sizes: Sizes | None = None
+) -> Errors:
+    """Training and test errors after one gradient step and ridge: columns over problems.
 
-
-def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
-    """Training and test error after one gradient step and ridge.
+    Problems may differ in anything; each starts from the solution of the one before it, so that
+    neighbours that differ little (in step or ridge) gain most.
 
     Parameters
     ----------
@@ -40,36 +36,32 @@ def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None)
     Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
-    return predict_curve([problem], rtol=rtol, sizes=sizes)[0]
-
-
-def predict_curve(
-    problems: Sequence[Problem], *, rtol: float = RTOL, sizes: Sizes | None = None
-) -> list[Errors]:
-    """`predict` for several problems: each starts from the solution of the one before it.
-
-    Problems may differ in anything; neighbours that differ little (in step or ridge) gain most.
-    """
     if not rtol > 0:
         raise InvalidInput(f"rtol must be > 0; got {rtol!r:.60}")
     for problem in problems:
         require_covered(problem)
     starts: Starts = {}
-    results: list[Errors] = []
+    points: list[Errors] = []
     first = 0
     for problem in problems:
         if sizes is not None:
-            results.append(_at(problem, sizes, starts))
+            points.append(_at(problem, sizes, starts))
         else:
-            results.append(_refined(problem, LADDER[first:], rtol, starts))
-            first = max(LADDER.index(results[-1].nodes) - 1, 0)
-    warn(*_distinct(results))
-    return results
+            points.append(_refined(problem, LADDER[first:], rtol, starts))
+            first = max(LADDER.index(points[-1].nodes) - 1, 0)
+    lines = tuple(dict.fromkeys(line for point in points for line in point.warnings))
+    warn(*lines)
+    names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
+    columns = {name: np.array([getattr(point, name) for point in points]) for name in names}
+    nodes = np.array([astuple(point.nodes) for point in points])
+    return Errors(**columns, nodes=nodes, warnings=lines)
 
 
-def _distinct(points: Sequence[Errors]) -> tuple[str, ...]:
-    """Every warning once."""
-    return tuple(dict.fromkeys(line for point in points for line in point.warnings))
+def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
+    """`errors` of one problem, as numbers."""
+    found = errors([problem], rtol=rtol, sizes=sizes)
+    numbers = {f.name: getattr(found, f.name)[0] for f in fields(Errors) if f.name != "warnings"}
+    return replace(found, **numbers | {"nodes": Sizes(*found.nodes[0].tolist())})
 
 
 def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Starts) -> Errors:
