@@ -5,6 +5,7 @@ import threading
 import pytest
 
 import onegrad as og
+from onegrad.networks.network import Network
 from onegrad.networks.simulation import simulate
 
 PROBLEM = og.Problem(n=3000, d=20, N=30, eta=1.0)
@@ -36,3 +37,15 @@ def test_what_the_callback_raises_stops_the_run(threads, error):
         simulate(PROBLEM, 50, threads=threads, progress=stop)
     assert len(calls) < 20  # of some 350
     assert threading.active_count() <= before + 1
+
+
+def test_gradients_of_two_replicates_are_made_side_by_side(monkeypatch):
+    """Each waits for the other: a lock that both take would never let them meet."""
+    barrier, gradient = threading.Barrier(2, timeout=20), Network.gradient
+
+    def meeting(self, W, index):
+        barrier.wait()
+        return gradient(self, W, index)
+
+    monkeypatch.setattr(Network, "gradient", meeting)
+    simulate(PROBLEM, seeds=2, threads=2)

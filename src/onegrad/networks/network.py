@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 from onegrad.arrays import Array, Backend, transpose
@@ -55,10 +54,15 @@ class Network:
     def of(cls, sampler: Sampler) -> Network:
         return cls(sampler, sampler.weights(), sampler.readout())
 
-    @cached_property
+    @property
     def first(self) -> Gradient:
-        """At the untrained weights, over the first batch."""
-        return self.gradient(self.W, 0)
+        """At the untrained weights, over the first batch; remembered."""
+        # functools.cached_property holds one lock for all instances before Python 3.12: the
+        # gradients of replicates on several threads would wait for each other
+        if "first_" not in self.__dict__:
+            self.__dict__["first_"] = self.gradient(self.W, 0)
+        found: Gradient = self.__dict__["first_"]
+        return found
 
     def gradient(self, W: Array, index: int) -> Gradient:
         """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
