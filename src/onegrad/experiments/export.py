@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.errors import one_of
 from onegrad.experiments.results import points_of
 from onegrad.experiments.store import Record, Store, StoreError
 from onegrad.io.files import replacing
@@ -34,8 +34,7 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 def export(store: Store, target: Path, form: str) -> int:
     """Write the table; the number of its rows."""
-    if form not in FORMATS:
-        raise InvalidInput(f"--format must be one of {', '.join(FORMATS)}; got {form!r:.40}")
+    one_of("--format", form, FORMATS)
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet
