@@ -41,6 +41,7 @@ class Equations:
     """
 
     step: Step
+    intercept: bool
     bulk: int  # blocks of the bulk
     n: int
     d: int
@@ -94,6 +95,7 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     B = slope / rho
     return Equations(
         step=a,
+        intercept=problem.intercept,
         bulk=len(omega),
         n=problem.n,
         d=d,

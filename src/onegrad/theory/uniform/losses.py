@@ -29,6 +29,7 @@ from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.equations import Equations
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, State, chi_response, gap
+from onegrad.theory.uniform.intercept import fitted_constant
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,18 @@ def mean_part(eq: Equations, x: State) -> Mean:
 def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
     """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (3, K).
 
-    The first is the mean training residual of the labels' parts Y = (Y_0, Y_1, 0), times pi.
+    The first is the mean training residual of the labels' parts Y = (Y_0, Y_1, 0), times pi. With
+    an intercept Y is what the fitted constant leaves of it.
     """
     K = len(eq.p)
     Y = np.concatenate([eq.Y0, eq.Y1, np.zeros(K)])
-    fit = np.linalg.solve(np.eye(3 * K) + mean.P @ mean.Xi, mean.P @ Y)
+    constant = np.concatenate([np.ones(K), np.zeros(2 * K)])
+    sides = np.column_stack([Y, constant]) if eq.intercept else Y[:, None]
+    solved = np.linalg.solve(np.eye(3 * K) + mean.P @ mean.Xi, mean.P @ sides)
+    fit = solved[:, 0]
+    if eq.intercept:
+        c = fitted_constant(fit, solved[:, 1], K)
+        Y, fit = Y - c * constant, fit - c * solved[:, 1]
     return fit.reshape(3, K), (Y - mean.Xi @ fit).reshape(3, K)
 
 

@@ -38,10 +38,11 @@ def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
     """The equations of the bulk: directions count by their law only.
 
     The last block, one direction, is left out, and readouts are cut where fewer than one of N is
-    expected.
+    expected. Features do not know whether ridge fits a constant.
     """
     eq = equations(problem, sizes, largest_readout=largest_normal(problem.N))
-    return replace(eq, profile=eq.profile[: eq.bulk], omega=eq.omega[: eq.bulk])
+    bulk = {"profile": eq.profile[: eq.bulk], "omega": eq.omega[: eq.bulk]}
+    return replace(eq, intercept=False, **bulk)
 
 
 def trace(eq: Equations) -> float:

@@ -28,7 +28,6 @@ def require_covered(p: Problem) -> None:
         "one step": f"steps={p.steps}" if p.steps != 1 else "",
         "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
         "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
-        "ridge without an intercept": "intercept=True" if p.intercept else "",
         "clean labels": f"corrupted={p.corrupted:g}" if p.corrupted != 0 else "",
     }
     for what, instead in covered.items():
