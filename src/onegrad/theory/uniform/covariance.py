@@ -17,7 +17,7 @@ They come from the resolvent on a contour around the spectrum: nothing is sample
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -64,9 +64,33 @@ class Covariance:
     teacher: SpectralMeasure
     along: AlongStep
 
+    def shifted(self, by: float) -> Covariance:
+        """The same for M + by I."""
+        trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
+        v = self.along
+        along = AlongStep(v.vMv + by, v.Mv2 + 2 * by * v.vMv + by**2, v.vSv)
+        return Covariance(trace, teacher, along)
+
+
+@dataclass(frozen=True)
+class ResidualLaw:
+    """Nodes of the law of a residual, with the indices it depends on.
+
+    r, p : residuals and their probabilities, (J,).
+    tau, tau_tau : means given the node of the indices and of their products, (k, J), (k, k, J); the
+        teacher's index comes first, then that of the initial output.
+    """
+
+    r: Floats
+    p: Floats
+    tau: Floats
+    tau_tau: Floats
+
 
 @lru_cache(maxsize=128)
-def covariance(teacher: Function, noise: float, phi: float, rows: int, squared: bool) -> Covariance:
+def covariance(
+    teacher: Function, noise: float, phi: float, rows: int, squared: bool, output: float = 0.0
+) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise.
 
     Parameters
@@ -74,64 +98,80 @@ def covariance(teacher: Function, noise: float, phi: float, rows: int, squared: 
     noise : standard deviation of everything in the residual that is not the teacher.
     phi, rows : d / rows, and the rows of the step; the law of the labels is cut where fewer than
         one of them is expected.
+    output : minus the part of that noise that is linear in one direction: c_1 of the initial
+        output, along the readout row.
     """
-    z, r, p = _residual_law(teacher, noise, rows)
+    law = _residual_law(teacher, noise, rows, output)
+    r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
     m = _trace(points, w, p, phi)
-    inverse_D = 1 / (1 + phi * w * m[:, None])
+    weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
     def mean(f: Floats) -> Complexes:
-        return inverse_D @ (f * p)  # E[f/D]
+        """E[f/D] on the contour, (C, ...)."""
+        return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
-    c1 = p @ (r * z)
-    G_bb = 1 / (mean(w * z * z) - points)
-    G_bh = G_bb * mean(r * z)
-    G_hh = phi * m * mean(r * r) + G_bh**2 / G_bb
-    G_ee = G_bb - G_bh**2 / G_hh  # the teacher's direction without h
+    # below, vectors are columns: (C, k, 1)
+    r2, eye = r * r, np.eye(len(law.tau))
+    c = (law.tau @ (p * r))[:, None]  # E[r tau]: h along the indices
+    b2 = float((c * c).sum()) + phi * (p @ r2)
+    G = np.linalg.inv(mean(w * law.tau_tau) - points[:, None, None] * eye)
+    r_tau = mean(r * law.tau)[:, :, None]
+    G_h = G @ r_tau
+    G_hh = phi * m * mean(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
+    e = G[:, :, :1] - G_h * (G_h[:, :1] / G_hh[:, None, None])  # the teacher's direction without h
 
-    # the same resolvent between S and the direction, x_j left out: its parts along beta, along h,
-    # and orthogonal to both are independent
-    r2 = r * r
-    SbRb = G_bb * mean(r2 * z * z)
-    SbRh = G_bh * mean(r2 * z * z) + phi * m * mean(r2 * r * z)
-    along_h = c1 * z + phi * r
-    ShRb = G_bb * mean(r2 * along_h * z) + (G_bh - c1 * G_bb) * mean(r2)
-    ShRh = (
-        G_bh * mean(r2 * along_h * z)
-        + phi * m * mean(r2 * along_h * r)
-        + (G_hh - c1 * G_bh) * mean(r2)
-    )
-    b2 = c1**2 + phi * (p @ r2)
-    ratio = G_bh / G_hh
-    SeRe = SbRb - SbRh * ratio - (c1 / b2) * (ShRb - ShRh * ratio)
+    # the same resolvent between S and that direction, x_j left out: its parts along the indices,
+    # along h, and orthogonal to both are independent; h.x = c.tau + phi r + the last
+    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * r * law.tau)[:, :, None]
+    ratio = (G_h[:, 0, 0] / G_hh)[:, None, None]
+    S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
+    along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
+    own = phi * m * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])[:, 0, 0]
+    h_e = -(c.T @ e)[:, 0, 0]  # h off the indices, through the resolvent; h^T R e is zero
+    S_h = (along_h @ e)[:, 0, 0] - own * ratio[:, 0, 0] + h_e * mean(r2)
+    S_e = S_indices[:, 0, 0] - c[0, 0] / b2 * S_h
 
     trace = _gauss(points, jacobian, m, m * mean(r2))
-    return Covariance(trace, _gauss(points, jacobian, G_ee, SeRe), _along_v(z, r, p, phi))
+    return Covariance(trace, _gauss(points, jacobian, e[:, 0, 0], S_e), _along_v(law, phi))
 
 
-def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> AlongStep:
-    r"""M and S along v = h/b, from :math:`h\cdot x_j = c_{\star1}z_j + \phi_0r_j + G_j`.
+def _along_v(law: ResidualLaw, phi: float) -> AlongStep:
+    r"""M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
 
-    G is the part of h orthogonal to the teacher, of variance :math:`\phi_0Er^2`; the term in
-    :math:`r_j` is the sample's own share of h.
+    :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
+    :math:`\phi_0Er^2`; the term in :math:`r_j` is the sample's own share of h.
     """
-    c1, energy = p @ (r * z), p @ (r * r)
-    known = c1 * z + phi * r
-    square = known**2 + phi * energy  # E[(h.x)^2 | z, r]
-    b2 = c1**2 + phi * energy
+    r, p = law.r, law.p
+    c, energy = law.tau @ (p * r), p @ (r * r)
+    along = c @ law.tau
+    c_tau_tau = np.tensordot(c, law.tau_tau, axes=1)  # (k, J): E[(c.tau) tau]
+    square = c @ c_tau_tau + 2 * phi * r * along + phi**2 * r * r + phi * energy  # E[(h.x)^2 | r]
+    b2 = c @ c + phi * energy
     vSv = p @ (r * r * square) / b2
-    drift = (p @ (r * z * known)) ** 2 + phi * energy * (p @ r) ** 2  # |E[r x (h.x)]|^2
-    return AlongStep(float(p @ (r * square) / b2), float(phi * vSv + drift / b2), float(vSv))
+    drift = (c_tau_tau + phi * r * law.tau) @ (p * r)  # E[r x (h.x)] along the indices
+    drift2 = drift @ drift + phi * energy * (p @ r) ** 2
+    return AlongStep(float(p @ (r * square) / b2), float(phi * vSv + drift2 / b2), float(vSv))
 
 
-def _residual_law(teacher: Function, noise: float, rows: int) -> tuple[Floats, Floats, Floats]:
-    """Nodes (z, r) and weights of the law of index and residual, cut at probability 1/rows."""
+def _residual_law(teacher: Function, noise: float, rows: int, output: float) -> ResidualLaw:
+    """Nodes of teacher(z) + noise, cut at probability 1/rows.
+
+    The noise contains -output t with a standard normal t: given the noise, t is Gaussian.
+    """
     edge = largest_normal(rows)
     z, pz = _cut_gaussian(INDEX_NODES, edge)
     e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
     r = np.add.outer(teacher(z), noise * e).ravel()
-    return np.repeat(z, len(e)), r, np.outer(pz, pe).ravel()
+    p = np.outer(pz, pe).ravel()
+    z, e = np.repeat(z, len(e)), np.tile(e, len(z))
+    if not output:
+        return ResidualLaw(r, p, z[None], (z * z)[None, None])
+    share = -output / noise
+    t = share * e
+    tau_tau = np.array([[z * z, z * t], [z * t, t * t + 1 - share**2]])
+    return ResidualLaw(r, p, np.array([z, t]), tau_tau)
 
 
 def largest_normal(count: int) -> float:

@@ -75,7 +75,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         problem.phi_step,
         problem.rows_of_step,
         squared=a.c2 == 0.0,
-    )
+        output=a.backward * a.b,
+    ).shifted(a.shift)
     neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
     index, norm, p = sample_nodes(d, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
