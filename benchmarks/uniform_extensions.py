@@ -44,7 +44,6 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
          "readout": "constant"},
         {"activation": "relu", "teacher": "sin", "noise": 2.0, "noise_law": "student-t(4.5)",
          "n_step": 4000},
-        {"activation": "tanh", "teacher": "H1", "noise": 1.0, "noise_law": "student-t(2.2)"},
     ],
     "corrupted": [
         {"activation": "tanh", "teacher": "H1", "corrupted": 0.3},

@@ -11,6 +11,8 @@ import numpy as np
 
 from onegrad.theory.uniform.equations import Equations
 
+FREE = 1e7  # a constant neuron with hardly any penalty, for an intercept
+
 
 def solve_delta(eq: Equations, lam, pi, delta):
     """Iterate the neurons' equation at fixed pi; return delta and every E_r."""
@@ -18,9 +20,12 @@ def solve_delta(eq: Equations, lam, pi, delta):
     root = np.sqrt(pi)
     for _ in range(20000):
         E = []
-        for profile in eq.profile:
+        for r, profile in enumerate(eq.profile):
             b = root * profile
-            E.append(np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b))
+            G = np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b
+            if eq.intercept and r == eq.bulk:
+                G += FREE * np.outer(root, root)
+            E.append(np.linalg.inv(G))
         new = lam + eq.C2 @ pi
         for omega, profile, E_r in zip(eq.omega, eq.profile, E, strict=True):
             b = root * profile
@@ -45,14 +50,19 @@ def training_error(eq: Equations, lam, pi, delta):
     """The ridge objective as a function of pi, delta following."""
     delta, E = solve_delta(eq, lam, pi, delta)
     K, root = len(pi), np.sqrt(pi)
-    teacher = np.zeros((K, K))
+    t = len(eq.Y1)
+    teacher = np.zeros((t * K, t * K))
     for varpi, profile in zip(eq.varpi, eq.teacher_profile, strict=True):
         b = root * profile
-        teacher += varpi * np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
-    G = np.zeros((2 * K, 2 * K))
+        inverse = np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
+        teacher += np.kron(np.outer(varpi, varpi), inverse)
+    G = np.zeros(((t + 1) * K, (t + 1) * K))
     G[:K, :K] = np.eye(K)
+    if eq.intercept:
+        G[:K, :K] += FREE * np.outer(root, root)
     G[K:, K:] = np.linalg.inv(teacher)
-    H = np.hstack([root * eq.A, root * eq.step.sideways * eq.readout_row])
+    sideways = [root * eq.step.sideways * part * eq.readout_row for part in eq.linear]
+    H = np.hstack([root * eq.A, *sideways])
     row = root * eq.readout_row
     w = eq.N * eq.weight / delta
     G += (H.T * w) @ H
@@ -62,7 +72,7 @@ def training_error(eq: Equations, lam, pi, delta):
         inner = np.linalg.inv(eq.in_plane * bulk) - (row.T * w) @ row
         cross = (H.T * w) @ row
         G += cross @ np.linalg.inv(inner) @ cross.T
-    y = np.concatenate([root * eq.Y0, root * eq.Y1])
+    y = np.concatenate([root * eq.Y0, *(root * eq.Y1)])
     return y @ np.linalg.solve(G, y) + pi @ eq.Y2
 
 

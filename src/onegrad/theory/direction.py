@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onegrad.functions.several import linear_part
 from onegrad.problem import Problem
 
 Value = Any  # a number, or an array over problems
@@ -29,13 +30,17 @@ class Direction(NamedTuple):
 def direction(problem: Problem) -> Direction:
     """The limit n, d, N to infinity of the learned direction.
 
-    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y.
+    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y. Of a
+    teacher of several indices the direction is that of its linear part.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
-    sigma, sigma_star, full = problem.sigma, problem.sigma_star, problem.residual == "full"
-    labels = sigma_star.second_moment + problem.noise**2
-    output, c1 = full * output_energy(problem), full * sigma.c[1]
-    found = from_moments(labels, output, sigma_star.c[1], c1, problem.phi_step)
+    teacher, full = problem.teacher_function, problem.residual == "full"
+    labels = teacher.second_moment + problem.noise**2
+    output, c1 = full * output_energy(problem), full * problem.sigma.c[1]
+    linear = linear_part(teacher)
+    c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
+    c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
+    found = from_moments(labels, output, c1_star, c1, problem.phi_step)
     return Direction(*map(float, found))
 
 

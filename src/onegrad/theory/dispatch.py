@@ -49,7 +49,7 @@ def predict(
     problems, shape = problem.grid(**axes)
     errors = staircase.printed_errors(problems) if printed else THEORIES[theory](problems)
     noise = np.array([p.noise**2 for p in problems])
-    floor = noise + [kernel_lower_bound(p.sigma_star) for p in problems]
+    floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
     columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
         "risk": errors.test - noise,
         "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),

@@ -18,7 +18,9 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
+from onegrad.theory.uniform.covariance import covariance
+from onegrad.theory.uniform.gauss import SpectralMeasure
+from onegrad.theory.uniform.labels import conditional, labels_of, unit_linear
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.step import Step, step
 
@@ -52,14 +54,16 @@ class Equations:
     C2: Floats  # (U, K)
     profile: Floats  # (R, U, K): sqrt(kappa_r) B; the last one is sqrt(d) A
     omega: Floats  # (R,)
-    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's direction off v
-    varpi: Floats  # (R',)
+    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's directions off v
+    varpi: Floats  # (R', t): those blocks along the t directions
+    linear: Floats  # (t,) unit vector along the teacher's linear part
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
     in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
     Y0: Floats  # (K,)
-    Y1: Floats
-    Y2: Floats
+    Y1: Floats  # (t, K)
+    Y2: Floats  # (K,)
+    replaced: float  # fraction of the labels
 
 
 def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
@@ -69,8 +73,9 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         otherwise follow neurons that N draws do not contain).
     """
     a, d = step(problem), problem.d
+    labels = labels_of(problem)
     moved = covariance(
-        problem.sigma_star,
+        labels,
         a.residual_noise,
         problem.phi_step,
         problem.rows_of_step,
@@ -89,10 +94,7 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     value, slope, square = gaussian_averages(
         problem.sigma, neurons.s[:, None] * index, rho * length, flattening
     )
-    off = np.sqrt(1 - a.theta**2)
-    Y0, Y1, label_square = gaussian_averages(
-        problem.sigma_star, a.theta * index, off * length, flattening
-    )
+    Y0, Y1, Y2 = conditional(labels, a.theta, index, length, flattening)
     B = slope / rho
     return Equations(
         step=a,
@@ -108,13 +110,15 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=moved.teacher.weight,
+        varpi=moved.teacher.vector,
+        linear=unit_linear(labels),
         A=value,
         readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,
         Y1=Y1,
-        Y2=np.maximum(label_square - Y0**2 - Y1**2, 0.0) + problem.noise**2,
+        Y2=Y2,
+        replaced=labels.replaced,
     )
 
 

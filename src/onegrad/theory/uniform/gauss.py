@@ -62,7 +62,9 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
         here, after = slice(m * k, m * (k + 1)), slice(m * (k + 1), m * (k + 2))
         energy[:, here] = (cs @ current).sum(0).real
         J[here, here] = inner(current, z * current)
-        following = z * current - current @ J[here, here] - previous @ J[m * (k - 1) : m * k, here]
+        following = z * current - current @ J[here, here]
+        if k:
+            following = following - previous @ J[m * (k - 1) : m * k, here]
         square = inner(following, following)
         terms = float(np.abs(following.swapaxes(1, 2) @ c @ following).sum())
         if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= ROUNDING * terms:

@@ -28,6 +28,8 @@ from onegrad.functions.function import Function, MultiIndex
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
+GAUSSIAN = Law("gaussian")
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -35,7 +37,7 @@ class Labels:
 
     teacher: Function | MultiIndex
     noise: float = 0.0
-    law: Law = Law("gaussian")
+    law: Law = GAUSSIAN
     replaced: float = 0.0
 
     @property
@@ -63,11 +65,13 @@ def labels_of(problem: Problem) -> Labels:
     )
 
 
-def towards(labels: Labels, theta: float) -> Floats:
-    """Overlaps of v with the indices, of length |theta|."""
-    c = labels.linear
+def unit_linear(labels: Labels) -> Floats:
+    """The direction of the linear part among the indices; for one index it is that index."""
+    c = several.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
-    return abs(theta) * c / size if size else np.zeros(len(c))
+    if labels.indices == 1:
+        return np.ones(1)
+    return np.asarray(c / size if size else c)
 
 
 def conditional(
@@ -79,7 +83,7 @@ def conditional(
     """
     f, q = labels.teacher, labels.replaced
     if isinstance(f, MultiIndex):
-        Y0, Y1, square = _of_several(f, towards(labels, theta), index, length)
+        Y0, Y1, square = _of_several(f, theta * unit_linear(labels), index, length)
     else:
         off = np.sqrt(1 - theta**2)
         Y0, slope, square = gaussian_averages(f, theta * index, off * length, flattening)

@@ -4,7 +4,8 @@ Labels and neurons share three kinds of functions of a sample: of the index; of 
 the teacher's direction off v; and of the index times the readout row :math:`W_0^\top a`, whose
 part in the plane of v and the teacher the bulk must not count again. With neuron profiles
 :math:`H = (A, qE, E)`, :math:`E = gB/\sqrt N`, labels :math:`Y = (Y_0, Y_1, 0)`,
-:math:`\bar P = \sum_r\omega_r\Pi L_r`, :math:`\bar P_\star = \sum_r\varpi_r\Pi L_r`,
+:math:`\bar P = \sum_r\omega_r\Pi L_r`,
+:math:`\bar P_\star = \sum_r\varpi_r\varpi_r^\top\otimes\Pi L_r`,
 
 .. math::
     \mathcal P = \mathrm{diag}(\Pi,\ \bar P_\star,\ -p\,\bar P), \qquad
@@ -51,45 +52,49 @@ class Losses:
 class Mean:
     """The part of labels and features that is a function of the index.
 
-    In three parts: functions of the index; of it times the teacher's direction off v; times the
-    readout row.
+    In t + 2 parts: functions of the index; of it times each of the teacher's t directions off v;
+    times the readout row.
     """
 
-    H: Numbers  # (U, 3K)
+    H: Numbers  # (U, (t + 2) K)
     teacher_L: Numbers  # (R', K, K)
-    P: Numbers  # (3K, 3K)
-    Xi: Numbers  # (3K, 3K)
+    P: Numbers  # ((t + 2) K, (t + 2) K)
+    Xi: Numbers  # the same
 
 
 def mean_part(eq: Equations, x: State) -> Mean:
     """How neurons read functions of the index, at a fixed point."""
     Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
     teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
-    H = np.hstack([eq.A, eq.step.sideways * eq.readout_row, eq.readout_row])
+    sideways = [eq.step.sideways * part * eq.readout_row for part in eq.linear]
+    H = np.hstack([eq.A, *sideways, eq.readout_row])
+    products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
+    seen = np.tensordot(products, x.pi[:, None] * teacher_L, axes=(0, 0))  # (t, t, K, K)
+    t, K = len(eq.linear), len(x.pi)
     P = block_diag(
         np.diag(x.pi),
-        x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
+        seen.swapaxes(1, 2).reshape(t * K, t * K),
         -eq.in_plane * x.pi[:, None] * np.tensordot(_shares(eq), x.L[: eq.bulk], axes=1),
     )
     return Mean(H, teacher_L, P, (H.T * (eq.d * x.a)) @ H)  # N w/delta = d a
 
 
 def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
-    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (3, K).
+    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (t + 2, K).
 
     The first is the mean training residual of the labels' parts Y = (Y_0, Y_1, 0), times pi. With
     an intercept Y is what the fitted constant leaves of it.
     """
     K = len(eq.p)
-    Y = np.concatenate([eq.Y0, eq.Y1, np.zeros(K)])
-    constant = np.concatenate([np.ones(K), np.zeros(2 * K)])
+    Y = np.concatenate([eq.Y0, eq.Y1.ravel(), np.zeros(K)])
+    constant = np.concatenate([np.ones(K), np.zeros(len(Y) - K)])
     sides = np.column_stack([Y, constant]) if eq.intercept else Y[:, None]
-    solved = np.linalg.solve(np.eye(3 * K) + mean.P @ mean.Xi, mean.P @ sides)
+    solved = np.linalg.solve(np.eye(len(Y)) + mean.P @ mean.Xi, mean.P @ sides)
     fit = solved[:, 0]
     if eq.intercept:
         c = fitted_constant(fit, solved[:, 1], K)
         Y, fit = Y - c * constant, fit - c * solved[:, 1]
-    return fit.reshape(3, K), (Y - mean.Xi @ fit).reshape(3, K)
+    return fit.reshape(-1, K), (Y - mean.Xi @ fit).reshape(-1, K)
 
 
 def losses(eq: Equations, solution: Solution) -> Losses:
@@ -97,18 +102,19 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     x, r = solution.state, solution.response
     mean = mean_part(eq, x)
     fit, rest = fit_labels(eq, mean)
-    train = float(eq.Y0 @ fit[0] + eq.Y1 @ fit[1] + x.pi @ eq.Y2)
+    train = float(eq.Y0 @ fit[0] + (eq.Y1 * fit[1:-1]).sum() + x.pi @ eq.Y2)
 
     # d(train) = rest^T dP rest + fit^T dXi fit
     omega = _shares(eq)
-    along_teacher, along_row = mean.teacher_L @ rest[1], x.L[: eq.bulk] @ rest[2]
+    along_teacher = _apply(mean.teacher_L, eq.varpi @ rest[1:-1])
+    along_row = x.L[: eq.bulk] @ rest[-1]
     at_fixed_delta = (
-        eq.Y2 + rest[0] ** 2 + eq.varpi @ along_teacher**2 - eq.in_plane * (omega @ along_row**2)
+        eq.Y2 + rest[0] ** 2 + (along_teacher**2).sum(0) - eq.in_plane * (omega @ along_row**2)
     )
     by_delta = (
         eq.d * (mean.H @ fit.ravel()) ** 2
-        + eq.varpi @ _read(eq.teacher_profile, x.pi * along_teacher) ** 2
-        - eq.in_plane * (omega @ _read(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
+        + (_apply(eq.teacher_profile, x.pi * along_teacher) ** 2).sum(0)
+        - eq.in_plane * (omega @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
     W, by_ridge = solved[:, :-1], solved[:, -1]  # d(delta) a/delta by d(pi), by d(lambda)
@@ -119,9 +125,22 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     return Losses(
         train=train,
         penalty=float(np.real(solution.lam) * norm),
-        test=float(eq.p @ T),
+        test=float(eq.p @ T) - _of_replaced(eq, x, fit),
         gap=gap(eq, x, minus_dchi),
     )
+
+
+def _of_replaced(eq: Equations, x: State, fit: Numbers) -> float:
+    r"""What the test error of labels of which a fraction q is replaced has more than that of all.
+
+    .. math:: E(y_q - \hat f)^2 - E(y - \hat f)^2 = 2q\,\mathrm{Cov}(y, \hat f)
+        = \tfrac{2q}{1-q}\,\mathrm{Cov}(E[y_q\mid x], \hat f)
+    """
+    if eq.replaced in (0.0, 1.0):  # nothing is replaced; nothing is learned
+        return 0.0
+    fitted, along = eq.Y0 - fit[0] / x.pi, eq.Y1 - fit[1:-1] / x.pi
+    covariance = eq.p @ ((eq.Y0 - eq.p @ eq.Y0) * fitted + (eq.Y1 * along).sum(0))
+    return float(2 * eq.replaced / (1 - eq.replaced) * covariance)
 
 
 def _shares(eq: Equations) -> Numbers:
@@ -130,6 +149,6 @@ def _shares(eq: Equations) -> Numbers:
     return np.asarray(omega / omega.sum())
 
 
-def _read(profile: Numbers, functions: Numbers) -> Numbers:
-    """(R, U): what neurons read of one function per block."""
-    return (profile @ functions[:, :, None])[:, :, 0]
+def _apply(matrices: Numbers, functions: Numbers) -> Numbers:
+    """One matrix and one function of the samples per block."""
+    return (matrices @ functions[:, :, None])[:, :, 0]

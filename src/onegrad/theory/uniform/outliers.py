@@ -24,10 +24,10 @@ from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
-from onegrad.theory.uniform.covariance import largest_normal
 from onegrad.theory.uniform.equations import Equations, Sizes, equations
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, chi_response, gap, solve
 from onegrad.theory.uniform.losses import mean_part
+from onegrad.theory.uniform.residuals import largest_normal
 
 SIZES = Sizes(10, 20)
 EDGE_TOLERANCE = 1e-5

@@ -18,7 +18,7 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem.laws import Law
 from onegrad.theory.uniform.labels import Labels
 
-INDEX_NODES, NOISE_NODES, TAIL_NODES = 32, 7, 16
+NOISE_NODES, TAIL_NODES = 7, 16
 GRIDS = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # nodes of an index by the number of indices
 FEWEST = 3  # beyond
 BINS = 256  # of the residual, where there are more nodes than these
@@ -62,9 +62,8 @@ def residual_law(labels: Labels, noise: float, rows: int, output: float) -> Resi
     known = _means(r, (1 - labels.replaced) * p, z, t, share)
     if labels.replaced:  # a replaced label knows nothing of the indices
         fresh = _means(r, labels.replaced * p, None, t, share, len(z))
-        known = ResidualLaw(
-            *(np.concatenate(both, axis=-1) for both in zip(_parts(known), _parts(fresh)))
-        )
+        pairs = zip(_parts(known), _parts(fresh), strict=True)
+        known = ResidualLaw(*(np.concatenate(pair, axis=-1) for pair in pairs))
     return known if len(known.r) <= 4 * BINS else binned(known)
 
 

@@ -28,7 +28,6 @@ def require_covered(p: Problem) -> None:
         "one step": f"steps={p.steps}" if p.steps != 1 else "",
         "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
         "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
-        "clean labels": f"corrupted={p.corrupted:g}" if p.corrupted != 0 else "",
     }
     for what, instead in covered.items():
         if instead:
@@ -37,9 +36,9 @@ def require_covered(p: Problem) -> None:
         raise OutOfScope(
             "residual='full' with an activation of nonzero mean: centre the activation"
         )
-    sigma_star = p.sigma_star  # raises OutOfScope for teachers of several indices
-    largest = max(p.sigma.second_moment, sigma_star.second_moment, p.noise**2)
-    if sigma_star.second_moment + p.noise**2 == 0.0:
+    labels = p.teacher_function.second_moment
+    largest = max(p.sigma.second_moment, labels, p.noise**2)
+    if labels + p.noise**2 == 0.0:
         raise OutOfScope("teacher: labels that are all zero have no learned direction")
     if largest > LARGEST or p.step > LARGEST:
         raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
@@ -51,8 +50,12 @@ def concerns(problem: Problem, step: Step, values: Losses) -> tuple[str, ...]:
     found = []
     if min(problem.n, problem.d, problem.N, problem.rows_of_step) < SMALLEST:
         found.append(f"uniform theory: checked for sizes of {SMALLEST} and more, not below")
-    if problem.noise_law != "gaussian":
-        found.append("uniform theory: label noise enters by its variance, as if it were Gaussian")
+    freedom = problem.noise_distribution.parameter
+    if freedom is not None and freedom <= 4 and problem.noise:
+        found.append(
+            f"uniform theory: noise_law {problem.noise_law} has no fourth moment; single draws "
+            "rule the mean over networks"
+        )
     heavy = slope_kurtosis(problem.sigma) > HEAVY_SLOPE
     if heavy and t > STRONG_HEAVY:
         found.append(
