@@ -8,10 +8,17 @@ solver; those have their own tests.
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from onegrad.theory.uniform.equations import Equations
 
-FREE = 1e7  # a constant neuron with hardly any penalty, for an intercept
+
+def inverse_off(constant, G):
+    """The inverse of G on what an intercept leaves: the functions orthogonal to the constant."""
+    if not constant.any():
+        return np.linalg.inv(G)
+    Q = scipy.linalg.null_space(constant[None])
+    return Q @ np.linalg.inv(Q.T @ G @ Q) @ Q.T
 
 
 def solve_delta(eq: Equations, lam, pi, delta):
@@ -23,9 +30,7 @@ def solve_delta(eq: Equations, lam, pi, delta):
         for r, profile in enumerate(eq.profile):
             b = root * profile
             G = np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b
-            if eq.intercept and r == eq.bulk:
-                G += FREE * np.outer(root, root)
-            E.append(np.linalg.inv(G))
+            E.append(inverse_off(root if eq.intercept and r == eq.bulk else 0 * root, G))
         new = lam + eq.C2 @ pi
         for omega, profile, E_r in zip(eq.omega, eq.profile, E, strict=True):
             b = root * profile
@@ -58,8 +63,6 @@ def training_error(eq: Equations, lam, pi, delta):
         teacher += np.kron(np.outer(varpi, varpi), inverse)
     G = np.zeros(((t + 1) * K, (t + 1) * K))
     G[:K, :K] = np.eye(K)
-    if eq.intercept:
-        G[:K, :K] += FREE * np.outer(root, root)
     G[K:, K:] = np.linalg.inv(teacher)
     sideways = [root * eq.step.sideways * part * eq.readout_row for part in eq.linear]
     H = np.hstack([root * eq.A, *sideways])
@@ -73,7 +76,9 @@ def training_error(eq: Equations, lam, pi, delta):
         cross = (H.T * w) @ row
         G += cross @ np.linalg.inv(inner) @ cross.T
     y = np.concatenate([root * eq.Y0, *(root * eq.Y1)])
-    return y @ np.linalg.solve(G, y) + pi @ eq.Y2
+    constant = np.zeros(len(y))
+    constant[:K] = eq.intercept * root
+    return y @ inverse_off(constant, G) @ y + pi @ eq.Y2
 
 
 def fixed_point(eq: Equations, lam: float):
