@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -181,6 +181,28 @@ class Sampler:
             yield Stretch(role, start, X, clean, y)
             self.tick()
 
+    def step_rows(self, index: int) -> Iterator[Stretch]:
+        """The rows of step number `index`, with the labels that the step is taken on."""
+        p = self.problem
+        batch = index if p.batches == "fresh" else 0
+        if p.labels == "plain":
+            return self.rows(Role.STEP, p.rows_of_step, batch)
+        return self._reduced(batch)
+
+    def _reduced(self, batch: int) -> Iterator[Stretch]:
+        """A step's rows with labels y - mean(y), or y - mean(y) - x . X^T y/n."""
+        n, linear = self.problem.rows_of_step, self.problem.labels == "residual-linear"
+        mean: Any = 0.0
+        beta: Any = 0.0
+        for rows in self.rows(Role.STEP, n, batch):
+            mean = mean + rows.y.sum(-1) / n
+            beta = beta + (rows.y[:, None, :] @ rows.X)[:, 0] / n
+        for rows in self.rows(Role.STEP, n, batch):
+            y = rows.y - mean[:, None]
+            if linear:
+                y = y - (rows.X @ beta[..., None])[..., 0]
+            yield replace(rows, y=y)
+
     def ridge_rows(self) -> Iterator[Stretch]:
         """The rows of the ridge fit: fresh ones, or those of the first step."""
         fresh = self.problem.ridge_rows == "fresh"
@@ -210,12 +232,21 @@ class Sampler:
             return X
         v = self.entries(GAUSSIAN, (Role.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5  # (B, 1, d)
+        if self.problem.input_overlap:
+            v = self._turned(v)
         if law.name == "spiked":  # covariance I + s v v^T
             side = (math.sqrt(1 + law.parameter) - 1) * (X * v).sum(-1)[..., None]
         else:  # a mixture of two centres
             sign = self.entries(Law("rademacher"), (Role.SIGN, *key), start, rows, 1)
             side = law.parameter * sign
         return X + side * v
+
+    def _turned(self, v: Array) -> Array:
+        """A unit vector, (B, 1, d), turned to have a given cosine with the teacher's first."""
+        star, cosine = self.teacher[:, None, :, 0], self.problem.input_overlap
+        off = v - (v * star).sum(-1)[..., None] * star
+        off /= (off * off).sum(-1)[..., None] ** 0.5
+        return cosine * star + math.sqrt(1 - cosine**2) * off
 
     def _taken(self, role: Role, index: int, start: int, rows: int) -> Array:
         """A user's rows, each used once."""
