@@ -54,16 +54,18 @@ def test_a_later_exponent_that_is_no_number_is_refused():
 
 
 @pytest.mark.parametrize(("labels", "linear"), [("centred", False), ("residual-linear", True)])
-def test_labels_of_the_step_lose_their_mean_and_linear_fit(labels, linear):
+def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, linear):
     problem = og.Problem(**SMALL, eta=2.0, labels=labels)
-    network = network_of(problem)
-    X, y = batch(network, 0)
-    rest = y - y.mean() - linear * X @ (X.T @ y / len(y))
-    G = minus_gradient(network.W[0], network.a[0], X, rest)
+    network, plain = network_of(problem), network_of(problem.replace(labels="plain"))
+    X, y = batch(plain, 0)
+    mean, beta = y.mean(), linear * X.T @ y / len(y)
+    G = minus_gradient(network.W[0], network.a[0], X, y - mean - X @ beta)
     np.testing.assert_allclose(network.first.G[0], G, rtol=1e-10, atol=1e-14)
-    ridge = next(iter(network.sampler.ridge_rows()))
-    plain = next(iter(network_of(problem.replace(labels="plain")).sampler.ridge_rows()))
-    np.testing.assert_array_equal(ridge.y, plain.y)  # the second layer sees the labels themselves
+    for role in (Role.RIDGE, Role.TEST):
+        rest, whole = (next(iter(x.sampler.rows(role, 50))) for x in (network, plain))
+        off = mean + whole.X[0] @ beta
+        np.testing.assert_allclose(rest.y[0], whole.y[0] - off, atol=1e-12)
+        np.testing.assert_allclose(rest.clean[0], whole.clean[0] - off, atol=1e-12)
 
 
 def test_preconditioning_divides_by_the_covariance_of_the_rows():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -169,8 +169,11 @@ class Sampler:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def rows(self, role: Role, n: int, index: int = 0) -> Iterator[Stretch]:
-        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps."""
+    def rows(self, role: Role, n: int, index: int = 0, *, plain: bool = False) -> Iterator[Stretch]:
+        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps.
+
+        plain : labels as the teacher gives them, whatever the problem takes off.
+        """
         p = self.problem
         stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
         for start in range(0, n, stretch):
@@ -178,30 +181,14 @@ class Sampler:
             X = self._inputs(role, index, start, rows)
             clean = self.labels(X @ self.teacher)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
-            yield Stretch(role, start, X, clean, y)
+            off = 0.0 if plain or p.labels == "plain" else self._fitted_off(X)
+            yield Stretch(role, start, X, clean - off, y - off)
             self.tick()
 
     def step_rows(self, index: int) -> Iterator[Stretch]:
-        """The rows of step number `index`, with the labels that the step is taken on."""
+        """The rows of step number `index`."""
         p = self.problem
-        batch = index if p.batches == "fresh" else 0
-        if p.labels == "plain":
-            return self.rows(Role.STEP, p.rows_of_step, batch)
-        return self._reduced(batch)
-
-    def _reduced(self, batch: int) -> Iterator[Stretch]:
-        """A step's rows with labels y - mean(y), or y - mean(y) - x . X^T y/n."""
-        n, linear = self.problem.rows_of_step, self.problem.labels == "residual-linear"
-        mean: Any = 0.0
-        beta: Any = 0.0
-        for rows in self.rows(Role.STEP, n, batch):
-            mean = mean + rows.y.sum(-1) / n
-            beta = beta + (rows.y[:, None, :] @ rows.X)[:, 0] / n
-        for rows in self.rows(Role.STEP, n, batch):
-            y = rows.y - mean[:, None]
-            if linear:
-                y = y - (rows.X @ beta[..., None])[..., 0]
-            yield replace(rows, y=y)
+        return self.rows(Role.STEP, p.rows_of_step, index if p.batches == "fresh" else 0)
 
     def ridge_rows(self) -> Iterator[Stretch]:
         """The rows of the ridge fit: fresh ones, or those of the first step."""
@@ -260,6 +247,24 @@ class Sampler:
         """In which each replicate takes a user's rows."""
         assert self.data is not None
         return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
+
+    def _fitted_off(self, X: Array) -> Array:
+        """What the problem takes off the labels at X: mean(y), and X^T y/n . x, of the first batch.
+
+        Found once; see Network.first for why by hand.
+        """
+        if "fit_" not in self.__dict__:
+            n = self.problem.rows_of_step
+            mean: Any = 0.0
+            beta: Any = 0.0
+            for rows in self.rows(Role.STEP, n, plain=True):
+                mean = mean + rows.y.sum(-1) / n
+                beta = beta + (rows.y[:, None, :] @ rows.X)[:, 0] / n
+            self.__dict__["fit_"] = mean, beta
+        mean, beta = self.__dict__["fit_"]
+        if self.problem.labels == "centred":
+            return mean[:, None] + 0 * X[..., 0]
+        return mean[:, None] + (X @ beta[..., None])[..., 0]
 
     # -- labels ------------------------------------------------------------------------------
 

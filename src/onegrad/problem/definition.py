@@ -44,7 +44,8 @@ class Problem(Conventions):
     steps, batches : number of steps; each on a fresh batch or all on the same one.
     later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", the last one kept
         on (default the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and steps.
-    labels : those of the steps as they are, less their mean, or less their linear fit too.
+    labels : as they are, or less what is fitted to those of the first step: their mean, or their
+        mean and linear part; errors are then those of the fit and the network together.
     update : a step along the gradient, along the gradient times the inverse covariance of its rows,
         or along its orthogonal factor; all of the gradient's length.
     inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.laws.INPUTS.
@@ -117,8 +118,8 @@ class Problem(Conventions):
         help="exponents of the later steps, with commas; the last one repeats"))
     labels: Literal["plain", "centred", "residual-linear"] = field(
         default="plain", metadata=described(
-            label="Labels of the step", kind="choice",
-            help="labels of the steps as they are, less their mean, or less their linear fit too"))
+            label="Labels", kind="choice",
+            help="labels as they are, less their mean, or less their linear fit too"))
     update: Literal["gradient", "preconditioned", "spectral"] = field(
         default="gradient", metadata=described(
             label="Update", kind="choice",
