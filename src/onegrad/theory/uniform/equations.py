@@ -72,6 +72,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
     """
+    if not problem.step:  # no direction is singled out: take that of the plainest step
+        problem = problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
     a, d = step(problem), problem.d
     labels = labels_of(problem)
     moved = covariance(
@@ -96,6 +98,9 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     )
     Y0, Y1, Y2 = conditional(labels, a.theta, index, length, flattening)
     B = slope / rho
+    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    C2 = np.maximum(square - value**2 - slope**2, 0.0)
+    A = value - a.backward * index * row
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -106,14 +111,14 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         index=index,
         p=p,
         weight=neurons.weight,
-        C2=np.maximum(square - value**2 - slope**2, 0.0),
-        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),
+        C2=C2,
+        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=moved.teacher.vector,
         linear=unit_linear(labels),
-        A=value,
-        readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
+        A=A,
+        readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,
         Y1=Y1,
