@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.averages import Averages, gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
+from onegrad.theory.uniform.covariance import Covariance, SpectralMeasure, covariance
+from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.step import Step, step
 
@@ -68,15 +69,10 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         otherwise follow neurons that N draws do not contain).
     """
     a, d = step(problem), problem.d
-    moved = covariance(
-        problem.sigma_star,
-        a.residual_noise,
-        problem.phi_step,
-        problem.rows_of_step,
-        squared=a.c2 == 0.0,
-    )
-    neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
-    index, norm, p = sample_nodes(d, sizes.index)
+    moved = bulk_covariance(problem, a)
+    of_index, of_neuron = gradings(problem, a, moved)
+    neurons = neuron_nodes(problem, a, moved.along, of_neuron, sizes.neuron)
+    index, norm, p = sample_nodes(d, of_index, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa, kappa_teacher = (
         bulk_variance(problem, a, neurons, g, nodes) for nodes in (moved.trace, moved.teacher)
@@ -88,8 +84,10 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         problem.sigma, neurons.s[:, None] * index, rho * length, flattening
     )
     off = np.sqrt(1 - a.theta**2)
-    Y0, Y1, label_square = gaussian_averages(
-        problem.sigma_star, a.theta * index, off * length, flattening
+    Y0, Y1, Y2 = _labels(
+        problem,
+        p,
+        gaussian_averages(problem.sigma_star, a.theta * index, off * length, flattening),
     )
     B = slope / rho
     return Equations(
@@ -111,8 +109,58 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,
         Y1=Y1,
-        Y2=np.maximum(label_square - Y0**2 - Y1**2, 0.0) + problem.noise**2,
+        Y2=Y2,
     )
+
+
+def _labels(problem: Problem, p: Floats, given: Averages) -> tuple[Floats, Floats, Floats]:
+    """Y_0, Y_1 and Y_2^2 of the labels, together with exactly the labels' mean square.
+
+    What the nodes cannot carry, the highest degrees of a teacher, is as good as noise.
+    """
+    Y0, Y1, square = given
+    Y2 = np.maximum(square - Y0**2 - Y1**2, 0.0)
+    total = problem.sigma_star.second_moment
+    known, rest = p @ (Y0**2 + Y1**2), p @ Y2
+    if known > total:  # aliased
+        Y0, Y1, known = Y0 * np.sqrt(total / known), Y1 * np.sqrt(total / known), total
+    Y2 = Y2 * ((total - known) / rest) if rest > 0 else Y2 + (total - known)
+    return Y0, Y1, Y2 + problem.noise**2
+
+
+def bulk_covariance(problem: Problem, a: Step) -> Covariance:
+    """The spectral measures of the matrices by which the step moves the bulk."""
+    return covariance(
+        problem.sigma_star,
+        a.residual_noise,
+        problem.phi_step,
+        problem.rows_of_step,
+        squared=a.c2 == 0.0,
+    )
+
+
+def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Grading]:
+    """Where functions of the index and of a neuron's weight along v are steep."""
+    gaussian = problem.readout == "gaussian"
+    spike, own = abs(a.gamma * a.c1 * a.b), 1 / np.sqrt(problem.d)
+    g = np.array([1.0, -1.0]) * (LARGE if gaussian else 1.0)
+    still, ones = np.zeros(2), np.ones(2)
+    nodes = NeuronNodes(s=still, g=g, norm=ones, own=still, weight=ones / 2)
+    rho2 = bulk_variance(problem, a, nodes, g, moved.trace) @ moved.trace.weight
+    strength = (np.abs(spike * g) + LARGE * own) / np.sqrt(np.maximum(rho2, 1e-12))
+    index = index_grading(problem.sigma, float(strength.max()), problem.sigma_star, a.theta)
+    if not gaussian:
+        return index, neuron_grading(problem.sigma, own, 0.0)
+    deviation = float(np.hypot(spike, own))
+    rate = np.sqrt(np.maximum(rho2 - 1, 0.0)).max() / LARGE * spike / deviation
+    return index, neuron_grading(problem.sigma, deviation, float(rate))
+
+
+def resolving(problem: Problem, index: float = 1.0, neuron: float = 1.0) -> Sizes:
+    """The nodes that resolve a problem; smaller numbers than one make finer rules."""
+    a = step(problem)
+    of_index, of_neuron = gradings(problem, a, bulk_covariance(problem, a))
+    return Sizes(of_index.count(index), of_neuron.count(neuron))
 
 
 def bulk_variance(

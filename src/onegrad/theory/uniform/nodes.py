@@ -24,12 +24,11 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
+from onegrad.theory.uniform.grading import Grading
 from onegrad.theory.uniform.step import Step
 
-LARGEST_GAUSS = 16
 SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
 
 
@@ -44,26 +43,15 @@ class NeuronNodes:
     weight: Floats
 
 
-def weight_rule(k: int) -> tuple[Floats, Floats]:
-    """k nodes of N(0, 1): Gauss-Hermite, or for many the trapezoidal rule on [-6, 6].
-
-    Gauss-Hermite wins while the integrand is close to a polynomial; once it takes many nodes it
-    spends them beyond |x| = 6, and equal spacing resolves the middle better.
-    """
-    if k <= LARGEST_GAUSS:
-        return gauss_hermite(k)
-    x = np.linspace(-6.0, 6.0, k)
-    p = np.exp(-x * x / 2)
-    return x, p / p.sum()
-
-
-def sample_nodes(d: int, k: int) -> tuple[Floats, Floats, Floats]:
+def sample_nodes(d: int, index: Grading, k: int) -> tuple[Floats, Floats, Floats]:
     """Index, squared length off it, probability: k nodes of the index for each of two lengths."""
-    x, p = gauss_hermite(k)
+    x, p = index.rule(k)
     return np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
-def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNodes:
+def neuron_nodes(
+    problem: Problem, step: Step, v: AlongStep, weights: Grading, k: int
+) -> NeuronNodes:
     """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
@@ -72,7 +60,8 @@ def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNo
     fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
     lengths = np.sqrt(1 + SIGNS * fluctuation)
     c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
-    parts = [_given_length(problem, step, k, float(c)) for c in c1]
+    rule = weights.rule(k)
+    parts = [_given_length(problem, step, rule, float(c)) for c in c1]
     g, s, s0, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(SIGNS, len(s) // 2)
     own = 6 * step.c3 * step.b * s0 + np.sqrt(step.own_noise) * xi * sign
@@ -87,10 +76,13 @@ def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNo
     return NeuronNodes(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
 
 
-def _given_length(problem: Problem, step: Step, k: int, c1: float) -> tuple[Floats, ...]:
+def _given_length(
+    problem: Problem, step: Step, rule: tuple[Floats, Floats], c1: float
+) -> tuple[Floats, ...]:
     """(g, s, s_0, sign, weight) of neurons of one length that move along v only."""
     t = step.gamma * c1 * step.b - step.backward / np.sqrt(problem.N)
-    x, p = weight_rule(k)
+    x, p = rule
+    k = len(x)
     sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
