@@ -8,6 +8,7 @@ mean and deviation put them.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -84,10 +85,15 @@ def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> 
     return Averages(first[..., 0], first[..., 1], (y * y) @ w)
 
 
+@lru_cache
+def _legendre(k: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(k)
+
+
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
     kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
     breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -PANEL_WIDTH, PANEL_WIDTH)
-    t, w = np.polynomial.legendre.leggauss(PANEL_NODES)
+    t, w = _legendre(PANEL_NODES)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)
     weight = (half * w).reshape(z.shape) * _density(z, flattening)

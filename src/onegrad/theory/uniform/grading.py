@@ -9,8 +9,8 @@ It converges geometrically however small h is, and T = t(X) - t(-X), which grows
 says beforehand how many nodes are needed: one for each unit of it.
 
 The mean output of a neuron with weight s along v is smoothed over :math:`\kappa = \rho/s`, and the
-mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, of the activation ends up
-near :math:`\kappa = 0` in the first and at its own place over :math:`\theta` in the second.
+mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends up near
+:math:`\kappa = 0` in the first and at its own place over :math:`\theta` in the second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIDEST = 8.0  # a function is not taken to be smoother than this
 
 @dataclass(frozen=True)
 class Grading:
-    """Places (c_j, h_j) of steep functions of a standard normal, spacing L elsewhere, and reach X."""
+    """Where functions of a standard normal are steep, (c_j, h_j); spacing L elsewhere; reach X."""
 
     centres: tuple[tuple[float, float], ...]
     spacing: float = SPACING
@@ -51,7 +51,9 @@ class Grading:
         low, high = (_stretched(self, np.array([x]))[0][0] for x in (-reach, reach))
         x = _inverse(self, np.linspace(low, high, k) if k > 1 else np.zeros(1))
         p = np.exp(-x * x / 2) / _stretched(self, x)[1]
-        return x, p / p.sum()
+        p /= p.sum()
+        x = x - p @ x
+        return x / np.sqrt(p @ (x * x)) if k > 1 else x, p  # the first two moments are exact
 
 
 def _stretched(grading: Grading, x: Floats) -> tuple[Floats, Floats]:
@@ -66,7 +68,7 @@ def _stretched(grading: Grading, x: Floats) -> tuple[Floats, Floats]:
 def _inverse(grading: Grading, t: Floats) -> Floats:
     """x(t) by bisection, then Newton's method."""
     low, high = np.full(t.shape, -grading.reach), np.full(t.shape, grading.reach)
-    for _ in range(12):
+    for _ in range(6):
         middle = (low + high) / 2
         below = _stretched(grading, middle)[0] < t
         low, high = np.where(below, middle, low), np.where(below, high, middle)
@@ -107,7 +109,7 @@ def neuron_grading(activation: Function, deviation: float, rate: float) -> Gradi
 
 @lru_cache(maxsize=256)
 def width(f: Function) -> float:
-    r"""Over how much f varies: zero with a kink, else :math:`\sqrt{Ef'^2/Ef''^2}`, linear part off."""
+    r"""How far f is smooth: zero with a kink, else :math:`\sqrt{Ef'^2/Ef''^2}`, linear part off."""
     if f.kinks:
         return 0.0
     k = np.arange(DEGREE + 1)

@@ -16,7 +16,7 @@ from onegrad.theory.uniform.losses import losses
 from onegrad.theory.uniform.validity import concerns, require_covered
 
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
-UNITS = (1.1, 1.5)  # between nodes of the index and of a neuron, in the variable of their grading
+UNITS = (1.0, 1.5)  # between nodes of the index and of a neuron, in the variable of their grading
 COARSER = 4 / 3  # unit of the rule that a prediction is compared with
 SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine problems of ten
 FINEST = 0.25  # unit
