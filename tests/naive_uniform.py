@@ -61,21 +61,24 @@ def training_error(eq: Equations, lam, pi, delta):
         b = root * profile
         inverse = np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
         teacher += np.kron(np.outer(varpi, varpi), inverse)
-    G = np.zeros(((t + 1) * K, (t + 1) * K))
-    G[:K, :K] = np.eye(K)
-    G[K:, K:] = np.linalg.inv(teacher)
-    sideways = [root * eq.step.sideways * part * eq.readout_row for part in eq.linear]
-    H = np.hstack([root * eq.A, *sideways])
+    Q = len(eq.squares.Y)
+    G = np.eye((1 + t + Q) * K)
+    G[K : (1 + t) * K, K : (1 + t) * K] = np.linalg.inv(teacher)
+    H = np.hstack([root * eq.A, *(root * eq.aside), *(root * eq.squares.mean)])
     row = root * eq.readout_row
     w = eq.N * eq.weight / delta
     G += (H.T * w) @ H
+    for u, bend in enumerate(root * eq.squares.bend):
+        G[(1 + t) * K :, (1 + t) * K :] += w[u] * np.kron(
+            eq.squares.wobble[u], np.outer(bend, bend)
+        )
     if eq.in_plane:
         omega = eq.omega[:-1] / eq.omega[:-1].sum()
         bulk = sum(o * E_r for o, E_r in zip(omega, E[:-1], strict=True))
         inner = np.linalg.inv(eq.in_plane * bulk) - (row.T * w) @ row
         cross = (H.T * w) @ row
         G += cross @ np.linalg.inv(inner) @ cross.T
-    y = np.concatenate([root * eq.Y0, *(root * eq.Y1)])
+    y = np.concatenate([root * eq.Y0, *(root * eq.Y1), *(root * eq.squares.Y)])
     constant = np.zeros(len(y))
     constant[:K] = eq.intercept * root
     return y @ inverse_off(constant, G) @ y + pi @ eq.Y2

@@ -50,13 +50,6 @@ def derivative(terms: Terms, index: int) -> Terms:
     return tuple(found)
 
 
-def laplacian(terms: Terms, indices: int) -> Terms:
-    """The sum of second derivatives."""
-    return tuple(
-        term for i in range(1, indices + 1) for term in derivative(derivative(terms, i), i)
-    )
-
-
 def square(terms: Terms) -> Terms:
     r"""By :math:`He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}` in every index."""
     total: dict[Monomial, float] = {}
@@ -79,11 +72,16 @@ def square(terms: Terms) -> Terms:
     return tuple(total.items())
 
 
-def given_index(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
-    """E[f | kappa] at every kappa."""
-    coefficients = [0.0]
+def coefficients(terms: Terms, overlaps: Floats) -> tuple[float, ...]:
+    """c_k of E[f | kappa] = sum_k c_k He_k(kappa)."""
+    found = [0.0]
     for monomial, c in terms:
         degree = sum(k for _, k in monomial)
-        coefficients += [0.0] * (degree + 1 - len(coefficients))
-        coefficients[degree] += c * math.prod(float(overlaps[i - 1]) ** k for i, k in monomial)
-    return np.asarray(np.polynomial.hermite_e.hermeval(kappa, coefficients))
+        found += [0.0] * (degree + 1 - len(found))
+        found[degree] += c * math.prod(float(overlaps[i - 1]) ** k for i, k in monomial)
+    return tuple(found)
+
+
+def given_index(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
+    """E[f | kappa] at every kappa."""
+    return np.asarray(np.polynomial.hermite_e.hermeval(kappa, coefficients(terms, overlaps)))

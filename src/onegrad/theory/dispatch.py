@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, one_of
+from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.problem import Problem
 from onegrad.theory import uniform
 from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic import spectrum as asymptotic
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.results import Errors, Prediction, Spectrum, Value
+from onegrad.theory.scope import answering, require_numbers, sensible
 
 THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
     "uniform": uniform.errors,
@@ -47,7 +48,12 @@ def predict(
     if printed and theory != "staircase":
         raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
     problems, shape = problem.grid(**axes)
-    errors = staircase.printed_errors(problems) if printed else THEORIES[theory](problems)
+    require_numbers(problems)
+    with answering(f"{theory} theory"):
+        if printed:
+            errors = staircase.printed_errors(problems)
+        else:
+            errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
     noise = np.array([p.noise**2 for p in problems])
     floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
     columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
@@ -87,4 +93,11 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 
     See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """
-    return METHODS[one_of("method", method, METHODS)](problem)
+    one_of("method", method, METHODS)
+    require_numbers([problem])
+    with answering(f"{method} spectrum"):
+        found = METHODS[method](problem)
+    numbers = [found.edge, found.atom, *found.x, *found.rho]
+    if not np.all(np.isfinite([*numbers, *(spike.eigenvalue for spike in found.spikes)])):
+        raise NotConverged(f"{method} spectrum: no digits are left at these numbers")
+    return found

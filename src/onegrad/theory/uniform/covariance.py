@@ -24,7 +24,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
-from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss
+from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
 from onegrad.theory.uniform.labels import Labels
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
@@ -35,11 +35,15 @@ NEWTON_LIMIT = 200
 
 @dataclass(frozen=True)
 class AlongStep:
-    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v."""
+    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
+
+    vMe : v^T M e for the teacher's orthonormal directions e off v, (t,).
+    """
 
     vMv: float
     Mv2: float
     vSv: float
+    vMe: Floats
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Covariance:
         """The same for M + by I."""
         trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
         v = self.along
-        along = AlongStep(v.vMv + by, v.Mv2 + 2 * by * v.vMv + by**2, v.vSv)
+        along = AlongStep(v.vMv + by, v.Mv2 + 2 * by * v.vMv + by**2, v.vSv, v.vMe)
         return Covariance(trace, teacher, along)
 
 
@@ -107,10 +111,10 @@ def covariance(
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
     trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
-    return Covariance(trace, gauss(points, jacobian, e[:, :t], S_e), _along_v(law, phi))
+    return Covariance(trace, gauss(points, jacobian, e[:, :t], S_e), _along_v(law, phi, t))
 
 
-def _along_v(law: ResidualLaw, phi: float) -> AlongStep:
+def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
     r"""M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
 
     :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
@@ -125,7 +129,11 @@ def _along_v(law: ResidualLaw, phi: float) -> AlongStep:
     vSv = p @ (r * r * square) / b2
     drift = (c_tau_tau + phi * r * law.tau) @ (p * r)  # E[r x (h.x)] along the indices
     drift2 = drift @ drift + phi * energy * (p @ r) ** 2
-    return AlongStep(float(p @ (r * square) / b2), float(phi * vSv + drift2 / b2), float(vSv))
+    vMv = p @ (r * square) / b2
+    overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
+    root = symmetric_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
+    vMe = root @ (drift[:indices] / np.sqrt(b2) - overlaps * vMv)
+    return AlongStep(float(vMv), float(phi * vSv + drift2 / b2), float(vSv), vMe)
 
 
 def _contour(low: float, high: float, phi: float) -> tuple[Complexes, Complexes]:

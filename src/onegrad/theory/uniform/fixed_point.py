@@ -133,6 +133,15 @@ def solve(
     Raises NotConverged with the residual and the number of iterations.
     See tests/theory/uniform/test_fast_solver_agrees_with_the_naive_one.py.
     """
+    try:
+        return _solve(eq, lam, start, tol, limit)
+    except np.linalg.LinAlgError as error:
+        raise NotConverged(f"uniform theory at ridge {lam:g}: {error}") from error
+
+
+def _solve(
+    eq: Equations, lam: complex, start: tuple[Numbers, Numbers] | None, tol: float, limit: int
+) -> Solution:
     pi, delta = start if start is not None else _plain(eq, lam)
     size = np.inf
     for iteration in range(1, limit + 1):

@@ -46,7 +46,7 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
     G is normalised to unit mass by its symmetric root on both sides.
     """
     m = G.shape[-1]
-    root = _root(-np.tensordot(jacobian, G, axes=1).real, -0.5)
+    root = symmetric_power(-np.tensordot(jacobian, G, axes=1).real, -0.5)
     c = -(root @ G @ root) * jacobian[:, None, None]
     cs = -(root @ S @ root) * jacobian[:, None, None]
     z = points[:, None, None]
@@ -70,7 +70,7 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
         if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= ROUNDING * terms:
             J, energy = J[: here.stop, : here.stop], energy[:, : here.stop]
             break
-        B = _root(square, 0.5)
+        B = symmetric_power(square, 0.5)
         J[after, here], J[here, after] = B, B.T
         previous, current = current, following @ np.linalg.inv(B)
     nodes, vectors = np.linalg.eigh((J + J.T) / 2)
@@ -80,7 +80,7 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
     return SpectralMeasure(nodes, np.maximum(s, 0.0), first)
 
 
-def _root(A: Floats, power: float) -> Floats:
+def symmetric_power(A: Floats, power: float) -> Floats:
     """A symmetric positive matrix to a power."""
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     return np.asarray((vectors * np.maximum(values, 1e-300) ** power) @ vectors.T)

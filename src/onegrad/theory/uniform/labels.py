@@ -11,11 +11,12 @@ the indices. Given :math:`\kappa = v\cdot x` a label is
     \quad Y_2^2 = E[y^2\mid\kappa] - Y_0^2 - |Y_1|^2
 
 with z the coordinates of x along the indices' directions off v, made orthonormal. The rest of the
-label is as good as noise.
+label is as good as noise, but for what onegrad.theory.uniform.quadratic takes of it.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions import several
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
@@ -51,10 +52,14 @@ class Labels:
 
 
 class Conditional(NamedTuple):
-    """Coefficients of a label given the index, on K samples: (K,), (indices, K), (K,)."""
+    """Coefficients of a label given the index, on K samples: (K,), (t, K), (t, t, K), (K,).
+
+    bent : second derivatives along the teacher's directions off v, over the square of the length.
+    """
 
     Y0: Floats
     Y1: Floats
+    bent: Floats
     Y2: Floats
 
 
@@ -74,59 +79,75 @@ def unit_linear(labels: Labels) -> Floats:
     return np.asarray(c / size if size else c)
 
 
-def conditional(
-    labels: Labels, theta: float, index: Floats, length: Floats, flattening: float
-) -> Conditional:
-    """Labels given the index and the length of x off it.
+def along_linear(labels: Labels) -> Function:
+    """The teacher as a function of the index along its linear part alone."""
+    f = labels.teacher
+    if isinstance(f, Function):
+        return f
+    c = several.coefficients(f.terms, unit_linear(labels))
+    value = HermiteSum(c)
+    return Function(f.name, value, value.derivative, polynomial=c)
 
-    flattening : of one coordinate of x given its length, as for `gaussian_averages`.
+
+def conditional(
+    labels: Labels, theta: float, index: Floats, norm: Floats, p: Floats
+) -> Conditional:
+    """Labels given the index and the squared length of x off it, on samples of probabilities p.
+
+    The samples of the first half are the longer ones, at the same indices. What the nodes cannot
+    carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.
     """
     f, q = labels.teacher, labels.replaced
     if isinstance(f, MultiIndex):
-        Y0, Y1, square = _of_several(f, theta * unit_linear(labels), index, length)
+        Y0, Y1, bent, square = _of_several(f, theta * unit_linear(labels), index, norm)
     else:
-        off = np.sqrt(1 - theta**2)
-        Y0, slope, square = gaussian_averages(f, theta * index, off * length, flattening)
-        Y1 = slope[None]
+        Y0, Y1, bent, square = _of_one(f, theta, index, norm)
     if q:
-        Y0, Y1 = (1 - q) * Y0 + q * several.mean_of(f), (1 - q) * Y1
+        Y0, Y1, bent = (1 - q) * Y0 + q * several.mean_of(f), (1 - q) * Y1, (1 - q) * bent
         square = (1 - q) * square + q * f.second_moment
-    Y2 = np.maximum(square - Y0**2 - (Y1**2).sum(0), 0.0) + labels.noise**2
-    return Conditional(Y0, Y1, Y2)
+    total, known = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
+    if known > total:  # aliased
+        Y0, Y1, known = Y0 * np.sqrt(total / known), Y1 * np.sqrt(total / known), total
+    Y2 = np.maximum(square - Y0**2 - (Y1**2).sum(0), 0.0)
+    rest = p @ Y2
+    Y2 = Y2 * ((total - known) / rest) if rest > 0 else Y2 + (total - known)
+    return Conditional(Y0, Y1, bent, Y2 + labels.noise**2)
 
 
-def _of_several(
-    f: MultiIndex, overlaps: Floats, index: Floats, length: Floats
-) -> tuple[Floats, Floats, Floats]:
-    r"""E[f], its linear coefficients off v, and E[f^2], given index and length.
+def _of_one(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
+    """E f, its linear and quadratic coefficients off v, and E f^2, given index and length."""
+    off, spread = np.sqrt(1 - theta**2), norm[0] - norm[-1]  # spread = 2 sqrt(2/d)
+    Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), spread**2 / 32)
+    longer, shorter = np.split(Y0, 2)
+    bent = np.tile(2 * (longer - shorter) / spread, 2) * norm
+    return Y0, slope[None], bent[None, None], square
 
-    A length :math:`\ell` gives the coordinates off v the covariance
+
+def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) -> tuple[Floats, ...]:
+    r"""The same for several indices.
+
+    A squared length :math:`\ell^2` gives the coordinates off v the covariance
     :math:`\ell^2(I - \vartheta\vartheta^\top)`: to first order in :math:`\ell^2 - 1`
 
-    .. math:: E_\ell[f] = E[f] + \tfrac12(\ell^2-1)\,\big(E[\Delta f\mid\kappa]
-        - \partial_\kappa^2E[f\mid\kappa]\big).
+    .. math:: E_\ell[f] = E[f] + \tfrac12(\ell^2-1)\,
+        \mathrm{tr}\big((I - \vartheta\vartheta^\top)E[\nabla\nabla f\mid\kappa]\big).
     """
-    theta = float(np.linalg.norm(overlaps))
+    t, theta = f.indices, float(np.linalg.norm(overlaps))
     unit = overlaps / theta if theta else overlaps
+    root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
+
+    def hessian(terms: several.Terms) -> Floats:
+        """Along the orthonormal directions off v, (t, t, K)."""
+        found = np.zeros((t, t, len(index)))
+        for i, j in itertools.combinations_with_replacement(range(t), 2):
+            twice = several.derivative(several.derivative(terms, i + 1), j + 1)
+            found[i, j] = found[j, i] = several.given_index(twice, overlaps, index)
+        return np.asarray(np.einsum("ai,ijk,jb->abk", root, found, root))
 
     def mean(terms: several.Terms) -> Floats:
-        bent = several.given_index(several.laplacian(terms, f.indices), overlaps, index)
-        second = sum(
-            overlaps[i - 1]
-            * overlaps[j - 1]
-            * several.given_index(
-                several.derivative(several.derivative(terms, i), j), overlaps, index
-            )
-            for i in range(1, f.indices + 1)
-            for j in range(1, f.indices + 1)
-            if overlaps[i - 1] and overlaps[j - 1]
-        )
         plain = several.given_index(terms, overlaps, index)
-        return np.asarray(plain + (length**2 - 1) / 2 * (bent - second))
+        return np.asarray(plain + (norm - 1) / 2 * np.trace(hessian(terms)))
 
-    gradient = length * np.array(
-        [mean(several.derivative(f.terms, i)) for i in range(1, f.indices + 1)]
-    )
-    # (I - theta theta^T)^(1/2)
-    Y1 = gradient - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit @ gradient)
-    return mean(f.terms), Y1, mean(several.square(f.terms))
+    gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
+    Y1 = np.sqrt(norm) * (root @ gradient)
+    return mean(f.terms), Y1, hessian(f.terms) * norm, mean(several.square(f.terms))

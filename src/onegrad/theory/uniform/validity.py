@@ -39,8 +39,8 @@ def require_covered(p: Problem) -> None:
             "residual='full' with an activation of nonzero mean: centre the activation"
         )
     labels = p.teacher_function.second_moment
-    largest = max(p.sigma.second_moment, labels, p.noise**2)
-    if labels + p.noise**2 == 0.0:
+    largest = max(p.sigma.second_moment, labels, p.noise * p.noise)
+    if labels + p.noise * p.noise == 0.0:
         raise OutOfScope("teacher: labels that are all zero have no learned direction")
     if largest > LARGEST or p.step > LARGEST:
         raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
