@@ -96,8 +96,9 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     B = slope / rho
     Y = conditional(labels, a.theta, index, norm, p)
     longer, shorter = np.split(value, 2, axis=1)
-    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2) * norm
-    squares = quadratic(Y.bent, bend, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
+    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
+    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
+    squares = quadratic(Y.bent * size, bend * size, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
     twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
     leaning = lean(neurons, twice, f)
     kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)

@@ -54,7 +54,7 @@ class Labels:
 class Conditional(NamedTuple):
     """Coefficients of a label given the index, on K samples: (K,), (t, K), (t, t, K), (K,).
 
-    bent : second derivatives along the teacher's directions off v, over the square of the length.
+    bent : second derivatives along the teacher's directions off v.
     """
 
     Y0: Floats
@@ -119,7 +119,7 @@ def _of_one(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Flo
     off, spread = np.sqrt(1 - theta**2), norm[0] - norm[-1]  # spread = 2 sqrt(2/d)
     Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), spread**2 / 32)
     longer, shorter = np.split(Y0, 2)
-    bent = np.tile(2 * (longer - shorter) / spread, 2) * norm
+    bent = np.tile(2 * (longer - shorter) / spread, 2)
     return Y0, slope[None], bent[None, None], square
 
 
@@ -150,4 +150,4 @@ def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) ->
 
     gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
-    return mean(f.terms), Y1, hessian(f.terms) * norm, mean(several.square(f.terms))
+    return mean(f.terms), Y1, hessian(f.terms), mean(several.square(f.terms))

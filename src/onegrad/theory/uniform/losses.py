@@ -1,8 +1,8 @@
 r"""Training and test error at the fixed point.
 
 Labels and neurons share functions of a sample: of the index; of the index times the readout row
-:math:`W_0^\top a`, whose part in the plane of v and the teacher the bulk must not count again; times
-the teacher's directions off v; and times quadratic functions of those (`quadratic`). With neuron
+:math:`W_0^\top a`, whose part in the plane of v and the teacher the bulk must not count again;
+times the teacher's directions off v; times quadratic functions of those (`quadratic`). With neuron
 profiles :math:`H = (A, E, e, q)`, :math:`E = gB/\sqrt N`, e what neurons read of the teacher's
 directions on average (`aside`), labels :math:`Y = (Y_0, 0, Y_1, Y_q)`,
 :math:`\bar P = \sum_r\omega_r\Pi L_r`,

@@ -6,7 +6,7 @@ and along the teacher's directions e off v have the covariance
 
 .. math:: \tfrac1d\,2\epsilon_2f, \qquad f = e^\top Mv,
 
-so that a neuron reads e with the mean weight :math:`2\epsilon_2f\,\omega/\sqrt{d\kappa_v}`, and what
+so a neuron reads e with the mean weight :math:`2\epsilon_2f\,\omega/\sqrt{d\kappa_v}`, and what
 is left for the bulk changes by :math:`\epsilon_2^2ff^\top(1 - 4/\kappa_v)`. With one index the two
 parts of f, from the signal in M and from the rows that v and M share, nearly cancel; with several
 the signal alone couples v to the others.
