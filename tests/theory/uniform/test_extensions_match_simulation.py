@@ -29,10 +29,10 @@ def predicted(run, **changes):
 @pytest.mark.parametrize(
     "name, run", RUNS, ids=[f"{n}-{r['problem']['activation']}" for n, r in RUNS]
 )
-def test_each_setting_is_within_one_percent_and_two_standard_errors(name, run):
+def test_each_setting_is_within_one_percent_or_three_standard_errors(name, run):
     for ours, means, errors_ in zip(predicted(run), run["mean"], run["se"], strict=True):
         for value, mean, se in zip(ours, means, errors_, strict=True):
-            assert abs(value - mean) <= 0.01 * mean + 2 * se
+            assert abs(value - mean) <= max(0.01 * mean, 3 * se)
 
 
 WITHOUT = {"intercept": False, "noise_law": "gaussian", "corrupted": 0.0}

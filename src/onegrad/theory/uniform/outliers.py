@@ -41,8 +41,8 @@ def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
     expected. Features do not know whether ridge fits a constant.
     """
     eq = equations(problem, sizes, largest_readout=largest_normal(problem.N))
-    bulk = {"profile": eq.profile[: eq.bulk], "omega": eq.omega[: eq.bulk]}
-    return replace(eq, intercept=False, **bulk)
+    profile, omega = eq.profile[: eq.bulk], eq.omega[: eq.bulk]
+    return replace(eq, intercept=False, profile=profile, omega=omega)
 
 
 def trace(eq: Equations) -> float:

@@ -97,7 +97,7 @@ def binned(law: ResidualLaw) -> ResidualLaw:
     scale = float(np.sqrt(law.p @ law.r**2))
     x = np.arcsinh(law.r / scale)
     place = ((x - x.min()) / max(np.ptp(x), 1e-300) * BINS).astype(int).clip(0, BINS - 1)
-    p = np.bincount(place, law.p, BINS)
+    p: Floats = np.bincount(place, law.p, BINS).astype(float)
     kept = p > 0
 
     def mean(f: Floats) -> Floats:
