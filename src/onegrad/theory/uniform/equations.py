@@ -54,6 +54,7 @@ class Equations:
     teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's direction off v
     varpi: Floats  # (R',)
     A: Floats  # (U, K)
+    along_teacher: Floats  # (U, K): how neurons read the teacher's direction off v, given s and g
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
     in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
     Y0: Floats  # (K,)
@@ -113,6 +114,7 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=moved.teacher.weight,
         A=A,
+        along_teacher=a.sideways * row + neurons.lean[:, None] * B,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
         Y0=Y0,

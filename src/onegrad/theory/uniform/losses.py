@@ -64,7 +64,7 @@ def mean_part(eq: Equations, x: State) -> Mean:
     """How neurons read functions of the index, at a fixed point."""
     Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
     teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
-    H = np.hstack([eq.A, eq.step.sideways * eq.readout_row, eq.readout_row])
+    H = np.hstack([eq.A, eq.along_teacher, eq.readout_row])
     P = block_diag(
         np.diag(x.pi),
         x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
