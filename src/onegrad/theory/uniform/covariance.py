@@ -49,17 +49,15 @@ class SpectralMeasure:
 
 @dataclass(frozen=True)
 class AlongStep:
-    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
+    """M and S along the learned direction v, e the teacher's off it.
 
-    And between v and e, the teacher's direction off v: v^T M e, v^T M^2 e, v^T S e.
+    v^T M v, |M v|^2, v^T S v; and v^T M e.
     """
 
     vMv: float
     Mv2: float
     vSv: float
     vMe: float = 0.0
-    vM2e: float = 0.0
-    vSe: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,7 @@ class Covariance:
         """The same for M + by I."""
         trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
         v = self.along
-        along = replace(
-            v, vMv=v.vMv + by, Mv2=v.Mv2 + 2 * by * v.vMv + by**2, vM2e=v.vM2e + 2 * by * v.vMe
-        )
+        along = replace(v, vMv=v.vMv + by, Mv2=v.Mv2 + 2 * by * v.vMv + by**2)
         return Covariance(trace, teacher, along)
 
 
@@ -142,12 +138,10 @@ def covariance(
     S_e = S_indices[:, 0, 0] - c[0, 0] / b2 * S_h
 
     trace = _gauss(points, jacobian, m, m * mean(r2))
-    teacher_M2h = float(-(points**2 * G_h[:, 0, 0] * jacobian).real.sum())  # beta^T M^2 h
-    along = _along_v(law, phi, teacher_M2h)
-    return Covariance(trace, _gauss(points, jacobian, e[:, 0, 0], S_e), along)
+    return Covariance(trace, _gauss(points, jacobian, e[:, 0, 0], S_e), _along_v(law, phi))
 
 
-def _along_v(law: ResidualLaw, phi: float, teacher_M2h: float) -> AlongStep:
+def _along_v(law: ResidualLaw, phi: float) -> AlongStep:
     r"""M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
 
     :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
@@ -160,14 +154,12 @@ def _along_v(law: ResidualLaw, phi: float, teacher_M2h: float) -> AlongStep:
     b2 = c @ c + phi * energy
     tau_h = c_tau_tau + phi * r * law.tau  # E[tau (h.x) | r]; square is E[(h.x)^2 | r]
     vSv = p @ (r * r * square) / b2
-    drift, S_h = tau_h @ (p * r), tau_h @ (p * r * r)  # M h and S h along the indices
+    drift = tau_h @ (p * r)  # M h along the indices
     drift2 = drift @ drift + phi * energy * (p @ r) ** 2
-    vMv, Mv2 = p @ (r * square) / b2, phi * vSv + drift2 / b2
-    theta = c[0] / np.sqrt(b2)
+    vMv, theta = p @ (r * square) / b2, c[0] / np.sqrt(b2)
     off = np.sqrt(max(1 - theta**2, 0.0))
-    teacher = np.array([drift[0], teacher_M2h, S_h[0]]) / np.sqrt(b2)  # beta^T (M, M^2, S) v
-    between = (teacher - theta * np.array([vMv, Mv2, vSv])) / off if off else np.zeros(3)
-    return AlongStep(*(float(x) for x in (vMv, Mv2, vSv, *between)))
+    vMe = (drift[0] / np.sqrt(b2) - theta * vMv) / off if off else 0.0
+    return AlongStep(float(vMv), float(phi * vSv + drift2 / b2), float(vSv), float(vMe))
 
 
 def _residual_law(teacher: Function, noise: float, rows: int, output: float) -> ResidualLaw:

@@ -7,8 +7,7 @@ A neuron with readout g has the weight s along v, the squared length :math:`|w|^
     s &= \gamma c_1(\xi) b g + (\sqrt{\kappa_v} + \epsilon)\,\omega/\sqrt d, \qquad
     |w|^2 = 1 + \xi\sqrt{2/d} \\
     \kappa_v &= 1 + 4c_2\gamma g\,v^\top Mv + 4c_2^2\gamma^2g^2|Mv|^2
-        + \gamma^2g^2\nu\phi_0\,v^\top Sv, \qquad
-    \kappa_{ve} = \text{the same between v and e, without the 1} \\
+        + \gamma^2g^2\nu\phi_0\,v^\top Sv \\
     \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N,\qquad
     s_0 = \omega/\sqrt d - \text{backward}\;g/\sqrt N
 
@@ -16,8 +15,9 @@ with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigm
 part of s_0 along the readout row is added to the mean output, to first order, in
 onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.) A
 sample has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
-other directions. Since M and S are not diagonal in v and the teacher's direction e off it, a neuron
-leans towards e by :math:`\kappa_{ve}/\sqrt{\kappa_v}\,\omega/\sqrt d`. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
+other directions. Since M
+is not diagonal in v and the teacher's direction e off it, a neuron leans towards e by
+:math:`4c_2\gamma g\,v^\top Me\,\kappa_v^{-1/2}\omega/\sqrt d`, to first order in the step. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNo
     own += np.sqrt(step.own_noise) * xi * sign - step.own_output * along_row
     own *= step.gamma * g
     gamma_g = step.gamma * g
-
-    def form(M: float, M2: float, S: float) -> Floats:
-        square = 4 * step.c2**2 * M2 + step.nu * problem.phi_step * S
-        return np.asarray(4 * step.c2 * gamma_g * M + gamma_g**2 * square)
-
-    root = np.sqrt(np.maximum(1 + form(v.vMv, v.Mv2, v.vSv), 0.0))
-    lean = form(v.vMe, v.vM2e, v.vSe) * omega / np.maximum(root, FLAT)
+    kappa_v = (
+        1
+        + 4 * step.c2 * gamma_g * v.vMv
+        + gamma_g**2 * (4 * step.c2**2 * v.Mv2 + step.nu * problem.phi_step * v.vSv)
+    )
+    root = np.sqrt(np.maximum(kappa_v, 0.0))
+    lean = 4 * step.c2 * gamma_g * v.vMe * omega / np.maximum(root, FLAT)
     s = s + omega * (root - 1 + own)
     return NeuronNodes(s, g, 1 + fluctuation * xi, own, lean, weight / 2)
 
