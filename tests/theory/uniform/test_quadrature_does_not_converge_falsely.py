@@ -64,7 +64,7 @@ LINES = {
     "alpha": np.arange(0.5, 0.7, 0.01),
     "ridge": np.geomspace(1e-4, 1e-2, 20),
     "n": np.geomspace(5000, 40000, 20).astype(int),
-    "noise": np.linspace(0.05, 0.5, 20),
+    "noise": np.linspace(0.2, 0.5, 20),
 }
 
 
