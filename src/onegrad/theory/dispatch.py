@@ -55,7 +55,7 @@ def predict(
         else:
             errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
     noise = np.array([p.noise**2 for p in problems])
-    floor = noise + [kernel_lower_bound(p.sigma_star) for p in problems]
+    floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
     apart = ("warnings", "accuracy", "spread")
     columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name not in apart} | {
         "risk": errors.test - noise,

@@ -53,7 +53,7 @@ def sensible(theory: str, errors: Errors, problems: Sequence[Problem]) -> Errors
     new label: 0 <= loss <= objective <= E y^2 and test >= noise^2.
     """
     noise = np.array([p.noise**2 for p in problems])
-    labels = noise + [p.sigma_star.second_moment for p in problems]
+    labels = noise + [p.teacher_function.second_moment for p in problems]
     train = _within(theory, "train", errors.train, np.zeros_like(labels), labels)
     test = _within(theory, "test", errors.test, noise, np.full_like(labels, np.inf))
     loss = _within(theory, "squared_loss", errors.squared_loss, np.zeros_like(labels), train)

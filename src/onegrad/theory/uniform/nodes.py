@@ -4,16 +4,18 @@ A neuron with readout g has the weight s along v, the squared length :math:`|w|^
 :math:`\epsilon` along its own initial weight:
 
 .. math::
-    s_0 &= \omega/\sqrt d - \text{backward}\; g/\sqrt N, \qquad
-    s = \gamma c_1(\xi) b g + s_0 (\sqrt{\kappa_v} + \epsilon), \qquad
+    s &= \gamma c_1(\xi) b g + (\sqrt{\kappa_v} + \epsilon)\,\omega/\sqrt d, \qquad
     |w|^2 = 1 + \xi\sqrt{2/d} \\
     \kappa_v &= 1 + 4c_2\gamma g\,v^\top Mv + 4c_2^2\gamma^2g^2|Mv|^2
         + \gamma^2g^2\nu\phi_0\,v^\top Sv \\
-    \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N
+    \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N,\qquad
+    s_0 = \omega/\sqrt d - \text{backward}\;g/\sqrt N
 
-with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. A sample
-has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
-other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
+with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. (The
+part of s_0 along the readout row is added to the mean output, to first order, in
+onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.) A
+sample has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in
+all other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
 """
 
 from __future__ import annotations
@@ -34,13 +36,18 @@ SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: fo
 
 @dataclass(frozen=True)
 class NeuronNodes:
-    """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability."""
+    """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability.
+
+    start, along : its initial weight along v, omega/sqrt(d), and kappa_v.
+    """
 
     s: Floats
     g: Floats
     norm: Floats
     own: Floats
     weight: Floats
+    start: Floats
+    along: Floats
 
 
 def sample_nodes(d: int, index: Grading, k: int) -> tuple[Floats, Floats, Floats]:
@@ -62,25 +69,29 @@ def neuron_nodes(
     c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
     rule = weights.rule(k)
     parts = [_given_length(problem, step, rule, float(c)) for c in c1]
-    g, s, s0, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
+    g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(SIGNS, len(s) // 2)
-    own = 6 * step.c3 * step.b * s0 + np.sqrt(step.own_noise) * xi * sign
-    own = step.gamma * g * (own - step.own_output * g / np.sqrt(problem.N))
+    along_row = g / np.sqrt(problem.N)
+    own = 6 * step.c3 * step.b * (omega - step.backward * along_row)
+    own += np.sqrt(step.own_noise) * xi * sign - step.own_output * along_row
+    own *= step.gamma * g
     gamma_g = step.gamma * g
     kappa_v = (
         1
         + 4 * step.c2 * gamma_g * v.vMv
         + gamma_g**2 * (4 * step.c2**2 * v.Mv2 + step.nu * problem.phi_step * v.vSv)
     )
-    s = s + s0 * (np.sqrt(np.maximum(kappa_v, 0.0)) - 1 + own)
-    return NeuronNodes(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
+    kappa_v = np.maximum(kappa_v, 0.0)
+    s = s + omega * (np.sqrt(kappa_v) - 1 + own)
+    norm = 1 + fluctuation * xi
+    return NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
 
 
 def _given_length(
     problem: Problem, step: Step, rule: tuple[Floats, Floats], c1: float
 ) -> tuple[Floats, ...]:
-    """(g, s, s_0, sign, weight) of neurons of one length that move along v only."""
-    t = step.gamma * c1 * step.b - step.backward / np.sqrt(problem.N)
+    """(g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only."""
+    t = step.gamma * c1 * step.b
     x, p = rule
     k = len(x)
     sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
@@ -93,4 +104,4 @@ def _given_length(
         g = np.repeat(values, 2 * k)
         s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
-    return g, s, s - step.gamma * c1 * step.b * g, sign, weight
+    return g, s, s - t * g, sign, weight

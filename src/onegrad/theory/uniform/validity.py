@@ -22,8 +22,6 @@ def require_covered(p: Problem) -> None:
         "plain labels": f"labels={p.labels!r}" if p.labels != "plain" else "",
         "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
         "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
-        "ridge without an intercept": "intercept=True" if p.intercept else "",
-        "clean labels": f"corrupted={p.corrupted:g}" if p.corrupted != 0 else "",
     }
     for what, instead in covered.items():
         if instead:
@@ -32,9 +30,9 @@ def require_covered(p: Problem) -> None:
         raise OutOfScope(
             "residual='full' with an activation of nonzero mean: centre the activation"
         )
-    sigma_star = p.sigma_star  # raises OutOfScope for teachers of several indices
-    largest = max(p.sigma.second_moment, sigma_star.second_moment, p.noise * p.noise)
-    if sigma_star.second_moment + p.noise * p.noise == 0.0:
+    labels = p.teacher_function.second_moment
+    largest = max(p.sigma.second_moment, labels, p.noise * p.noise)
+    if labels + p.noise * p.noise == 0.0:
         raise OutOfScope("teacher: labels that are all zero have no learned direction")
     if largest > LARGEST or p.step > LARGEST:
         raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
@@ -56,6 +54,10 @@ def concerns(problem: Problem, bars: Bars, reason: str, scatter: float) -> tuple
         found.append(
             f"uniform theory: single networks scatter by more than {SCATTER:.0%} (see spread)"
         )
-    if problem.noise_law != "gaussian":
-        found.append("uniform theory: label noise enters by its variance, as if it were Gaussian")
+    freedom = problem.noise_distribution.parameter
+    if freedom is not None and freedom <= 4 and problem.noise:
+        found.append(
+            f"uniform theory: noise_law {problem.noise_law} has no fourth moment; single draws "
+            "rule the mean over networks"
+        )
     return tuple(found)
