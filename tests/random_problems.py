@@ -76,6 +76,8 @@ def _fields(rng: np.random.Generator) -> dict[str, object]:
         "corrupted": float(rng.choice([0.0, 0.0, 0.0, 0.0, 0.3])),
         "noise_law": str(rng.choice(["gaussian", "gaussian", "gaussian", "student-t(3)"])),
         "ridge_rows": str(rng.choice(["fresh"] * 9 + ["same"])),
-        "steps": int(rng.choice([1] * 9 + [2])),
+        "steps": int(rng.choice([1] * 19 + [2])),
+        "update": str(rng.choice(["gradient"] * 18 + ["preconditioned", "spectral"])),
+        "labels": str(rng.choice(["plain"] * 18 + ["centred", "residual-linear"])),
         "inputs": str(rng.choice(["gaussian"] * 12 + ["rademacher", "spiked(4)", "power-law(1)"])),
     }  # fmt: skip

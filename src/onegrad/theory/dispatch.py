@@ -56,7 +56,8 @@ def predict(
             errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
     noise = np.array([p.noise**2 for p in problems])
     floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
-    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
+    apart = ("warnings", "accuracy", "spread")
+    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name not in apart} | {
         "risk": errors.test - noise,
         "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),
         "eta": np.array([p.step for p in problems]),
@@ -65,6 +66,10 @@ def predict(
         "kernel_bound": floor.copy(),
     }
     values = {k: _shaped(v, shape) for k, v in columns.items()}
+    for name in ("accuracy", "spread"):
+        values[name] = getattr(errors, name).map(
+            lambda v: _shaped(np.broadcast_to(v, len(problems)).copy(), shape)
+        )
     lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
     return Prediction(

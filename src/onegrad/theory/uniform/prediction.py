@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, fields, replace
+from typing import Any
 
 import numpy as np
 
 from onegrad.errors import InvalidInput, NotConverged, warn
 from onegrad.problem import Problem
-from onegrad.theory.results import Errors
+from onegrad.theory.results import Bars, Errors
+from onegrad.theory.uniform.accuracy import accuracy
 from onegrad.theory.uniform.equations import Equations, Sizes, equations, resolving
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.losses import losses
+from onegrad.theory.uniform.spread import spread
 from onegrad.theory.uniform.validity import concerns, require_covered
 
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
@@ -52,7 +55,7 @@ def errors(
     lines = tuple(dict.fromkeys(line for point in points for line in point.warnings))
     warn(*lines)
     names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
-    columns = {name: np.array([getattr(point, name) for point in points]) for name in names}
+    columns: dict[str, Any] = {name: _column(points, name) for name in names}
     nodes = np.array([astuple(point.nodes) for point in points])
     return Errors(**columns, nodes=nodes, warnings=lines)
 
@@ -60,8 +63,21 @@ def errors(
 def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
     """`errors` of one problem, as numbers."""
     found = errors([problem], rtol=rtol, sizes=sizes)
-    numbers = {f.name: getattr(found, f.name)[0] for f in fields(Errors) if f.name != "warnings"}
+    numbers: dict[str, Any] = {}
+    for f in fields(Errors):
+        column = getattr(found, f.name)
+        if isinstance(column, Bars):
+            numbers[f.name] = column.map(lambda v: v[0])
+        elif f.name != "warnings":
+            numbers[f.name] = column[0]
     return replace(found, **numbers | {"nodes": Sizes(*found.nodes[0].tolist())})
+
+
+def _column(points: Sequence[Errors], name: str) -> Any:
+    values = [getattr(point, name) for point in points]
+    if not isinstance(values[0], Bars):
+        return np.array(values)
+    return Bars(train=np.array([v.train for v in values]), test=np.array([v.test for v in values]))
 
 
 class Walk:
@@ -97,7 +113,9 @@ class Walk:
             estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
             changes[i], fine = change, finer
         self.units = tuple(min(u * COARSER, most) for u, most in zip(units, UNITS, strict=True))
-        return replace(fine, quadrature_error=sum(estimates))
+        error = sum(estimates)
+        bars = fine.accuracy.map(lambda v: v + error)
+        return replace(fine, quadrature_error=error, accuracy=bars)
 
     def at(self, problem: Problem, sizes: Sizes) -> Errors:
         """The prediction with given nodes; leaves its solution as the next start."""
@@ -105,15 +123,19 @@ class Walk:
         solution = self._solve(eq, problem.ridge, sizes)
         self.before = sizes, solution.state.pi / eq.p, solution.state.delta
         values = losses(eq, solution)
+        bars, reason = accuracy(problem, eq.step, values)
+        scatter = spread(problem, values)
         return Errors(
             train=values.train,
             test=values.test,
             squared_loss=values.train - values.penalty,
+            accuracy=bars,
+            spread=scatter,
             quadrature_error=float("nan"),
             residual=solution.residual,
             iterations=solution.iterations,
             nodes=sizes,
-            warnings=concerns(problem, eq.step, values),
+            warnings=concerns(problem, bars, reason, scatter.test / values.test),
         )
 
     def _solve(self, eq: Equations, ridge: float, sizes: Sizes) -> Solution:
