@@ -23,7 +23,7 @@ from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
 from onegrad.theory.uniform.labels import along_linear, conditional, labels_of, unit_linear
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
-from onegrad.theory.uniform.quadratic import Quadratic, quadratic
+from onegrad.theory.uniform.quadratic import Quadratic, quadratic, spanned
 from onegrad.theory.uniform.step import Step, step
 from onegrad.theory.uniform.tilt import lean, left_to_bulk
 
@@ -89,22 +89,18 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     )
     omega = moved.trace.weight * (1 - 1 / d)
     rho = np.sqrt(kappa @ omega)[:, None]
-    length, flattening = np.sqrt(norm), 1 / (4 * d)
     value, slope, square = gaussian_averages(
-        problem.sigma, neurons.s[:, None] * index, rho * length, flattening
+        problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), flattening=1 / (4 * d)
     )
     B = slope / rho
-    Y = conditional(labels, a.theta, index, norm, p)
-    longer, shorter = np.split(value, 2, axis=1)
-    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
-    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
-    squares = quadratic(Y.bent * size, bend * size, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
-    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
-    leaning = lean(neurons, twice, f)
-    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
     row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
-    C2 = np.maximum(square - value**2 - slope**2, 0.0)
     A = value - a.backward * index * row
+    Y = conditional(labels, a.theta, index, norm, p)
+    squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
+    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
+    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
+    sideways, leaning = a.sideways * unit_linear(labels), lean(neurons, twice, f)
+    read = spanned(np.column_stack([Y.Y1, a.c2 * f, sideways]))  # no other direction matters
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -115,18 +111,18 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         index=index,
         p=p,
         weight=neurons.weight,
-        C2=C2,
+        C2=np.maximum(square - value**2 - slope**2, 0.0),
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=moved.teacher.vector,
-        aside=np.multiply.outer(a.sideways * unit_linear(labels), row) + leaning[:, :, None] * B,
+        varpi=moved.teacher.vector @ read,
+        aside=np.multiply.outer(read.T @ sideways, row) + (read.T @ leaning)[:, :, None] * B,
         A=A,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
         squares=squares,
         Y0=Y.Y0,
-        Y1=Y.Y1,
+        Y1=read.T @ Y.Y1,
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=labels.replaced,
     )
