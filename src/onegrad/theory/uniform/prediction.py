@@ -40,7 +40,7 @@ def errors(
     rtol : relative error allowed to quadrature; nodes are added until it is met.
     sizes : use exactly these numbers of nodes instead.
 
-    Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
+    Holds for one step on Gaussian inputs, then ridge on fresh rows.
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
     if not rtol > 0:
