@@ -30,11 +30,13 @@ def errors(cell: Cell, device: str) -> Values:
 
 @register("theory", seeded=False, options=("theory", "printed"))
 def theory(cell: Cell, device: str) -> Values:
-    """The same quantities from a theory, (etas, ridges)."""
+    """The same quantities from a theory, (etas, ridges), and their accuracy where it has one."""
     # a curve is drawn beyond its assumptions on purpose, and verified only within them
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         found = predict(cell.problem, **asked(cell))
-    return {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
+    values = {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
+    bars = {f"{q}_accuracy": getattr(found.accuracy, q) for q in ("train", "test")}
+    return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 
 
 @register("spectrum", seeded=True)
