@@ -9,7 +9,8 @@ weighting it, and no row can be both learned from and held out.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ Keys = np.ndarray[Any, np.dtype[np.uint64]]
 class Sample:
     """At most `size` rows: keys in increasing order, inputs, targets, weights.
 
-    `labels` are all distinct targets that were seen, where they are collected (classification).
+    `seed` is that of the keys; `labels` are the distinct targets of all rows with the sums of
+    their weights, where they are collected (classification).
     """
 
     size: int
@@ -32,16 +34,32 @@ class Sample:
     X: Tabular
     y: Values
     w: Floats
-    labels: frozenset[Any] = frozenset()
+    seed: int
+    labels: Mapping[Any, float]
 
     def __add__(self, other: Sample) -> Sample:
-        return _smallest(
+        both = Sample(
             self.size,
             np.concatenate([self.keys, other.keys]),
             concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.w, other.w]),
-            self.labels | other.labels,
+            self.seed,
+            _added(self.labels, other.labels),
+        )
+        return both.smallest()
+
+    def smallest(self) -> Sample:
+        """The rows of smallest keys, equal ones as one."""
+        unique, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
+        weights: Floats = np.bincount(group, weights=self.w).astype(np.float64)
+        first = first[: self.size]
+        return replace(
+            self,
+            keys=unique[: self.size],
+            X=take(self.X, first),
+            y=self.y[first],
+            w=weights[: self.size],
         )
 
 
@@ -53,17 +71,15 @@ def sample(
     keep = w > 0
     if not keep.all():
         X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
-    found = frozenset(np.unique(y).tolist()) if labels else frozenset()
-    return _smallest(size, row_keys(X, y, seed), X, y, w, found)
+    found: Mapping[Any, float] = {}
+    if labels:
+        distinct, codes = np.unique(y, return_inverse=True)
+        found = dict(zip(distinct.tolist(), np.bincount(codes.ravel(), w).tolist(), strict=True))
+    return Sample(size, row_keys(X, y, seed), X, y, w, seed, found).smallest()
 
 
-def _smallest(
-    size: int, keys: Keys, X: Tabular, y: Values, w: Floats, labels: frozenset[Any]
-) -> Sample:
-    unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    weights: Floats = np.bincount(group, weights=w).astype(np.float64)
-    first = first[:size]
-    return Sample(size, unique[:size], take(X, first), y[first], weights[:size], labels)
+def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
+    return {**a, **{label: a.get(label, 0.0) + weight for label, weight in b.items()}}
 
 
 def row_keys(X: Tabular, y: Values, seed: int) -> Keys:

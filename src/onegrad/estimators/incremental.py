@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from onegrad.data import fold
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.inputs import more_rows
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.passes import MomentsPass
 from onegrad.ridge import Moments
@@ -52,7 +53,7 @@ class Incremental(FeatureLearner):
     def _moments(self, X: Any, y: Any, sample_weight: Any) -> Moments:
         """Of more rows under the layer as it is."""
         f = self.fitted_
-        data = self._source(X, y, sample_weight, reset=False)
+        data = more_rows(self, X, y, sample_weight)
         return fold(MomentsPass(f.layer, f.targets, f.encoding, self.device), data.parts)
 
 

@@ -59,7 +59,7 @@ class MomentsPass:
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encoded(X, self.encoding), self.targets.encode(y)
+        x, t = encoded(X, self.encoding, y), self.targets.encode(y)
         if self.device == "cpu":
             return self.layer.moments(x, t, w)
         there = backend(self.device)
@@ -84,9 +84,22 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
                 raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidInput(f"{name} must be finite; found NaN or infinity")
-        if not is_table(block.X) and not np.isfinite(block.X).all():
-            raise InvalidInput("inputs must be finite; found NaN or infinity")
-        if block.w is not None and (block.w < 0).any():
-            raise InvalidInput("weights must not be negative")
+        if not is_table(block.X):
+            _check_matrix(block.X)
+        if block.y is not None and block.y.dtype.kind == "c":
+            raise InvalidInput("y must be real; found complex numbers")
+        if block.w is not None and block.w.dtype.kind not in "fiub":
+            raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
+        if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
+            raise InvalidInput("weights must be one a row, and not negative")
         if n:
             yield block
+
+
+def _check_matrix(X: Any) -> None:
+    if X.ndim != 2:
+        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+    if X.dtype.kind not in "fiub":
+        raise InvalidInput(f"inputs must be real numbers; found entries of type {X.dtype}")
+    if not np.isfinite(X).all():
+        raise InvalidInput("inputs must be finite; found NaN or infinity")

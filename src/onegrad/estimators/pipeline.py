@@ -16,7 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats, blas_threads, cores
 from onegrad.data import Source, fold
-from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
@@ -116,6 +116,8 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
         best = chosen(trials, lesson.held.w)
         at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
     targets, encoding, layer = lesson.targets, lesson.encoding, best.layer
+    if encoding is not None:
+        whole = whole.typed(encoding.readings, only=True)
     sums = MomentsPass(layer, targets, encoding, means.device, sampling.seed, lesson.used_up)
     second = SecondLayer(means.fold(sums, whole), best.readout.ridge, recipe.intercept)
     residuals = second.left_out(layer, lesson.held)
@@ -139,12 +141,15 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
 
 def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:
     """The sample as the lesson of a recipe."""
-    encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
-    x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
     standard = recipe.inputs == "standard"
     targets = goal.targets(drawn, standard)
+    t = targets.encode(drawn.y)
+    known = Known(t, drawn.w, drawn.keys, drawn.seed)
+    encoding = Encoding.of(drawn.X, known) if is_table(drawn.X) else None
+    x = encoded(drawn.X, encoding, drawn.y)
+    x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
-    rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
+    rows = Rows(scaling(x), t, drawn.w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]

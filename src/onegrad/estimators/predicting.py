@@ -14,16 +14,13 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d, validate_data
 
 from onegrad.arrays import Floats
-from onegrad.data import source
-from onegrad.data.encoding import encoded
-from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.incremental import Incremental
-from onegrad.estimators.learner import is_source
+from onegrad.estimators.inputs import numeric_blocks
 from onegrad.estimators.targets import Goal, any_targets, class_targets, number_targets
 
 
@@ -33,19 +30,7 @@ class Predictor(Incremental):
     def _inputs(self, X: Any) -> Iterator[Floats]:
         """Blocks of numeric inputs."""
         check_is_fitted(self)
-        encoding = self.fitted_.encoding
-        if is_source(X):
-            for block in source(X).blocks():
-                x = encoded(block.X, encoding)
-                if x.shape[1] != len(self.input_names_):
-                    raise InvalidInput(
-                        f"X has {x.shape[1]} columns; the model has {len(self.input_names_)}"
-                    )
-                yield x
-        elif encoding is not None or is_table(X):
-            yield encoded(_as_table(X), encoding)
-        else:
-            yield validate_data(self, X, reset=False, dtype=np.float64)
+        return numeric_blocks(self, X)
 
     @property
     def _targets(self) -> Any:
@@ -56,19 +41,6 @@ class Predictor(Incremental):
     def _scores(self, X: Any) -> Floats:
         """(n, K) predictions on the scale of the targets."""
         return np.concatenate([self.fitted_.predict(x) for x in self._inputs(X)])
-
-
-def _as_table(X: Any) -> Any:
-    """A pandas frame, a dict of columns or an Arrow table as an Arrow table."""
-    if is_table(X):
-        return X
-    import pyarrow as pa
-
-    if isinstance(X, dict):
-        return pa.table(X)
-    if hasattr(X, "columns"):
-        return pa.Table.from_pandas(X, preserve_index=False)
-    raise InvalidInput("the model was fitted on named columns; give a table with their names")
 
 
 class Interval(NamedTuple):
@@ -88,6 +60,10 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
             self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
         )
         return X, np.asarray(y, dtype=np.float64)
+
+    def _targets_of(self, y: Any) -> Any:
+        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+        return np.asarray(y, dtype=np.float64)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions; with `return_std`, also the standard deviation of a new target.
@@ -140,6 +116,11 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
         check_classification_targets(y)
         return X, column_or_1d(y)
 
+    def _targets_of(self, y: Any) -> Any:
+        y = _check_y(y, estimator=self)
+        check_classification_targets(y)
+        return y
+
     def _publish(self, fitted: Fitted) -> None:
         super()._publish(fitted)
         self.classes_ = self._targets.values
@@ -180,6 +161,10 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  #
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
         return X, y
+
+    def _targets_of(self, y: Any) -> Any:
+        y = _check_y(y, multi_output=True, estimator=self)
+        return y if y.dtype.kind in "fiub" else y.astype(str)
 
     def transform(self, X: Any) -> Floats:
         """(n, features)."""
