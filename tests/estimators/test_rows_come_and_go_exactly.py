@@ -49,10 +49,10 @@ def test_removed_rows_leave_no_trace(data, start):
 
 def test_the_first_layer_stays(data, start):
     X, y = data
-    before = start.fitted_.layer.W.copy()
+    before = start.fitted_.layers[0].W.copy()
     later = start.blank().partial_fit(X, 5 * y + 3)
-    assert np.array_equal(later.fitted_.layer.W, before)
-    assert np.array_equal(start.fitted_.layer.W, before)
+    assert np.array_equal(later.fitted_.layers[0].W, before)
+    assert np.array_equal(start.fitted_.layers[0].W, before)
 
 
 def test_what_does_not_fit_together_is_refused(data, start):

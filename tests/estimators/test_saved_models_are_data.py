@@ -104,8 +104,8 @@ def test_any_changed_byte_is_noticed_or_harmless(saved):
 
 def test_numpy_opens_it_without_this_package(saved):
     with np.load(saved, allow_pickle=False) as archive:
-        np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layer.W)
-        assert json.loads(archive["model.json"])["format"] == 2
+        np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
+        assert json.loads(archive["model.json"])["format"] == 3
 
 
 def rewritten(path, change):
@@ -133,11 +133,14 @@ def edited(members, change):
         (lambda m: m.update({"W.npy": m["b.npy"]}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
-        (lambda m: edited(m, lambda h: h.update(format=99)), "this version reads format 1 and 2"),
+        (
+            lambda m: edited(m, lambda h: h.update(format=99)),
+            "this version reads format 1 and 2 and 3",
+        ),
         (lambda m: edited(m, lambda h: h.update(estimator="os.system")), "unknown estimator"),
         (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
-        (lambda m: edited(m, lambda h: h.pop("ridge")), "not a valid model"),
+        (lambda m: edited(m, lambda h: h.pop("ridges")), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(skip=False)), "array step is"),
     ],
 )

@@ -107,7 +107,7 @@ def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[s
         "rows": estimator.n_rows_,
         "inputs": estimator.input_names_,
         "choice": estimator.choice_,
-        "ridge": estimator.fitted_.second.ridge,
+        "ridge": [member.second.ridge for member in estimator.fitted_.members],
         "importance": dict(importance),
         "seconds": seconds,
     }

@@ -25,7 +25,7 @@ def is_frame(X: Any) -> bool:
     """Whether X has named columns: pandas, polars, pyarrow, or whatever speaks Arrow; a dict."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
         return False
-    return isinstance(X, dict) or is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+    return type(X) is dict or is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
 def as_table(X: Any) -> Any:

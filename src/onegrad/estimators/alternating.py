@@ -71,6 +71,7 @@ class AlternatingRecipe:
     """The parameters of the estimators that say how rounds are made, see there, and the manner."""
 
     width: int
+    members: int
     rounds: int
     ridge: float | str
     clip: float
@@ -82,6 +83,7 @@ class AlternatingRecipe:
 
     def __post_init__(self) -> None:
         check_layer(self.width, self.clip, self.ridge)
+        check_number("members", self.members, 1, whole=True)
         check_number("rounds", self.rounds, 0, whole=True)
 
     def split(self, sample: Sample, held: Mask) -> Split:
@@ -155,7 +157,7 @@ class Rounds:
         layer, rows = trial.layer, self.lesson.update
         outputs = rows.t.shape[1]
         few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, self.lesson.inputs)]
-        M = gradient_outer_product(few, layer, trial.eager.coef)
+        M = gradient_outer_product(few, (layer, trial.eager.coef))
         if not M.any():
             return None
         kept = round(KEPT * width)
@@ -205,7 +207,9 @@ PARAMETERS = """
 
     Parameters
     ----------
-    width : number of neurons N.
+    width : number of neurons N of a member.
+    members : networks whose predictions are averaged, each with random numbers of its own; all
+        share the passes over the data.
     rounds : most rounds of new neurons.
     ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
     clip : standard deviations at which the neurons' inputs are clipped.
@@ -223,6 +227,7 @@ class _Alternating(FeatureLearner):
 
     width: int = 1000
     _: KW_ONLY
+    members: int = 1
     rounds: int = 32
     ridge: float | str = "auto"
     clip: float = 4.0

@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.data import fold
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.inputs import more_rows
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.passes import MomentsPass
-from onegrad.ridge import Moments
 
 
 class Incremental(FeatureLearner):
@@ -46,17 +45,19 @@ class Incremental(FeatureLearner):
         check_is_fitted(self)
         return copy(self)._with(self.fitted_.moments - self.fitted_.moments)
 
-    def _with(self, moments: Moments) -> Self:
+    def _with(self, moments: CommitteeMoments) -> Self:
         self._publish(self.fitted_.with_moments(moments))
         return self
 
-    def _moments(self, X: Any, y: Any, sample_weight: Any) -> Moments:
+    def _moments(self, X: Any, y: Any, sample_weight: Any) -> CommitteeMoments:
         """Of more rows under the layer as it is."""
         f = self.fitted_
         data = more_rows(self, X, y, sample_weight)
-        return fold(MomentsPass(f.layer, f.targets, f.encoding, self.device), data.parts)
+        return fold(MomentsPass(f.layers, f.targets, f.encoding, self.device), data.parts)
 
 
 def _same_layer(a: Fitted, b: Fitted) -> bool:
-    arrays = ((f.W, f.b, f.step, f.scaling.centre, f.scaling.scale) for f in (a.layer, b.layer))
-    return all(map(np.array_equal, *arrays))
+    def arrays(f: Fitted) -> list[Any]:
+        return [x for m in f.layers for x in (m.W, m.b, m.step, m.scaling.centre, m.scaling.scale)]
+
+    return len(a.members) == len(b.members) and all(map(np.array_equal, arrays(a), arrays(b)))

@@ -110,7 +110,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         self.n_rows_ = fitted.moments.rows
         self.choice_ = fitted.at_fit.choice
         self.held_out_score_ = self.choice_["held_out_score"]
-        self.n_features_in_ = fitted.layer.W.shape[1]
+        self.n_features_in_ = fitted.layers[0].W.shape[1]
         if fitted.encoding is not None:
             self.n_features_in_ = len(fitted.encoding.names)
 
@@ -146,8 +146,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Floats:
-        """(features, outputs) coefficients of the readout, for scaled targets."""
-        return self.fitted_.readout.coef
+        """(features, outputs) coefficients of all features of all members, for scaled targets."""
+        return self.fitted_.coef
 
     def report(self) -> Report:
         """What was learned, in words and numbers."""

@@ -58,6 +58,15 @@ class Lesson:
     def inputs(self) -> int:
         return int(self.update.z.shape[1])
 
+    def losses(self, predicted: Floats) -> Floats:
+        """(m,) of the held-out rows, for predictions (m, K) on the scale of the targets."""
+        return self.targets.loss(predicted, self.held.t, self.held.w)
+
+    def score(self, losses: Floats) -> float:
+        """The mean loss of the held-out rows, which the best choice makes least."""
+        w = self.held.w
+        return float(w @ losses / w.sum()) if len(w) else np.nan
+
     def gridded(self, layer: Layer) -> Layer:
         """The layer with the grid of its features on the readout's first rows."""
         return layer.with_grid(layer.of_scaled(self.fit.z[:BLOCK_ROWS]))
@@ -88,6 +97,7 @@ class Judged:
 
     score: float
     losses: Floats
+    predicted: Floats
     readout: Readout
     factor: Factor
 
@@ -107,6 +117,7 @@ class Trial:
     ridge: float
     score: float
     losses: Floats  # of the held-out rows; the score is their mean
+    predicted: Floats  # (m, K) for the held-out rows
     label: Mapping[str, Any]
     worth: Floats | None = None  # (N,) what the loss would grow by without a neuron, where asked
 
@@ -129,15 +140,15 @@ def try_layer(
     def judge(relative: float) -> Judged:
         factor = equations.factor(relative * equations.scale)
         readout = equations.solve(relative * equations.scale, factor)
-        if not len(held):
-            return Judged(np.nan, np.zeros(0), readout, factor)
-        losses = lesson.targets.loss(F @ readout.coef + readout.intercept, held.t, held.w)
-        return Judged(float(held.w @ losses / held.w.sum()), losses, readout, factor)
+        predicted = F @ readout.coef + readout.intercept
+        losses = lesson.losses(predicted) if len(held) else np.zeros(0)
+        return Judged(lesson.score(losses), losses, predicted, readout, factor)
 
     ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)
     best, eager = judge(ridge), judge(min(ridge, EAGER))
     neurons = equations.worth(best.readout, best.factor)[-len(layer.W) :] if worth else None
-    return Trial(layer, best.readout, eager.readout, ridge, best.score, best.losses, label, neurons)
+    judged = best.score, best.losses, best.predicted
+    return Trial(layer, best.readout, eager.readout, ridge, *judged, label, neurons)
 
 
 def lowest(trials: Sequence[Trial]) -> Trial:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -87,6 +87,8 @@ class OneStepRecipe:
     skip: bool
     intercept: bool
     clip: float
+
+    members: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_layer(self.width, self.clip, self.ridge)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import abreast, backend, to_numpy
+from onegrad.arrays import Array, Backend, abreast, backend, to_numpy
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
 from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
+from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.ridge import Moments
@@ -38,22 +39,22 @@ class SamplePass:
 
 @dataclass(frozen=True)
 class MomentsPass:
-    """part -> Moments of its rows under a fixed layer.
+    """part -> moments of its rows under fixed layers, those of all members in one reading.
 
     Rows whose key is below `skip_below` do not count: they were used up by the gradient step.
     """
 
-    layer: Layer
+    layers: tuple[Layer, ...]
     targets: Targets
     encoding: Encoding | None
     device: str = "cpu"
     seed: int = 0
     skip_below: int = 0
 
-    def __call__(self, part: Part) -> Moments | None:
+    def __call__(self, part: Part) -> CommitteeMoments | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
-    def block(self, block: Block) -> Moments:
+    def block(self, block: Block) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
         X, y, w = block.X, _targets(block), block.w
         if self.skip_below:
@@ -61,11 +62,13 @@ class MomentsPass:
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
         x, t = encoded(X, self.encoding, y), self.targets.encode(y)
         if self.device == "cpu":
-            return self.layer.moments(x, t, w)
+            return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         there = backend(self.device)
-        m = DeviceLayer.of(self.layer, there).moments(
-            there.asarray(x), there.asarray(t), None if w is None else there.asarray(w)
-        )
+        rows = [None if v is None else there.asarray(v) for v in (x, t, w)]
+        return CommitteeMoments(tuple(self._on(there, layer, *rows) for layer in self.layers))
+
+    def _on(self, there: Backend, layer: Layer, x: Array, t: Array, w: Array | None) -> Moments:
+        m = DeviceLayer.of(layer, there).moments(x, t, w)
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 
 

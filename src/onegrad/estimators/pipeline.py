@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,7 +20,14 @@ from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
+from onegrad.estimators.fitted import (
+    AtFit,
+    Fitted,
+    Member,
+    SecondLayer,
+    largest_first,
+    mean,
+)
 from onegrad.estimators.lesson import Lesson, Mask, Trial, chosen, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Classes, Goal, Targets
@@ -54,6 +61,10 @@ class Recipe(Protocol):
     @property
     def intercept(self) -> bool:
         """Whether the readout has a free constant."""
+
+    @property
+    def members(self) -> int:
+        """Networks that are learned, each with random numbers of its own, and averaged."""
 
     @property
     def chooses(self) -> bool:
@@ -112,31 +123,71 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        untrained, trials = recipe.learn(lesson, np.random.default_rng(sampling.seed))
-        best = chosen(trials, lesson.held.w)
-        at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
-    targets, encoding, layer = lesson.targets, lesson.encoding, best.layer
+        learned = [Learned.of(recipe, lesson, rng) for rng in generators(sampling.seed, recipe)]
+    targets, encoding = lesson.targets, lesson.encoding
+    layers = tuple(one.best.layer for one in learned)
     if encoding is not None:
         whole = whole.typed(encoding.readings, only=True)
-    sums = MomentsPass(layer, targets, encoding, means.device, sampling.seed, lesson.used_up)
-    second = SecondLayer(means.fold(sums, whole), best.readout.ridge, recipe.intercept)
-    residuals = second.left_out(layer, lesson.held)
-    at_fit = AtFit(
-        metric=gradient_outer_product(lesson.update, layer, second.readout.coef),
-        untrained=at_start,
-        residuals=residuals,
-        slope=calibrated(targets, residuals, lesson.held),
-        choice={
-            **best.label,
-            "relative_ridge": best.ridge,
-            "held_out_rows": len(lesson.held),
-            "held_out_score": best.score,
-            "sample_rows": len(drawn.y),
-        },
-        trials=tuple(trial.summary for trial in trials),
-        rows=second.moments.rows,
+    sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
+    moments = means.fold(sums, whole).members
+    members = tuple(
+        Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
+        for one, m in zip(learned, moments, strict=True)
     )
-    return Fitted(layer, targets, encoding, second, at_fit)
+    return Fitted(members, targets, encoding, described(members, learned, lesson, len(drawn.y)))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One member's first layer: everything that was tried, and what held-out rows chose."""
+
+    trials: Sequence[Trial]
+    best: Trial
+    untrained: Floats  # eigenvalues of the untrained features' covariance
+
+    @classmethod
+    def of(cls, recipe: Recipe, lesson: Lesson, rng: np.random.Generator) -> Learned:
+        untrained, trials = recipe.learn(lesson, rng)
+        at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
+        return cls(trials, chosen(trials, lesson.held.w), at_start)
+
+
+def generators(seed: int, recipe: Recipe) -> Iterator[np.random.Generator]:
+    """Random numbers of each member; the first one's are those of a single network."""
+    yield np.random.default_rng(seed)
+    for member in range(1, recipe.members):
+        yield np.random.default_rng([seed, member])
+
+
+def described(
+    members: Sequence[Member], learned: Sequence[Learned], lesson: Lesson, rows: int
+) -> AtFit:
+    """What the rows of the fit say of a committee."""
+    held, best = lesson.held, [one.best for one in learned]
+    residuals = mean([member.left_out(held) for member in members])
+    labels = [{**trial.label, "relative_ridge": trial.ridge} for trial in best]
+    several = len(members) > 1
+    together = mean([trial.predicted for trial in best])
+    return AtFit(
+        metric=gradient_outer_product(
+            lesson.update, *((m.layer, m.second.readout.coef) for m in members)
+        ),
+        untrained=largest_first([one.untrained for one in learned]),
+        residuals=residuals,
+        slope=calibrated(lesson.targets, residuals, held),
+        choice={
+            **{key: [x[key] for x in labels] if several else labels[0][key] for key in labels[0]},
+            "held_out_rows": len(held),
+            "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
+            "sample_rows": rows,
+        },
+        trials=tuple(
+            {"member": number, **trial.summary} if several else trial.summary
+            for number, one in enumerate(learned)
+            for trial in one.trials
+        ),
+        rows=members[0].second.moments.rows,
+    )
 
 
 def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:

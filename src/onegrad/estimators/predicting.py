@@ -168,11 +168,11 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  #
 
     def transform(self, X: Any) -> Floats:
         """(n, features)."""
-        return np.concatenate([self.fitted_.layer(x) for x in self._inputs(X)])
+        return np.concatenate([self.fitted_.features(x) for x in self._inputs(X)])
 
     @property
     def _n_features_out(self) -> int:
-        return self.fitted_.layer.width
+        return self.fitted_.width
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,11 +22,16 @@ class Report:
     def of(cls, estimator: Any) -> Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
-        ridge = f"{fitted.second.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"
+        several = len(fitted.members) > 1
+        relative = _listed("{:.3g}", choice["relative_ridge"])
+        ridge = _listed("{:.3g}", [member.second.ridge for member in fitted.members])
+        neurons = _listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
-            ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
+            ("features", f"{fitted.width} ({neurons} neurons)"),
         ]
+        if several:
+            lines.insert(1, ("members", f"{len(fitted.members)}, whose mean is predicted"))
         if "eta" in choice:
             alpha = f"{estimator.alpha_:.3g}" if estimator.alpha_ > -math.inf else "none: no step"
             lines += [
@@ -34,11 +39,12 @@ class Report:
                 ("implied alpha", f"{alpha} (eta = n^alpha, n = {choice['step_rows']:,})"),
             ]
         else:
-            lines.append(("first layer", f"{choice['update']}, round {choice['round']}"))
+            update, rounds = (_listed("{}", choice[key]) for key in ("update", "round"))
+            lines.append(("first layer", f"{update}, round {rounds}"))
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
-            ("ridge", ridge),
+            ("ridge", f"{ridge} ({relative} of the mean variance)"),
             (
                 "held out",
                 f"{choice['held_out_rows']} rows, score {choice['held_out_score']:.4g}"
@@ -74,6 +80,12 @@ class Report:
             f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>"
             f"{''.join(bars)}</table>"
         )
+
+
+def _listed(form: str, values: Any, between: str = ", ") -> str:
+    """One value, or those of all members; equal ones once where they are only listed."""
+    values = [form.format(x) for x in (values if isinstance(values, list) else [values])]
+    return values[0] if between == ", " and len(set(values)) == 1 else between.join(values)
 
 
 def _row(name: str, cell: str) -> str:

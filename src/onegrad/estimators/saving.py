@@ -19,7 +19,7 @@ import numpy as np
 from onegrad import __version__
 from onegrad.data.encoding import Encoding
 from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
+from onegrad.estimators.fitted import AtFit, Fitted, Member, SecondLayer
 from onegrad.estimators.targets import Classes, Numbers, Targets
 from onegrad.functions import resolve
 from onegrad.io.files import replacing
@@ -28,10 +28,12 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import Moments
 
-FORMAT = 2
-READABLE = (1, 2)  # the first had digests beside the archive's own checksums
+FORMAT = 3
+# the first had digests beside the archive's own checksums, the second a single network
+READABLE = (1, 2, 3)
 HEADER = "model.json"
 SUMS = ("F1", "y1", "FtF", "Fty", "yty")
+LEARNED = ("W", "b", "step")  # with the sums: the arrays of a member, numbered from the second on
 DESCRIBED = ("metric", "untrained", "residuals")
 NUMBERS = ("centre", "scale", "low", "high", "step")
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -77,7 +79,7 @@ def load(path: str | Path, kinds: Mapping[str, Callable[..., Any]]) -> Any:
         raise InvalidInput(f"{path}: {error}") from None
     except (zipfile.BadZipFile, EOFError):
         raise InvalidInput(f"{path} is not a model file, or is truncated or damaged") from None
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise InvalidInput(f"{path} is not a valid model file: {error!s:.100}") from None
 
 
@@ -106,7 +108,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 def _header(fitted: Fitted) -> dict[str, Any]:
     """All of a fitted network that is not an array."""
-    layer, second, at_fit = fitted.layer, fitted.second, fitted.at_fit
+    layer, second, at_fit = fitted.layers[0], fitted.members[0].second, fitted.at_fit
     return {
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
         "layer": {
@@ -118,7 +120,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "rows": second.moments.rows,
         "weight": second.moments.weight,
         "single": getattr(fitted.targets, "single", None),
-        "ridge": second.ridge,
+        "ridges": [member.second.ridge for member in fitted.members],
         "intercept": second.intercept,
         "slope": at_fit.slope,
         "choice": at_fit.choice,
@@ -128,20 +130,21 @@ def _header(fitted: Fitted) -> dict[str, Any]:
 
 
 def _arrays(fitted: Fitted) -> Arrays:
-    layer, targets, at_fit = fitted.layer, fitted.targets, fitted.at_fit
-    arrays: Arrays = {
-        "centre": layer.scaling.centre,
-        "scale": layer.scaling.scale,
-        "W": layer.W,
-        "b": layer.b,
-        "step": np.asarray(layer.step),
-        **{name: getattr(fitted.moments, name) for name in SUMS},
-        **{name: getattr(at_fit, name) for name in DESCRIBED},
-    }
+    scaling, targets, at_fit = fitted.layers[0].scaling, fitted.targets, fitted.at_fit
+    arrays: Arrays = {"centre": scaling.centre, "scale": scaling.scale}
+    for number, member in enumerate(fitted.members):
+        for source, names in ((member.layer, LEARNED), (member.second.moments, SUMS)):
+            arrays |= {_numbered(name, number): getattr(source, name) for name in names}
+    arrays |= {name: getattr(at_fit, name) for name in DESCRIBED}
     if isinstance(targets, Classes):
         values = targets.values
         return arrays | {"classes": values.astype(str) if values.dtype == object else values}
     return arrays | {f"y_{name}": getattr(targets, name) for name in NUMBERS}
+
+
+def _numbered(name: str, member: int) -> str:
+    """The name of a member's array."""
+    return name if member == 0 else f"{name}.{member}"
 
 
 # -- from the file -------------------------------------------------------------------------------
@@ -182,16 +185,8 @@ def _restored(value: Any) -> Any:
 
 
 def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
-    layer = Layer(
-        Scaling(arrays["centre"], arrays["scale"], header["layer"]["far"]),
-        arrays["W"],
-        arrays["b"],
-        resolve(header["layer"]["activation"]),  # type: ignore[arg-type]
-        header["layer"]["skip"],
-        header["layer"]["bound"],
-        arrays["step"],
-    )
-    moments = Moments(header["rows"], header["weight"], *(arrays[name] for name in SUMS))
+    ridges = header["ridges"] if "ridges" in header else [header["ridge"]]
+    members = (_member(header, arrays, number, ridge) for number, ridge in enumerate(ridges))
     at_fit = AtFit(
         **{name: arrays[name] for name in DESCRIBED},
         slope=float(header["slope"]),
@@ -200,12 +195,26 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         rows=header.get("rows_at_fit", header["rows"]),
     )
     return Fitted(
-        layer,
+        tuple(members),
         _targets(header, arrays),
         None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
-        SecondLayer(moments, float(header["ridge"]), header["intercept"]),
         at_fit,
     )
+
+
+def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -> Member:
+    mine = {name: arrays[_numbered(name, number)] for name in (*LEARNED, *SUMS)}
+    layer = Layer(
+        Scaling(arrays["centre"], arrays["scale"], header["layer"]["far"]),
+        mine["W"],
+        mine["b"],
+        resolve(header["layer"]["activation"]),  # type: ignore[arg-type]
+        header["layer"]["skip"],
+        header["layer"]["bound"],
+        mine["step"],
+    )
+    moments = Moments(header["rows"], header["weight"], *(mine[name] for name in SUMS))
+    return Member(layer, SecondLayer(moments, float(ridge), header["intercept"]))
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
@@ -217,18 +226,25 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
 
 def _check_shapes(fitted: Fitted) -> None:
     """Arrays that fit together; checksums only say that they are the ones that were written."""
-    layer, K = fitted.layer, fitted.targets.outputs
-    N, d = layer.W.shape
+    scaling, K = fitted.layers[0].scaling, fitted.targets.outputs
+    d = fitted.layers[0].W.shape[1]
     expected = {
-        "b": (layer.b, (N,)),
-        "step": (np.asarray(layer.step), (layer.width,)),
-        "centre": (layer.scaling.centre, (d,)),
-        "scale": (layer.scaling.scale, (d,)),
-        "FtF": (fitted.moments.FtF, (layer.width, layer.width)),
-        "Fty": (fitted.moments.Fty, (layer.width, K)),
-        "F1": (fitted.moments.F1, (layer.width,)),
+        "centre": (scaling.centre, (d,)),
+        "scale": (scaling.scale, (d,)),
         "metric": (fitted.at_fit.metric, (d, d)),
     }
+    for number, member in enumerate(fitted.members):
+        layer, sums = member.layer, member.second.moments
+        N, width = len(layer.W), layer.width
+        parts = {
+            "W": (layer.W, (N, d)),
+            "b": (layer.b, (N,)),
+            "step": (np.asarray(layer.step), (width,)),
+            "FtF": (sums.FtF, (width, width)),
+            "Fty": (sums.Fty, (width, K)),
+            "F1": (sums.F1, (width,)),
+        }
+        expected |= {_numbered(name, number): part for name, part in parts.items()}
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype != np.float64:
             raise InvalidInput(f"array {name} is {array.dtype}{array.shape}, not float64{shape}")
