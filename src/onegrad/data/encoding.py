@@ -17,22 +17,21 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
-from onegrad.data.sample import Keys, row_keys
+from onegrad.data.sample import row_keys
 from onegrad.data.statistics import MOST_VALUES, Codes, Statistics, folds_of
-from onegrad.data.table import Tabular, Values, canonical, column_values, is_table
+from onegrad.data.table import Tabular, canonical, column_values, is_table
 from onegrad.errors import InvalidInput
 
 MOST_CATEGORIES = 64  # a value below the 64 most frequent shares "none of them"
-OPEN = 0.05  # share of rows with values too rare to be known, above which new ones are no news
+OPEN = 0.05  # share of rows with a value of their own, above which new values are no news
 
 
 @dataclass(frozen=True)
 class Known:
-    """Rows of a sample whose targets are known: coded targets, weights, keys and their seed."""
+    """What is known of the rows of a sample: coded targets, weights, the seed of their folds."""
 
     t: Floats
     w: Floats
-    keys: Keys
     seed: int
 
 
@@ -123,7 +122,8 @@ class Encoding:
     def of(cls, table: Tabular, known: Known | None = None) -> Encoding:
         """Learn fill values, categories and, where targets are known, statistics."""
         table = canonical(table)
-        return cls(tuple(_column(name, table[name], known) for name in table.column_names))
+        folds = None if known is None else folds_of(row_keys(table, None, known.seed))
+        return cls(tuple(_column(name, table[name], known, folds) for name in table.column_names))
 
     def read(self, table: Tabular) -> Tabular:
         """These columns, in order, of a table that has them in any order and among others."""
@@ -142,13 +142,13 @@ class Encoding:
         pairs = zip(self.columns, table.columns, strict=True)
         return np.concatenate([c.encoded(column, folds) for c, column in pairs]).T
 
-    def of_known(self, table: Tabular, y: Values) -> Floats:
-        """(n, d) numbers of rows whose targets are y: no target is among its own inputs."""
+    def of_known(self, table: Tabular) -> Floats:
+        """(n, d) numbers of rows that the readout learns from: no target is in its own inputs."""
         seeds = [c.statistics.seed for c in self.columns if c.statistics is not None]
         if not seeds:
             return self(table)
         table = self.read(table)
-        return self(table, folds_of(row_keys(table, y, seeds[0])))
+        return self(table, folds_of(row_keys(table, None, seeds[0])))
 
     def unknown(self, table: Tabular) -> dict[str, list[str]]:
         """By column, the values of rows that the encoding does not know."""
@@ -203,7 +203,7 @@ def codes_of(column: Any, values: Sequence[str]) -> Codes:
     return np.asarray(pc.fill_null(found, -1)).astype(np.intp)
 
 
-def _column(name: str, column: Any, known: Known | None) -> Column:
+def _column(name: str, column: Any, known: Known | None, folds: Codes | None) -> Column:
     kind = kind_of(column.type, name)
     if kind != "text":
         values = column_values(column)
@@ -213,16 +213,14 @@ def _column(name: str, column: Any, known: Known | None) -> Column:
     counts = _counts(column)
     ranked = sorted(counts, key=lambda v: (-counts[v], v))
     categories = tuple(sorted(ranked[:MOST_CATEGORIES]))
-    if len(ranked) <= MOST_CATEGORIES or known is None:
+    if len(ranked) <= MOST_CATEGORIES or known is None or folds is None:
         return Column(name, categories, kind=kind)
-    frequent = sorted(value for value in ranked[:MOST_VALUES] if counts[value] > 1)
-    rare = sum(counts.values()) - sum(counts[v] for v in {*frequent, *categories})
-    codes, folds = codes_of(column, frequent), folds_of(known.keys)
-    statistics = Statistics.of(frequent, codes, known.t, known.w, folds, known.seed)
-    many = rare > OPEN * sum(counts.values())
-    return Column(
-        name, categories, kind=kind, statistics=statistics if frequent else None, open=many
-    )
+    own = sum(count == 1 for count in counts.values())
+    values = sorted(ranked[:MOST_VALUES])
+    codes = codes_of(column, values)
+    statistics = Statistics.of(values, codes, known.t, known.w, folds, known.seed)
+    many = own > OPEN * sum(counts.values())
+    return Column(name, categories, kind=kind, statistics=statistics, open=many)
 
 
 def _counts(column: Any) -> dict[str, int]:
@@ -232,10 +230,10 @@ def _counts(column: Any) -> dict[str, int]:
     return {pair["values"]: pair["counts"] for pair in pairs}
 
 
-def encoded(X: Tabular, encoding: Encoding | None, y: Values | None = None) -> Floats:
+def encoded(X: Tabular, encoding: Encoding | None, known: bool = False) -> Floats:
     """Rows as a float64 matrix: a table through its encoding, a matrix as it is.
 
-    With y, rows whose targets are known (see Encoding.of_known).
+    `known` are rows whose targets are among those learned from (see Encoding.of_known).
     """
     if encoding is None:
         if is_table(X):
@@ -243,4 +241,4 @@ def encoded(X: Tabular, encoding: Encoding | None, y: Values | None = None) -> F
         return np.asarray(X, dtype=np.float64)
     if not is_table(X):
         raise InvalidInput("the model was fitted on named columns; give a table with their names")
-    return encoding(X) if y is None else encoding.of_known(X, y)
+    return encoding.of_known(X) if known else encoding(X)

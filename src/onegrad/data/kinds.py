@@ -240,9 +240,10 @@ def _parsed(text: Any, zone: str | None) -> Any:
 def _span_of_text(column: Any, reading: Reading | None) -> Any:
     """Times of day, as in a CSV file."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    times = _as_string(column).cast(pa.time64("ns"))
-    return times.cast(pa.int64()).cast(pa.duration("ns")).cast(arrow_type("span"), safe=False)
+    first_day = pc.binary_join_element_wise("1970-01-01", _as_string(column), " ")
+    return _parsed(first_day, None).cast(pa.int64()).cast(arrow_type("span"))
 
 
 CHANGES: dict[tuple[str, str], Callable[[Any, Reading | None], Any]] = {

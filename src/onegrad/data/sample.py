@@ -82,14 +82,16 @@ def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
     return {**a, **{label: a.get(label, 0.0) + weight for label, weight in b.items()}}
 
 
-def row_keys(X: Tabular, y: Values, seed: int) -> Keys:
-    """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
-    targets = y if y.ndim > 1 else y[:, None]
-    parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]
+def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
+    """(n,) hash of each row (x, y), or x: sum of odd multiples of its entries' bits, then mixed."""
+    parts = list(columns(X))
+    if y is not None:
+        targets = y if y.ndim > 1 else y[:, None]
+        parts += [targets[:, k] for k in range(targets.shape[1])]
     odd = np.random.Generator(np.random.Philox(seed)).integers(
         0, 2**63, size=len(parts), dtype=np.uint64
     )
-    total = np.zeros(len(y), np.uint64)
+    total = np.zeros(len(parts[0]), np.uint64)
     for part, factor in zip(parts, odd * np.uint64(2) + np.uint64(1), strict=True):
         bits = entry_bits(part)
         total += (bits ^ (bits >> np.uint64(32))) * factor

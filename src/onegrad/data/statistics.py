@@ -2,9 +2,10 @@ r"""Values of many kinds as what their targets were: one number for each output.
 
 .. math:: s(v) = \frac{\sum_{i: v_i = v} w_i t_i + m\,\bar t}{\sum_{i: v_i = v} w_i + m}
 
-for each frequent value v of a column of text, with the mean of all targets for other values. The
-rows of the sample fall into folds by their keys, and a row whose target is known gets the statistic
-of the *other* folds, so that no target explains itself; a row to be predicted gets that of all.
+for each frequent value v of a column of text, with the mean of all targets for other values. Rows
+fall into folds by a hash of their inputs, and a row that is learned from gets the statistic of the
+*other* folds, so that no target explains itself; a row to be predicted gets that of all. The fold
+does not depend on the target: else the folds would, for rows that differ in nothing else.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class MomentsPass:
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encoded(X, self.encoding, y), self.targets.encode(y)
+        x, t = encoded(X, self.encoding, known=True), self.targets.encode(y)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         there = backend(self.device)

@@ -195,9 +195,9 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
     standard = recipe.inputs == "standard"
     targets = goal.targets(drawn, standard)
     t = targets.encode(drawn.y)
-    known = Known(t, drawn.w, drawn.keys, drawn.seed)
+    known = Known(t, drawn.w, drawn.seed)
     encoding = Encoding.of(drawn.X, known) if is_table(drawn.X) else None
-    x = encoded(drawn.X, encoding, drawn.y)
+    x = encoded(drawn.X, encoding, known=True)
     x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
     rows = Rows(scaling(x), t, drawn.w)
