@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from frames import CONTAINERS, people
 
 import onegrad as og
+from frames import CONTAINERS, people
 from onegrad.data import source
 from onegrad.errors import AssumptionWarning, InvalidInput
 
@@ -124,7 +124,9 @@ def test_unknown_categories_are_counted_and_said():
     with pytest.warns(AssumptionWarning) as said:
         got.predict(new)
     lines = [str(one.message) for one in said]
-    assert any("'kind': 20 rows hold 2 values that the model does not know ('x', 'y')" in x for x in lines)
+    assert any(
+        "'kind': 20 rows hold 2 values that the model does not know ('x', 'y')" in x for x in lines
+    )
     assert any("'grade': 20 rows hold 1 values" in x for x in lines)
     with pytest.warns(AssumptionWarning, match="does not know"):
         got.partial_fit(new, Y[:20])

@@ -53,7 +53,9 @@ def test_codes_written_as_1_0_are_found_from_numbers(tmp_path):
 def test_numbers_stay_numbers(tmp_path):
     x = RNG.standard_normal(80).round(3)
     fitted = model().fit({"x": x}, x)
-    np.testing.assert_array_equal(fitted.predict({"x": [str(v) for v in x]}), fitted.predict({"x": x}))
+    np.testing.assert_array_equal(
+        fitted.predict({"x": [str(v) for v in x]}), fitted.predict({"x": x})
+    )
     (tmp_path / "new.csv").write_text("x\n1.5\nmany\n")
     with pytest.raises(InvalidInput, match=r"new.csv.*many"):
         fitted.predict(tmp_path / "new.csv")
@@ -62,7 +64,9 @@ def test_numbers_stay_numbers(tmp_path):
 def test_csv_files_agree_on_what_a_column_holds(tmp_path):
     """One file has 1, 2, 3 alone: its codes are text all the same, in any order of the files."""
     for name, rows in (("a", CODES != "A"), ("b", CODES == "A")):
-        pd.DataFrame({"code": CODES[rows], "y": Y[rows]}).to_csv(tmp_path / f"{name}.csv", index=False)
+        pd.DataFrame({"code": CODES[rows], "y": Y[rows]}).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )
     several = model().fit(source(tmp_path, target="y"))
     assert several.input_names_ == ["code=1", "code=2", "code=3", "code=A"]
     whole = model().fit({"code": CODES}, Y)
@@ -91,7 +95,9 @@ def test_the_index_of_a_pandas_frame_is_no_input(tmp_path, name):
     ],
 )
 def test_files_of_different_schemas_are_named(tmp_path, second, message):
-    pq.write_table(pa.table({"x": [1.0, 2.0], "z": [0.5, 1.0], "y": [1.0, 2.0]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({"x": [1.0, 2.0], "z": [0.5, 1.0], "y": [1.0, 2.0]}), tmp_path / "a.parquet"
+    )
     pq.write_table(pa.table(second), tmp_path / "b.parquet")
     with pytest.raises(InvalidInput, match=message):
         model().fit(source(tmp_path, target="y"))

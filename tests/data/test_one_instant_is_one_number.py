@@ -48,7 +48,11 @@ def test_every_unit_gives_the_same_number(instant):
 def test_dates_are_the_instant_of_their_midnight():
     day = datetime.date(2020, 2, 29)
     expected = (day - datetime.date(1970, 1, 1)).days * 86400
-    for column in (pa.array([day], pa.date32()), pa.array([day], pa.date64()), pa.array([str(day)])):
+    for column in (
+        pa.array([day], pa.date32()),
+        pa.array([day], pa.date64()),
+        pa.array([str(day)]),
+    ):
         assert seconds(column)[0] == expected
 
 
@@ -77,9 +81,7 @@ def test_a_model_of_dates_in_a_csv_file_knows_them_anywhere(fitted, unit, tmp_pa
     import pyarrow.parquet as pq
 
     pq.write_table(table, tmp_path / "d.parquet")
-    (tmp_path / "noon.csv").write_text(
-        "day\n" + "".join(f"{day} 00:00:00.000\n" for day in DAYS)
-    )
+    (tmp_path / "noon.csv").write_text("day\n" + "".join(f"{day} 00:00:00.000\n" for day in DAYS))
     (tmp_path / "zone.csv").write_text("day\n" + "".join(f"{day}T02:00:00+02:00\n" for day in DAYS))
     inputs = [*frames, table, tmp_path / "d.parquet", tmp_path / "noon.csv", tmp_path / "zone.csv"]
     for X in inputs:

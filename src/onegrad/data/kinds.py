@@ -128,6 +128,8 @@ def _plain(column: Any, own: str) -> Any:
         column = column.cast(kind.value_type)
         if kind_of(kind.value_type, "") in ("number", "truth"):
             return _text_of_numbers(column, None)
+    elif own == "text":
+        return column.cast(pa.string())  # bytes that are UTF-8
     elif t.is_time(kind):  # since midnight
         count = column.cast(pa.int32() if t.is_time32(kind) else pa.int64())
         return count.cast(pa.int64()).cast(pa.duration(kind.unit))

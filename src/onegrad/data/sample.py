@@ -17,8 +17,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.table import Tabular, Values, columns, concatenate, take
-
-Keys = np.ndarray[Any, np.dtype[np.uint64]]
+from onegrad.data.tally import Keys, Tally, together
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,7 @@ class Sample:
     w: Floats
     seed: int
     labels: Mapping[Any, float]
+    tally: Tally | None = None  # of all rows
 
     def __add__(self, other: Sample) -> Sample:
         both = Sample(
@@ -46,6 +46,7 @@ class Sample:
             np.concatenate([self.w, other.w]),
             self.seed,
             _added(self.labels, other.labels),
+            together(self.tally, other.tally),
         )
         return both.smallest()
 
@@ -64,18 +65,22 @@ class Sample:
 
 
 def sample(
-    X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: bool = False
+    X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: str = ""
 ) -> Sample:
-    """The sample of one block; rows of weight zero do not exist."""
+    """The sample of one block; rows of weight zero do not exist.
+
+    `labels` says which distinct targets are collected: "all", "text" or none.
+    """
     w = np.ones(len(y)) if w is None else w
     keep = w > 0
     if not keep.all():
         X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
     found: Mapping[Any, float] = {}
-    if labels:
+    if y.ndim == 1 and (labels == "all" or (labels and y.dtype.kind not in "fiub")):
         distinct, codes = np.unique(y, return_inverse=True)
         found = dict(zip(distinct.tolist(), np.bincount(codes.ravel(), w).tolist(), strict=True))
-    return Sample(size, row_keys(X, y, seed), X, y, w, seed, found).smallest()
+    keys = row_keys(X, y, seed)
+    return Sample(size, keys, X, y, w, seed, found, Tally.of(keys, w, seed)).smallest()
 
 
 def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:

@@ -146,7 +146,10 @@ def column_values(column: Any) -> Values:
     import pyarrow.types as t
 
     if t.is_string(column.type):
-        return np.asarray(pc.fill_null(column, MISSING).to_numpy(zero_copy_only=False), object)
+        try:
+            return np.array(pc.fill_null(column, MISSING).to_pylist(), dtype=object)
+        except UnicodeDecodeError:
+            raise InvalidInput("a column of text is not UTF-8") from None
     if t.is_temporal(column.type):
         return _seconds(column)
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)

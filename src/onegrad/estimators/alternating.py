@@ -21,16 +21,16 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.special
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
-from onegrad.estimators.learner import COMMON, FeatureLearner
+from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
 from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
 from onegrad.estimators.neurons import Ground, Metric, Neurons
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
+from onegrad.estimators.targets import Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
@@ -173,7 +173,7 @@ class Rounds:
         """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
         at = self.ground.z[self.ground.rows(self.rng.random(self.recipe.width))]
         for number in range(1, self.recipe.manner.steps + 1 if self.recipe.rounds else 1):
-            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial)
+            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial, self.lesson.targets)
             length = np.linalg.norm(G)
             if length == 0:
                 return
@@ -186,7 +186,7 @@ class Rounds:
             trial = lowest(candidates)
 
 
-def loss_gradient(rows: Rows, trial: Trial) -> Floats:
+def loss_gradient(rows: Rows, trial: Trial, targets: Targets) -> Floats:
     r"""(N, d) minus the gradient of the logistic loss in W: its residual is
 
     .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
@@ -195,9 +195,8 @@ def loss_gradient(rows: Rows, trial: Trial) -> Floats:
 
     def residual(block: Rows, h: Floats) -> Floats:
         f = layer.of_scaled(block.z) @ readout.coef + readout.intercept
-        # softmax of (-2f, 2f) where there is one score for two classes
-        p = scipy.special.expit(4 * f) if f.shape[1] == 1 else scipy.special.softmax(2 * f, axis=1)
-        r: Floats = (block.t > 0) - p
+        assert not isinstance(targets, Numbers)
+        r: Floats = (block.t > 0) - targets.share(f)
         return r
 
     return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
@@ -241,6 +240,11 @@ class AlternatingRegressor(_Alternating, Regression):
     _manner = FOR_NUMBERS
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
-    __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS
+    __doc__ = (
+        "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS + WEIGHTS
+    )
+    _: KW_ONLY
+    class_weight: Any = None
     _manner = FOR_CLASSES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
+from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.inputs import first_rows, is_source
@@ -37,6 +38,10 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
     metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
 """
 
+# of classifiers
+WEIGHTS = """    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
+"""
+
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -54,7 +59,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- what families and kinds of targets say ------------------------------------------------
 
-    _goal: ClassVar[Goal]
+    @property
+    def _goal(self) -> Goal:
+        raise NotImplementedError
 
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
@@ -122,6 +129,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def metric_(self) -> Floats:
         """(d, d) average gradient outer product of the fitted function in scaled inputs."""
+        self._say_changes("importances")
         return self.fitted_.at_fit.metric
 
     @property
@@ -130,6 +138,14 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         diagonal = np.diag(self.metric_)
         total = diagonal.sum()
         return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
+    def _say_changes(self, what: str) -> None:
+        """What describes the rows of the fit says so once others came, or some went."""
+        if self.fitted_.changes:
+            warn(
+                f"{what} describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
+                f"{self.fitted_.changes}: calibrate(X, y) with new rows brings them up to date"
+            )
 
     @property
     def input_names_(self) -> list[str]:

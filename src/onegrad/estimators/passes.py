@@ -28,13 +28,13 @@ class SamplePass:
 
     size: int
     seed: int
-    labels: bool
+    labels: str
 
     def __call__(self, part: Part) -> Sample | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Sample:
-        return sample(block.X, _targets(block), block.w, self.size, self.seed, self.labels)
+        return sample(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ class MomentsPass:
 
     def block(self, block: Block) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
-        X, y, w = block.X, _targets(block), block.w
+        X, y, w = block.X, targets_of(block), block.w
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
         x, t = encoded(X, self.encoding, known=True), self.targets.encode(y)
+        w = self.targets.weighted(y, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         there = backend(self.device)
@@ -72,7 +73,8 @@ class MomentsPass:
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 
 
-def _targets(block: Block) -> Any:
+def targets_of(block: Block) -> Any:
+    """The targets of a block that has some."""
     if block.y is None:
         raise InvalidInput("the data have no target; name its column, or give y")
     return block.y

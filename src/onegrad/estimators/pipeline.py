@@ -30,7 +30,7 @@ from onegrad.estimators.fitted import (
 )
 from onegrad.estimators.lesson import Lesson, Mask, Trial, chosen, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Classes, Goal, Targets
+from onegrad.estimators.targets import Goal, Targets
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
@@ -134,7 +134,9 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
         Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
         for one, m in zip(learned, moments, strict=True)
     )
-    return Fitted(members, targets, encoding, described(members, learned, lesson, len(drawn.y)))
+    at_fit = described(members, learned, lesson, len(drawn.y))
+    tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
+    return Fitted(members, targets, encoding, at_fit, tally)
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,9 @@ def described(
             **{key: [x[key] for x in labels] if several else labels[0][key] for key in labels[0]},
             "held_out_rows": len(held),
             "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
+            "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)
+            if len(held)
+            else {},
             "sample_rows": rows,
         },
         trials=tuple(
@@ -200,7 +205,8 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
     x = encoded(drawn.X, encoding, known=True)
     x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
-    rows = Rows(scaling(x), t, drawn.w)
+    w = targets.weighted(drawn.y, drawn.w)
+    rows = Rows(scaling(x), t, drawn.w if w is None else w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]
@@ -209,6 +215,6 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
 
 def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:
     """The slope of the logistic function for scores with these residuals; one for numbers."""
-    if not isinstance(targets, Classes) or not len(held):
+    if not len(held):
         return 1.0
     return targets.slope(held.t - residuals, held.t, held.w)
