@@ -42,7 +42,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     """A first layer learned on a sample of rows, a readout fitted on all of them."""
 
     hold_out: float = 0.2
-    sample_rows: int = 20_000
+    sample_rows: int | None = 20_000
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
@@ -55,6 +55,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
+
+    def _rows_of_sample(self) -> Any:
+        return self.sample_rows
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         raise NotImplementedError
@@ -83,11 +86,12 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         progress: Any = None,
     ) -> Self:  # fmt: skip
         recipe = self._recipe()
-        check_number("sample_rows", self.sample_rows, 1, whole=True)
+        rows = self._rows_of_sample()
+        check_number("sample_rows", rows, 1, whole=True)
         check_number("hold_out", self.hold_out, 0, 0.9)
         data = self._source(X, y, sample_weight, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        sampling = pipeline.Sampling(self.sample_rows, self.hold_out, seed)
+        sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
         means = pipeline.Means(client, jobs, progress, self.device)
         self._publish(pipeline.fit(recipe, data, goal, sampling, means))

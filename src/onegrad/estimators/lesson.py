@@ -151,6 +151,15 @@ def try_layer(
     return Trial(layer, best.readout, eager.readout, ridge, *judged, label, neurons)
 
 
+@dataclass(frozen=True)
+class Learned:
+    """The first layer of one network: untrained, everything that was tried, what was chosen."""
+
+    untrained: Layer
+    trials: Sequence[Trial]
+    best: Trial
+
+
 def lowest(trials: Sequence[Trial]) -> Trial:
     """The trial of lowest score."""
     return min(trials, key=lambda trial: trial.score)
