@@ -41,9 +41,12 @@ def add_parser(subparsers: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
     parser.add_argument("--weight", metavar="COL", help="weights of the rows")
-    parser.add_argument("--width", type=int, default=1000, metavar="N", help="neurons")
-    parser.add_argument("--sample-rows", type=int, default=20_000, metavar="M",
-                        help="rows that the first layer is learned on")  # fmt: skip
+    parser.add_argument("--width", type=int, metavar="N", help="neurons (default: by rows)")
+    parser.add_argument("--members", type=int, metavar="M", help="networks that are averaged")
+    parser.add_argument("--budget", choices=("fast", "default", "best"),
+                        help="what is spent where nothing is said")  # fmt: skip
+    parser.add_argument("--sample-rows", type=int, metavar="M",
+                        help="rows that the first layer is learned on (20,000)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="of all random numbers")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     where = parser.add_mutually_exclusive_group()
@@ -90,13 +93,12 @@ def _estimator(args: argparse.Namespace, text: bool) -> Any:
     classes = args.task == "classification" or (args.task == "auto" and text)
     family = "Alternating" if args.estimator == "alternating" else "OneStep"
     kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
-    return kind(
-        args.width,
-        sample_rows=args.sample_rows,
-        device=args.device,
-        n_jobs=args.workers,
-        random_state=args.seed,
-    )
+    wished = ("width", "sample_rows", "members", "budget")
+    settings = {name: getattr(args, name) for name in wished if getattr(args, name) is not None}
+    for name in ("members", "budget"):
+        if name in settings and family == "OneStep":
+            raise InvalidInput(f"--{name} is for --estimator alternating")
+    return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:

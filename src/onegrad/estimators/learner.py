@@ -23,6 +23,7 @@ from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Goal
+from onegrad.io.progress import Progress
 
 # of every estimator, after the parameters of its family
 COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
@@ -31,6 +32,7 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
     device : "cpu", or "cuda" for the pass over the data.
     n_jobs : processes for the passes over a source of several parts.
     random_state : seed of all random numbers.
+    verbose : whether progress is told on standard error.
 
     Attributes
     ----------
@@ -49,11 +51,12 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     """A first layer learned on a sample of rows, a readout fitted on all of them."""
 
     hold_out: float = 0.2
-    sample_rows: int = 20_000
+    sample_rows: int | None = 20_000
     categorical_features: Any = None
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
+    verbose: bool | int = False
 
     fitted_: Fitted = field(init=False)
 
@@ -65,6 +68,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
+
+    def _rows_of_sample(self) -> Any:
+        return self.sample_rows
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         raise NotImplementedError
@@ -89,7 +95,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
-        progress : called with (parts done, parts) during a pass.
+        progress : called with (done, all) for parts of a pass and for trials of the first layer.
+
+        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """
         return self._fit(X, y, sample_weight, self._goal, client, progress)
 
@@ -98,12 +106,15 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         progress: Any = None,
     ) -> Self:  # fmt: skip
         recipe = self._recipe()
-        check_number("sample_rows", self.sample_rows, 1, whole=True)
+        rows = self._rows_of_sample()
+        check_number("sample_rows", rows, 1, whole=True)
         check_number("hold_out", self.hold_out, 0, 0.9)
         data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        sampling = pipeline.Sampling(self.sample_rows, self.hold_out, seed)
+        sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
+        if self.verbose and progress is None:
+            progress = Progress()
         means = pipeline.Means(client, jobs, progress, self.device)
         fitted = pipeline.fit(recipe, data, goal, sampling, means)
         if fitted.encoding is not None and is_source(X):

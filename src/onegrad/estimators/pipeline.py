@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, warn
 from onegrad.estimators.fitted import (
     AtFit,
     Fitted,
@@ -28,14 +28,16 @@ from onegrad.estimators.fitted import (
     largest_first,
     mean,
 )
-from onegrad.estimators.lesson import Lesson, Mask, Trial, chosen, held_out
+from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Goal, Targets
+from onegrad.estimators.watching import Watch, interruptible, staged
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
 from onegrad.layers.scaling import Scaling
 
+FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
 FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
 
 
@@ -63,17 +65,23 @@ class Recipe(Protocol):
         """Whether the readout has a free constant."""
 
     @property
-    def members(self) -> int:
-        """Networks that are learned, each with random numbers of its own, and averaged."""
+    def networks(self) -> int:
+        """How many are learned, each with random numbers of its own, and averaged."""
 
     @property
     def chooses(self) -> bool:
         """Whether there is anything to choose on held-out rows."""
 
+    def on(self, rows: int) -> Recipe:
+        """The recipe for a sample of so many rows."""
+
+    @property
+    def most_trials(self) -> int:
+        """Candidates for the first layer that are tried at most, in all networks."""
+
     def split(self, sample: Sample, held: Mask) -> Split: ...
 
-    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, Sequence[Trial]]:
-        """The untrained layer, and everything that was tried, the first one where in doubt."""
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned: ...
 
 
 @dataclass(frozen=True)
@@ -117,54 +125,67 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     means : who makes the two passes over the data.
     """
     head, whole = data.with_head(sampling.rows)
+    staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
         raise InvalidInput("all weights are zero: there are no rows to learn from")
-    threads = cores()
+    recipe, threads = recipe.on(len(drawn.y)), cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        learned = [Learned.of(recipe, lesson, rng) for rng in generators(sampling.seed, recipe)]
+        lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
+        learned = networks(recipe, lesson, sampling.seed)
+        at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
     targets, encoding = lesson.targets, lesson.encoding
     layers = tuple(one.best.layer for one in learned)
     if encoding is not None:
         whole = whole.typed(encoding.readings, only=True)
     sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
+    staged(means.progress, "second pass")
     moments = means.fold(sums, whole).members
     members = tuple(
         Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
         for one, m in zip(learned, moments, strict=True)
     )
-    at_fit = described(members, learned, lesson, len(drawn.y))
+    untrained = largest_first(at_start)
+    at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
     tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
     return Fitted(members, targets, encoding, at_fit, tally)
 
 
-@dataclass(frozen=True)
-class Learned:
-    """One member's first layer: everything that was tried, and what held-out rows chose."""
+def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
+    """The first layers of all networks, or, once it was enough, of those so far."""
+    learned: list[Learned] = []
+    watch = lesson.watch
+    with interruptible(watch):
+        for rng in generators(seed, recipe.networks):
+            if not (watch.enough and learned):
+                learned.append(recipe.learn(lesson, rng))
+    watch.over()
+    if watch.enough:
+        warn(
+            f"interrupted after {watch.done} trials of the first layer: the best so far is kept, "
+            "its readout is fitted on all rows"
+        )
+    return learned
 
-    trials: Sequence[Trial]
-    best: Trial
-    untrained: Floats  # eigenvalues of the untrained features' covariance
 
-    @classmethod
-    def of(cls, recipe: Recipe, lesson: Lesson, rng: np.random.Generator) -> Learned:
-        untrained, trials = recipe.learn(lesson, rng)
-        at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
-        return cls(trials, chosen(trials, lesson.held.w), at_start)
-
-
-def generators(seed: int, recipe: Recipe) -> Iterator[np.random.Generator]:
-    """Random numbers of each member; the first one's are those of a single network."""
+def generators(seed: int, networks: int) -> Iterator[np.random.Generator]:
+    """Random numbers of each network; the first one's are those of a single one."""
     yield np.random.default_rng(seed)
-    for member in range(1, recipe.members):
+    for member in range(1, networks):
         yield np.random.default_rng([seed, member])
+
+
+def spectrum(lesson: Lesson, layer: Layer, intercept: bool) -> Floats:
+    """Eigenvalues of a layer's features on the sample, largest first; of many, the leading ones."""
+    equations = lesson.equations(lesson.gridded(layer), intercept)
+    return equations.eigenvalues(None if layer.width <= FEW else LEADING)
 
 
 def described(
     members: Sequence[Member], learned: Sequence[Learned], lesson: Lesson, rows: int
 ) -> AtFit:
-    """What the rows of the fit say of a committee."""
+    """What the rows of the fit say of a committee, but for the untrained spectrum."""
     held, best = lesson.held, [one.best for one in learned]
     residuals = mean([member.left_out(held) for member in members])
     labels = [{**trial.label, "relative_ridge": trial.ridge} for trial in best]
@@ -174,7 +195,7 @@ def described(
         metric=gradient_outer_product(
             lesson.update, *((m.layer, m.second.readout.coef) for m in members)
         ),
-        untrained=largest_first([one.untrained for one in learned]),
+        untrained=np.zeros(0),
         residuals=residuals,
         slope=calibrated(lesson.targets, residuals, held),
         choice={
@@ -185,6 +206,7 @@ def described(
             if len(held)
             else {},
             "sample_rows": rows,
+            **({"interrupted": True} if lesson.watch.enough else {}),
         },
         trials=tuple(
             {"member": number, **trial.summary} if several else trial.summary
