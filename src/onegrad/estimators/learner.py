@@ -21,7 +21,7 @@ from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
-from onegrad.estimators.report import Report
+from onegrad.estimators.report import Report, importances
 from onegrad.estimators.targets import Goal
 from onegrad.io.progress import Progress
 
@@ -146,9 +146,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> Floats:
         """Diagonal of the metric, scaled to sum one, in the order of `input_names_`."""
-        diagonal = np.diag(self.metric_)
-        total = diagonal.sum()
-        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+        return importances(self.metric_)
 
     def _say_changes(self, what: str) -> None:
         """What describes the rows of the fit says so once others came, or some went."""

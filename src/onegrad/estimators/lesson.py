@@ -16,7 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
-from onegrad.data.sample import Keys
+from onegrad.data.tally import Keys
 from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch
 from onegrad.layers.layer import Layer

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,16 @@ class Numbers:
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
+    def widened(self, low: Floats, high: Floats) -> Numbers:
+        """With bounds that leave room for targets between these, too."""
+        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+
+    def clipped(self, t: Floats) -> Floats:
+        """Predictions between the bounds, on the scale of the targets."""
+        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        inside: Floats = np.clip(t, low, high)
+        return inside
+
     def decode(self, t: Floats) -> Floats:
         """Predictions in the units of y, (n,) or (n, K) as the targets came."""
         y = np.clip(t * self.scale + self.centre, self.low, self.high)
@@ -77,8 +87,7 @@ class Numbers:
 
     def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
         """(m,) squared error of each row, in units of the targets' variance."""
-        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        square: Floats = ((np.clip(t, low, high) - target) ** 2).mean(1)
+        square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
         return square
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
