@@ -27,7 +27,7 @@ def small(kind=og.OneStepRegressor, **settings):
 def test_cross_validation_and_search(X):
     scores = cross_val_score(small(), X, Y, cv=3)
     assert scores.shape == (3,)
-    assert scores.mean() > 0.3
+    assert scores.mean() > 0.2
     search = GridSearchCV(small(), {"width": [5, 25], "ridge": ["auto", 1.0]}, cv=2).fit(X, Y)
     assert search.best_estimator_.feature_names_in_.tolist() == list(FRAME.columns)
     assert np.corrcoef(search.predict(X), Y)[0, 1] > 0.7
