@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
 from onegrad.errors import one_of
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
-from onegrad.estimators.learner import COMMON, FeatureLearner
+from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
 from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, try_layer
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
@@ -148,6 +148,11 @@ class AlternatingRegressor(_Alternating, Regression):
     _manner = FOR_NUMBERS
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
-    __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS
+    __doc__ = (
+        "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS + WEIGHTS
+    )
+    _: KW_ONLY
+    class_weight: Any = None
     _manner = FOR_CLASSES

@@ -16,6 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
+from onegrad.data.tally import Tally
 from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer
@@ -166,6 +167,20 @@ class AtFit:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """How many rows came and went since the fit, or since rows last described the model."""
+
+    added: int = 0
+    removed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def __str__(self) -> str:
+        return f"{self.added:,} rows were added and {self.removed:,} removed since"
+
+
+@dataclass(frozen=True)
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
@@ -177,12 +192,16 @@ class Fitted:
     targets, encoding : y -> targets, table -> x (None for matrices); learned from a sample of the
         rows of the fit, and fixed from then on.
     at_fit : what describes the rows of the fit.
+    tally : which rows are in the model, where there are few enough to be kept.
+    changes : rows that came and went since the fit.
     """
 
     members: tuple[Member, ...]
     targets: Targets
     encoding: Encoding | None
     at_fit: AtFit
+    tally: Tally | None = None
+    changes: Changes = Changes()
 
     @property
     def layers(self) -> tuple[Layer, ...]:

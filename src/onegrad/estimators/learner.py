@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
-from onegrad.data import Source, source
+from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report
 from onegrad.estimators.targets import Goal
 
 # of every estimator, after the parameters of its family
 COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    categorical_features : columns whose values are categories even where they are numbers: names,
+        numbers or a mask; text always is.
     device : "cpu", or "cuda" for the pass over the data.
     n_jobs : processes for the passes over a source of several parts.
     random_state : seed of all random numbers.
@@ -35,6 +38,10 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
     metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
 """
 
+# of classifiers
+WEIGHTS = """    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
+"""
+
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -43,6 +50,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     hold_out: float = 0.2
     sample_rows: int | None = 20_000
+    categorical_features: Any = None
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
@@ -51,7 +59,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- what families and kinds of targets say ------------------------------------------------
 
-    _goal: ClassVar[Goal]
+    @property
+    def _goal(self) -> Goal:
+        raise NotImplementedError
 
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
@@ -60,6 +70,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self.sample_rows
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        raise NotImplementedError
+
+    def _targets_of(self, y: Any) -> Any:
+        """Targets that came beside a table, validated."""
         raise NotImplementedError
 
     # -- fitting -------------------------------------------------------------------------------
@@ -72,8 +86,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : matrix of inputs; or a source of any size (see onegrad.data.source), a Dask array or
-            dataframe, whose rows are read block by block.
+        X : matrix of inputs; a pandas, polars or pyarrow table, whose columns may hold numbers,
+            text, categories, truth values, dates and gaps; or a source of any size (see
+            onegrad.data.source), a Dask array or dataframe, whose rows are read block by block.
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
@@ -89,26 +104,16 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         rows = self._rows_of_sample()
         check_number("sample_rows", rows, 1, whole=True)
         check_number("hold_out", self.hold_out, 0, 0.9)
-        data = self._source(X, y, sample_weight, reset=True)
+        data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
         means = pipeline.Means(client, jobs, progress, self.device)
-        self._publish(pipeline.fit(recipe, data, goal, sampling, means))
+        fitted = pipeline.fit(recipe, data, goal, sampling, means)
+        if fitted.encoding is not None and is_source(X):
+            self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
+        self._publish(fitted)
         return self
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Source:
-        """X as a source; matrices are validated as scikit-learn does."""
-        if is_source(X):
-            if reset and hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return source(X, y, sample_weight)
-        X, y = self._validated(X, y, reset)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        return source(X, y, sample_weight)
 
     def _publish(self, fitted: Fitted) -> None:
         """Show a state in the attributes that scikit-learn and people look for."""
@@ -118,7 +123,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         self.held_out_score_ = self.choice_["held_out_score"]
         self.n_features_in_ = fitted.layers[0].W.shape[1]
         if fitted.encoding is not None:
-            self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
             self.n_features_in_ = len(fitted.encoding.names)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -129,6 +133,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def metric_(self) -> Floats:
         """(d, d) average gradient outer product of the fitted function in scaled inputs."""
+        self._say_changes("importances")
         return self.fitted_.at_fit.metric
 
     @property
@@ -137,6 +142,14 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         diagonal = np.diag(self.metric_)
         total = diagonal.sum()
         return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
+    def _say_changes(self, what: str) -> None:
+        """What describes the rows of the fit says so once others came, or some went."""
+        if self.fitted_.changes:
+            warn(
+                f"{what} describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
+                f"{self.fitted_.changes}: calibrate(X, y) with new rows brings them up to date"
+            )
 
     @property
     def input_names_(self) -> list[str]:
@@ -170,8 +183,3 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file that holds numbers and JSON, no code."""
         saving.save(self, path)
-
-
-def is_source(X: Any) -> bool:
-    """Whether X is read block by block, and not validated as a matrix."""
-    return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput, one_of
-from onegrad.estimators.learner import COMMON, FeatureLearner
+from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
 from onegrad.estimators.lesson import (
     START,
     Learned,
@@ -275,8 +275,13 @@ class OneStepRegressor(_OneStep, Regression):
     __doc__ = "One gradient step with a random readout, then ridge: regression." + PARAMETERS
 
 
+@dataclass(eq=False, repr=False)
 class OneStepClassifier(_OneStep, Classification):
-    __doc__ = "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS
+    __doc__ = (
+        "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS + WEIGHTS
+    )
+    _: KW_ONLY
+    class_weight: Any = None
 
 
 class OneStepFeatures(_OneStep, Features):

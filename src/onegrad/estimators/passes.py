@@ -28,13 +28,13 @@ class SamplePass:
 
     size: int
     seed: int
-    labels: bool
+    labels: str
 
     def __call__(self, part: Part) -> Sample | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Sample:
-        return sample(block.X, _targets(block), block.w, self.size, self.seed, self.labels)
+        return sample(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ class MomentsPass:
 
     def block(self, block: Block) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
-        X, y, w = block.X, _targets(block), block.w
+        X, y, w = block.X, targets_of(block), block.w
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encoded(X, self.encoding), self.targets.encode(y)
+        x, t = encoded(X, self.encoding, known=True), self.targets.encode(y)
+        w = self.targets.weighted(y, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         there = backend(self.device)
@@ -72,7 +73,8 @@ class MomentsPass:
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 
 
-def _targets(block: Block) -> Any:
+def targets_of(block: Block) -> Any:
+    """The targets of a block that has some."""
     if block.y is None:
         raise InvalidInput("the data have no target; name its column, or give y")
     return block.y
@@ -87,9 +89,22 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
                 raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidInput(f"{name} must be finite; found NaN or infinity")
-        if not is_table(block.X) and not np.isfinite(block.X).all():
-            raise InvalidInput("inputs must be finite; found NaN or infinity")
-        if block.w is not None and (block.w < 0).any():
-            raise InvalidInput("weights must not be negative")
+        if not is_table(block.X):
+            _check_matrix(block.X)
+        if block.y is not None and block.y.dtype.kind == "c":
+            raise InvalidInput("y must be real; found complex numbers")
+        if block.w is not None and block.w.dtype.kind not in "fiub":
+            raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
+        if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
+            raise InvalidInput("weights must be one a row, and not negative")
         if n:
             yield block
+
+
+def _check_matrix(X: Any) -> None:
+    if X.ndim != 2:
+        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+    if X.dtype.kind not in "fiub":
+        raise InvalidInput(f"inputs must be real numbers; found entries of type {X.dtype}")
+    if not np.isfinite(X).all():
+        raise InvalidInput("inputs must be finite; found NaN or infinity")

@@ -16,7 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats, blas_threads, cores
 from onegrad.data import Source, fold
-from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
@@ -30,7 +30,7 @@ from onegrad.estimators.fitted import (
 )
 from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Classes, Goal, Targets
+from onegrad.estimators.targets import Goal, Targets
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
@@ -130,6 +130,8 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
         at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
     targets, encoding = lesson.targets, lesson.encoding
     layers = tuple(one.best.layer for one in learned)
+    if encoding is not None:
+        whole = whole.typed(encoding.readings, only=True)
     sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
     moments = means.fold(sums, whole).members
     members = tuple(
@@ -138,7 +140,8 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     )
     untrained = largest_first(at_start)
     at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
-    return Fitted(members, targets, encoding, at_fit)
+    tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
+    return Fitted(members, targets, encoding, at_fit, tally)
 
 
 def generators(seed: int, networks: int) -> Iterator[np.random.Generator]:
@@ -174,6 +177,9 @@ def described(
             **{key: [x[key] for x in labels] if several else labels[0][key] for key in labels[0]},
             "held_out_rows": len(held),
             "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
+            "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)
+            if len(held)
+            else {},
             "sample_rows": rows,
         },
         trials=tuple(
@@ -187,12 +193,16 @@ def described(
 
 def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:
     """The sample as the lesson of a recipe."""
-    encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
-    x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
     standard = recipe.inputs == "standard"
     targets = goal.targets(drawn, standard)
+    t = targets.encode(drawn.y)
+    known = Known(t, drawn.w, drawn.seed)
+    encoding = Encoding.of(drawn.X, known) if is_table(drawn.X) else None
+    x = encoded(drawn.X, encoding, known=True)
+    x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
-    rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
+    w = targets.weighted(drawn.y, drawn.w)
+    rows = Rows(scaling(x), t, drawn.w if w is None else w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]
@@ -201,6 +211,6 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
 
 def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:
     """The slope of the logistic function for scores with these residuals; one for numbers."""
-    if not isinstance(targets, Classes) or not len(held):
+    if not len(held):
         return 1.0
     return targets.slope(held.t - residuals, held.t, held.w)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from onegrad.arrays import Floats
 from onegrad.estimators.lesson import (
@@ -35,6 +34,7 @@ from onegrad.estimators.lesson import (
     try_layer,
 )
 from onegrad.estimators.neurons import Ground, Metric, Neurons
+from onegrad.estimators.targets import Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
@@ -174,7 +174,7 @@ class Rounds:
         """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
         at = self.ground.z[self.ground.rows(self.rng.random(self.terms.width))]
         for number in range(1, self.terms.steps + 1 if self.terms.rounds else 1):
-            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial)
+            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial, self.lesson.targets)
             length = np.linalg.norm(G)
             if length == 0:
                 return
@@ -187,7 +187,7 @@ class Rounds:
             trial = lowest(candidates)
 
 
-def loss_gradient(rows: Rows, trial: Trial) -> Floats:
+def loss_gradient(rows: Rows, trial: Trial, targets: Targets) -> Floats:
     r"""(N, d) minus the gradient of the logistic loss in W: its residual is
 
     .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
@@ -196,9 +196,8 @@ def loss_gradient(rows: Rows, trial: Trial) -> Floats:
 
     def residual(block: Rows, h: Floats) -> Floats:
         f = layer.of_scaled(block.z) @ readout.coef + readout.intercept
-        # softmax of (-2f, 2f) where there is one score for two classes
-        p = scipy.special.expit(4 * f) if f.shape[1] == 1 else scipy.special.softmax(2 * f, axis=1)
-        r: Floats = (block.t > 0) - p
+        assert not isinstance(targets, Numbers)
+        r: Floats = (block.t > 0) - targets.share(f)
         return r
 
     return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
