@@ -19,10 +19,10 @@ from onegrad.arrays import Floats
 from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.goals import Goal
 from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report, importances
-from onegrad.estimators.targets import Goal
 from onegrad.io.progress import Progress
 
 # of every estimator, after the parameters of its family

@@ -28,9 +28,10 @@ from onegrad.estimators.fitted import (
     largest_first,
     mean,
 )
+from onegrad.estimators.goals import Goal
 from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Goal, Targets
+from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch, interruptible, staged
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
