@@ -95,7 +95,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
-        progress : called with (done, all) for parts of a pass and for trials of the first layer.
+        progress : called with (parts done, parts) during a pass.
 
         The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """

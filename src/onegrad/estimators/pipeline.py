@@ -200,7 +200,10 @@ def described(
         residuals=residuals,
         slope=calibrated(lesson.targets, residuals, held),
         choice={
-            **{key: [x[key] for x in labels] if several else labels[0][key] for key in labels[0]},
+            **{
+                key: [x.get(key) for x in labels] if several else labels[0][key]
+                for key in labels[0]
+            },
             "held_out_rows": len(held),
             "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
             "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)

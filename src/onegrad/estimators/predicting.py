@@ -195,7 +195,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  #
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
-        return X, y
+        return X, self._targets_of(y)
 
     def _targets_of(self, y: Any) -> Any:
         y = _check_y(y, multi_output=True, estimator=self)

@@ -17,7 +17,9 @@ class Watch:
     """Counts the trials of a fit; `enough` says that no further one is wanted."""
 
     def __init__(self, progress: Told | None = None, trials: int = 1) -> None:
-        self.progress, self.expected = progress, max(trials, 1)
+        # a function of the caller's counts parts of passes; a line on the screen has names
+        self.progress = progress if isinstance(progress, Progress) else None
+        self.expected = max(trials, 1)
         self.done, self.best, self.enough = 0, float("inf"), False
 
     def tried(self, score: float) -> None:
