@@ -1,53 +1,40 @@
-"""Work in other processes: those of joblib on this machine, or the workers of a Dask cluster."""
+"""Work in the processes of others: joblib's on this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
 import operator
-import time
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from onegrad.errors import InvalidInput
+from onegrad.io.children import end_with, timed, together
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-TASK, MOST_TOGETHER = 0.25, 64  # seconds that short items fill together, and how many at most
-ORPHANED = 10  # seconds after which the processes of a parent that was killed go away
+def over_processes(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
+    """Map over `jobs` processes of joblib, or in this one for a single job; results in order.
 
-
-def over_processes(
-    function: Callable[[T], R],
-    items: Iterable[T],
-    jobs: int,
-    *,
-    ordered: bool = True,
-    threads: int | None = None,
-) -> Iterator[R]:
-    """Map over `jobs` processes, or in this one for a single job; items are drawn as they are due.
-
-    Parameters
-    ----------
-    function : picklable where there are several processes.
-    ordered : results in the order of the items, else as they finish.
-    threads : BLAS threads a process, in processes that do not outlive their parent by long; None
-        leaves both to joblib's settings.
+    Items are drawn as they are due. function : picklable where there are several processes.
     """
     if jobs == 1:
         yield from map(function, items)
         return
-    from joblib import Parallel, delayed, parallel_config
+    from joblib import Parallel, delayed
 
-    settings: dict[str, Any] = {"return_as": "generator" if ordered else "generator_unordered"}
-    with contextlib.ExitStack() as stack:
-        if threads is not None:
-            stack.enter_context(parallel_config("loky", inner_max_num_threads=threads))
-            settings["idle_worker_timeout"] = ORPHANED
-        yield from Parallel(n_jobs=jobs, **settings)(delayed(function)(item) for item in items)
+    watched = delayed(partial(_watched, os.getpid(), function))
+    yield from Parallel(n_jobs=jobs, return_as="generator")(watched(item) for item in items)
+
+
+def _watched(parent: int, function: Callable[[T], R], item: T) -> R:
+    """function(item) in a process that ends with its parent, should it be a process of its own."""
+    end_with(parent)
+    return function(item)
 
 
 def over_cluster(
@@ -73,7 +60,7 @@ def over_cluster(
         futures = []
         for _ in range(max(1, window - len(waiting))):
             if block := list(islice(source, size)):
-                futures.append(client.submit(_timed, function, block, pure=False))
+                futures.append(client.submit(timed, function, block, pure=False))
                 waiting[futures[-1].key] = block
         return futures
 
@@ -86,8 +73,7 @@ def over_cluster(
             results = [lost(item, f"{type(error).__name__}: {error}") for item in block]
         yield from results
         future.release()
-        each = max(seconds / len(block), 1e-6)
-        for fresh in submit(max(1, min(MOST_TOGETHER, int(TASK / each)))):
+        for fresh in submit(together(seconds, len(block))):
             flow.add(fresh)
 
 
@@ -152,9 +138,3 @@ def _distributed() -> Any:
     except ImportError:
         message = "--workers and --cluster need Dask: pip install 'onegrad[dask]'"
         raise InvalidInput(message) from None
-
-
-def _timed(function: Callable[[T], R], items: Sequence[T]) -> tuple[float, list[R]]:
-    start = time.perf_counter()
-    results = [function(item) for item in items]
-    return time.perf_counter() - start, results
