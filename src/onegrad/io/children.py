@@ -25,17 +25,17 @@ R = TypeVar("R")
 
 WATCH = 0.5  # seconds between two looks at whether the parent is there
 TASK, MOST_TOGETHER = 0.25, 64  # seconds that short items fill together, and how many at most
-TRIES = 2  # of an item whose process dies
+TRIES = 3  # of an item over which its process dies
 BARREN = 8  # deaths in a row, beside one a process, after which no more are started
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 _watched = 0  # the process that is watched already: a fork starts without the thread
 
 
 def end_with(parent: int) -> None:
-    """End this process soon after its parent, by a thread that looks after it.
+    """End this process soon after its parent, by a thread that looks whether it is there.
 
-    A child of another process is left alone. The thread needs Python's lock for a moment: one
-    library call that never gives it up holds it off until it returns.
+    The thread needs Python's lock for a moment: a call into a library that does not give it up
+    holds it off until it returns.
     """
 
     def watch() -> NoReturn:
@@ -44,7 +44,7 @@ def end_with(parent: int) -> None:
         os._exit(1)  # not sys.exit: the main thread may be blocked in a pipe for ever
 
     global _watched
-    if os.getppid() == parent and _watched != os.getpid():
+    if _watched != os.getpid():
         _watched = os.getpid()
         threading.Thread(target=watch, name="onegrad-end-with-parent", daemon=True).start()
 
@@ -63,7 +63,7 @@ def together(seconds: float, items: int) -> int:
 
 @dataclass(frozen=True)
 class Attempt:
-    """An item and how often its process died."""
+    """An item and how often a process died over it alone."""
 
     item: Any
     deaths: int = 0
@@ -131,8 +131,8 @@ def over_children(
 ) -> Iterator[R]:
     """Map over `jobs` processes of `threads` BLAS threads each; results as they finish.
 
-    Items are drawn as they are due; short ones travel together. An item whose process dies is
-    tried once more, alone.
+    Items are drawn as they are due; short ones travel together. Those whose process dies are tried
+    again, each alone.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def over_children(
     lost : the result of an item whose process died each time, from the item and a message.
     """
     source, again = map(Attempt, items), deque[Attempt]()
-    spare: list[Child] = []
+    crew, spare = set[Child](), list[Child]()
     busy: dict[Any, Child] = {}
     ready: list[R] = []
     barren = 0
@@ -152,6 +152,7 @@ def over_children(
                 if not block:
                     break
                 child = spare.pop() if spare else Child(function, threads)
+                crew.add(child)
                 busy[child.said] = child
                 child.give(block)
             yield from ready  # they are kept while the processes work
@@ -166,23 +167,23 @@ def over_children(
                     ready += results
                     spare.append(child)
                     continue
+                crew.discard(child)
                 barren, code = barren + 1, child.process.returncode
                 if barren > BARREN + jobs:
                     raise RuntimeError(f"{barren} processes in a row ended, the last with {code}")
-                for item, deaths in ((a.item, a.deaths + 1) for a in child.block):
+                alone = len(child.block) == 1  # else the others may be to blame
+                for item, deaths in ((a.item, a.deaths + alone) for a in child.block):
                     if deaths < TRIES:
                         again.append(Attempt(item, deaths))
                     else:
                         ready.append(lost(item, f"its process ended with {code}, {deaths} times"))
     finally:
-        for child in (*spare, *busy.values()):
+        for child in crew:
             child.end()
 
 
 def serve(parent: int) -> None:
     """The child: a function comes first, then blocks of items until the parent hangs up."""
-    if os.getppid() != parent:
-        return
     end_with(parent)
     heard = Connection(os.dup(0), writable=False)
     said = Connection(os.dup(1), readable=False)

@@ -17,6 +17,7 @@ from onegrad.io.children import end_with, timed, together
 T = TypeVar("T")
 R = TypeVar("R")
 
+
 def over_processes(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
     """Map over `jobs` processes of joblib, or in this one for a single job; results in order.
 
@@ -32,8 +33,9 @@ def over_processes(function: Callable[[T], R], items: Iterable[T], jobs: int) ->
 
 
 def _watched(parent: int, function: Callable[[T], R], item: T) -> R:
-    """function(item) in a process that ends with its parent, should it be a process of its own."""
-    end_with(parent)
+    """function(item), in a process that ends with its parent where it is a child of it."""
+    if os.getppid() == parent:
+        end_with(parent)
     return function(item)
 
 
