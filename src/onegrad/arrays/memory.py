@@ -1,4 +1,4 @@
-"""How much memory this process may still take: the machine's, or its container's where that is less.
+"""How much memory this process may still take: the machine's, or its container's if that is less.
 
 A container's limit is that of a control group of Linux, or of a group around it: the process is
 killed when it is passed, however much the machine has.
