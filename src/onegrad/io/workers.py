@@ -111,8 +111,9 @@ def _scheduler_there(client: Any) -> Iterator[None]:
     address = getattr(client.scheduler, "address", "") or "of this cluster"
     try:
         yield
-    except (concurrent.futures.CancelledError, asyncio.CancelledError, OSError) as error:
-        if isinstance(error, OSError) and client.status == "running":
+    except (Exception, asyncio.CancelledError) as error:
+        cancelled = isinstance(error, concurrent.futures.CancelledError | asyncio.CancelledError)
+        if client.status == "running" and not cancelled:
             raise
         raise RuntimeError(f"the scheduler {address} went away; {KEPT}") from None
 
