@@ -175,7 +175,7 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
-                    silence_logs="ERROR",
+                    silence_logs="CRITICAL",
                 )
             scheduler = stack.enter_context(cluster)
         else:
