@@ -32,6 +32,7 @@ KINDS = {
     "kill group": Kind(kills.group, 10, "kills", 0.04),
     "kill worker": Kind(kills.worker, 10, "kills", 0.02),
     "problems": Kind(theories.problems, 50, "problems", 1.0),
+    "spectra": Kind(theories.spectra, 20, "problems", 0.02),
     "neighbours": Kind(theories.jumps, 20, "problems", 0.05),
     "csv": Kind(inputs.files(".csv"), 100, "inputs", 0.1),
     "parquet": Kind(inputs.files(".parquet"), 100, "inputs", 0.1),

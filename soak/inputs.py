@@ -20,6 +20,7 @@ from soak.attempt import attempt
 from soak.ledger import Tally
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
+NO_NUMBERS = {"nan", "inf", "-inf", "", '""'}
 FEW = 3000  # cells that are made; more are only counted
 
 
@@ -30,13 +31,23 @@ def files(suffix: str) -> Callable[[np.random.Generator, int, str], Tally]:
         tally = Tally()
         with tempfile.TemporaryDirectory() as folder:
             for i in range(count):
-                data = mutations.mutated(rng, mutations.EXAMPLES[suffix]())
+                fitting = suffix != ".model" and bool(rng.integers(2))
+                example = mutations.EXAMPLES[suffix]() if fitting else _without_target(suffix)
+                data = mutations.mutated(rng, example)
                 with attempt(tally, f"{where}.{i}", ()):
-                    fitting = suffix != ".model" and bool(rng.integers(2))
                     _command(tally, f"{where}.{i}", Path(folder), suffix, data, fitting)
         return tally
 
     return attacks
+
+
+def _without_target(suffix: str) -> bytes:
+    """What is applied to; the columns of a matrix have no names by which to leave one out."""
+    if suffix != ".npy":
+        return mutations.EXAMPLES[suffix]()
+    buffer = io.BytesIO()
+    np.save(buffer, np.load(io.BytesIO(mutations.npy_file()))[:, :-1])
+    return buffer.getvalue()
 
 
 @cache
@@ -62,8 +73,8 @@ def _command(
     """`fit` on the damaged file, or `apply` with it; what is predicted must be numbers."""
     damaged, model = folder / f"damaged{suffix}", folder / "m"
     damaged.write_bytes(data)
-    with contextlib.suppress(FileNotFoundError):
-        (folder / "p.npy").unlink()
+    out = folder / "p.csv"
+    out.unlink(missing_ok=True)
     applied = damaged
     if fitting:
         model.unlink(missing_ok=True)
@@ -76,9 +87,8 @@ def _command(
         model.write_bytes(_model(suffix))
         code, said = 0, ""
     if code == 0:
-        out = folder / "p.npy"
         code, said = _run(["apply", str(model), str(applied), "--out", str(out)])
-        if code == 0 and not np.all(np.isfinite(np.load(out).astype(float))):
+        if code == 0 and set(out.read_text().lower().split()) & NO_NUMBERS:
             tally.fault("wrong", where, "predictions that are no numbers, exit code 0")
     if code not in (0, 1, 2) or "Traceback" in said or (code and len(said.splitlines()) < 1):
         tally.fault("foreign", where, f"exit code {code}: {said}")

@@ -26,7 +26,7 @@ class Tally:
         assert name in FAULTS, name
         self.faults[name] += 1
         if len(self.examples) < EXAMPLES:
-            self.examples.append(f"{name}: {where}: {' '.join(str(what).split())[:300]}")
+            self.examples.append(f"{name}: {' '.join(str(what).split())[:300]} ({where})")
 
     def add(self, other: Tally) -> None:
         self.attacks += other.attacks
