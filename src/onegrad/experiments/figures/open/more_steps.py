@@ -56,7 +56,8 @@ def draw(results: Results) -> Drawing:
         style.legend(ax, 2)
     notes = [
         f"α₁ = {g.first:g}, α₂ = {g.second:g}: exponents "
-        f"{', '.join(f'{v:.2f}' for v in g.measured)}; {g.growing} grow, ⌊α₂/(½ − α₁)⌋ = {g.preprint}."
+        f"{', '.join(f'{v:.2f}' for v in g.measured)}; {g.growing} grow, "
+        f"⌊α₂/(½ − α₁)⌋ = {g.preprint}."
         for g in counted
     ]
     return Drawing(figure, checks, notes, finding(results, counted))
