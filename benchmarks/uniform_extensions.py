@@ -1,16 +1,23 @@
 """Simulate what the uniform theory was extended to, one group of settings for each extension.
 
     python benchmarks/uniform_extensions.py --device cuda --seeds 400 > extensions.json
+    python benchmarks/uniform_extensions.py --compare extensions.json
 
-Prints tests/numbers/uniform_extensions.json, which tests/theory/uniform reads: each problem with
-mean and standard error of (train, test) at every step size.
+Prints tests/numbers/uniform_extensions.json (with --open: uniform_refused.json), which
+tests/theory/uniform reads: each problem with mean and standard error of (train, test) at every step
+size. --compare prints how far the theory is from such a file, group by group; what it refuses is
+ignored: inputs are then taken for isotropic, rows for fresh.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import warnings
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import onegrad as og
 
@@ -79,6 +86,7 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
         {"activation": "relu", "teacher": "H2@1 - H2@2", "n_step": 500},
     ],
 }  # fmt: skip
+REFUSED = ("inputs", "ridge_rows")
 OPEN: dict[str, list[dict[str, Any]]] = {  # not covered: how far off it is to ignore them
     "spiked": [
         {"activation": "tanh", "teacher": "H1", "inputs": "spiked(4)"},
@@ -114,13 +122,41 @@ def measured(setting: dict[str, Any], device: str, seeds: int) -> dict[str, Any]
     return {"problem": setting, "alpha": ALPHAS, **pairs}
 
 
+def compare(path: Path) -> None:
+    """Percent off, standard errors off, and the share within accuracy and two standard errors."""
+    print("| group | settings | values | mean abs | largest abs | mean abs z | within accuracy |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name, runs in json.loads(path.read_text())["groups"].items():
+        rows = []
+        for run in runs:
+            problem = og.Problem(**{k: v for k, v in run["problem"].items() if k not in REFUSED})
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", og.AssumptionWarning)
+                found = og.predict(problem, alpha=run["alpha"])
+            ours = np.stack([found.train, found.test], 1)
+            allowed = ours * np.stack([found.accuracy.train, found.accuracy.test], 1)
+            mean, se = np.array(run["mean"]), np.array(run["se"])
+            miss = ours - mean
+            rows.append(np.stack([miss / mean, miss / se, allowed + 2 * se, miss], -1))
+        off, z, allowed, miss = np.concatenate(rows).reshape(-1, 4).T
+        within = np.mean(np.abs(miss) <= allowed)
+        print(
+            f"| {name} | {len(runs)} | {len(off)} | {100 * np.abs(off).mean():.2f} % "
+            f"| {100 * np.abs(off).max():.1f} % | {np.abs(z).mean():.2f} | {100 * within:.0f} % |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--open", action="store_true", help="the cases that are not covered")
+    parser.add_argument("--compare", type=Path, metavar="FILE")
     options = parser.parse_args()
-    about = f"benchmarks/uniform_extensions.py: {options.seeds} seeds, float64"
+    if options.compare is not None:
+        return compare(options.compare)
+    command = "benchmarks/uniform_extensions.py" + " --open" * options.open
+    about = f"{command}: {options.seeds} seeds, float64"
     groups = []
     for name, settings in (OPEN if options.open else GROUPS).items():
         rows = [measured(BASE | s, options.device, options.seeds) for s in settings]

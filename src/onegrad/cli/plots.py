@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.errors import InvalidInput
+from onegrad.io.files import replacing
 from onegrad.problem import FIELDS
 
 GREY = "#666666"
@@ -45,7 +46,7 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
     unique = dict(zip(labels, handles, strict=True))
     ax.legend(unique.values(), unique.keys(), frameon=False)
     ax.set(xlabel=FIELDS[name].label, ylabel="error", title=f"{prediction.theory} theory")
-    figure.savefig(path, dpi=DPI)
+    _save(figure, path)
 
 
 def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
@@ -69,7 +70,12 @@ def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     ax.set_ylim(0, 1.1 * np.quantile(theory.rho, 0.98) if len(theory.rho) else None)
     ax.set(xlabel=r"eigenvalue of $FF^\top/n$", ylabel="density", xlim=(0, 1.1 * top))
     ax.legend(frameon=False)
-    figure.savefig(path, dpi=DPI)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: str) -> None:
+    with replacing(Path(path)) as file:
+        figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
 
 
 def check_plot_path(path: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.grid import cells_of
+from onegrad.experiments.grid import all_cells
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Store
@@ -128,7 +128,7 @@ class Results(Mapping[str, Points]):
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
         """The cells of each grid."""
-        return {grid.name: cells_of(grid) for grid in self.spec.grids}
+        return all_cells(self.spec)
 
     @cached_property
     def missing(self) -> int:

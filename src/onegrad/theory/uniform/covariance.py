@@ -58,7 +58,7 @@ class Covariance:
         """The same for M + by I."""
         trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
         v = self.along
-        along = AlongStep(v.vMv + by, v.Mv2 + 2 * by * v.vMv + by**2, v.vSv, v.vMe)
+        along = replace(v, vMv=v.vMv + by, Mv2=v.Mv2 + 2 * by * v.vMv + by**2)
         return Covariance(trace, teacher, along)
 
 

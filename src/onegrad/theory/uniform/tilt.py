@@ -9,7 +9,8 @@ and along the teacher's directions e off v have the covariance
 so a neuron reads e with the mean weight :math:`2\epsilon_2f\,\omega/\sqrt{d\kappa_v}`, and what
 is left for the bulk changes by :math:`\epsilon_2^2ff^\top(1 - 4/\kappa_v)`. With one index the two
 parts of f, from the signal in M and from the rows that v and M share, nearly cancel; with several
-the signal alone couples v to the others.
+the signal alone couples v to the others. To second order a neuron would lean towards all of Mv,
+most of which no teacher has.
 """
 
 from __future__ import annotations
