@@ -33,7 +33,7 @@ def test_what_is_not_covered_raises_one_line(changes, named):
 @pytest.mark.parametrize(
     "changes, named",
     [
-        ({"n": 20}, "small sizes"),
+        ({"n": 16}, "small sizes"),
         ({"noise_law": "student-t(3)"}, "fourth moment"),
         ({"activation": "H1 + H3", "eta": 20.0}, "steep tails"),
         ({"activation": "relu", "readout": "constant", "eta": 100.0}, "equal readouts"),

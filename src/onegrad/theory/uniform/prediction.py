@@ -112,7 +112,7 @@ class Walk:
             change = _change(fine, finer)
             estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
             changes[i], fine = change, finer
-        self.units = tuple(min(u * COARSER, most) for u, most in zip(units, UNITS, strict=True))
+        self.units = min(units[0] * COARSER, UNITS[0]), min(units[1] * COARSER, UNITS[1])
         error = sum(estimates)
         bars = fine.accuracy.map(lambda v: v + error)
         return replace(fine, quadrature_error=error, accuracy=bars)
@@ -153,7 +153,7 @@ class Walk:
 
 
 def _change(a: Errors, b: Errors) -> float:
-    return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
+    return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
 def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
@@ -165,4 +165,4 @@ def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
     low = np.minimum(at.astype(int), old - 2)
     share = (at - low)[:, None]
     mixed = blocks[:, low] * (1 - share) + blocks[:, low + 1] * share
-    return np.exp(mixed).ravel()
+    return np.asarray(np.exp(mixed).ravel())
