@@ -52,7 +52,7 @@ def training_error(eq: Equations, lam, pi, delta):
     G = np.zeros((2 * K, 2 * K))
     G[:K, :K] = np.eye(K)
     G[K:, K:] = np.linalg.inv(teacher)
-    H = np.hstack([root * eq.A, root * eq.step.sideways * eq.readout_row])
+    H = np.hstack([root * eq.A, root * eq.along_teacher])
     row = root * eq.readout_row
     w = eq.N * eq.weight / delta
     G += (H.T * w) @ H

@@ -93,9 +93,15 @@ class ResidualLaw:
 
 @lru_cache(maxsize=128)
 def covariance(
-    teacher: Function, noise: float, phi: float, rows: int, squared: bool, output: float = 0.0
+    teacher: Function,
+    noise: float,
+    phi: float,
+    rows: int,
+    squared: bool,
+    output: float = 0.0,
+    mean: float = 0.0,
 ) -> Covariance:
-    """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise.
+    """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise + mean.
 
     Parameters
     ----------
@@ -105,14 +111,14 @@ def covariance(
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
     """
-    law = _residual_law(teacher, noise, rows, output)
+    law = _residual_law(teacher, noise, rows, output, mean)
     r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
     m = _trace(points, w, p, phi)
     weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
-    def mean(f: Floats) -> Complexes:
+    def over_D(f: Floats) -> Complexes:
         """E[f/D] on the contour, (C, ...)."""
         return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
@@ -120,24 +126,24 @@ def covariance(
     r2, eye = r * r, np.eye(len(law.tau))
     c = (law.tau @ (p * r))[:, None]  # E[r tau]: h along the indices
     b2 = float((c * c).sum()) + phi * (p @ r2)
-    G = np.linalg.inv(mean(w * law.tau_tau) - points[:, None, None] * eye)
-    r_tau = mean(r * law.tau)[:, :, None]
+    G = np.linalg.inv(over_D(w * law.tau_tau) - points[:, None, None] * eye)
+    r_tau = over_D(r * law.tau)[:, :, None]
     G_h = G @ r_tau
-    G_hh = phi * m * mean(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
+    G_hh = phi * m * over_D(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
     e = G[:, :, :1] - G_h * (G_h[:, :1] / G_hh[:, None, None])  # the teacher's direction without h
 
     # the same resolvent between S and that direction, x_j left out: its parts along the indices,
     # along h, and orthogonal to both are independent; h.x = c.tau + phi r + the last
-    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * r * law.tau)[:, :, None]
+    r2_tau_tau, r3_tau = over_D(r2 * law.tau_tau), over_D(r2 * r * law.tau)[:, :, None]
     ratio = (G_h[:, 0, 0] / G_hh)[:, None, None]
     S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
     along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
-    own = phi * m * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])[:, 0, 0]
+    own = phi * m * (c.T @ r3_tau + phi * over_D(r2 * r2)[:, None, None])[:, 0, 0]
     h_e = -(c.T @ e)[:, 0, 0]  # h off the indices, through the resolvent; h^T R e is zero
-    S_h = (along_h @ e)[:, 0, 0] - own * ratio[:, 0, 0] + h_e * mean(r2)
+    S_h = (along_h @ e)[:, 0, 0] - own * ratio[:, 0, 0] + h_e * over_D(r2)
     S_e = S_indices[:, 0, 0] - c[0, 0] / b2 * S_h
 
-    trace = _gauss(points, jacobian, m, m * mean(r2))
+    trace = _gauss(points, jacobian, m, m * over_D(r2))
     return Covariance(trace, _gauss(points, jacobian, e[:, 0, 0], S_e), _along_v(law, phi))
 
 
@@ -162,15 +168,17 @@ def _along_v(law: ResidualLaw, phi: float) -> AlongStep:
     return AlongStep(float(vMv), float(phi * vSv + drift2 / b2), float(vSv), float(vMe))
 
 
-def _residual_law(teacher: Function, noise: float, rows: int, output: float) -> ResidualLaw:
-    """Nodes of teacher(z) + noise, cut at probability 1/rows.
+def _residual_law(
+    teacher: Function, noise: float, rows: int, output: float, mean: float
+) -> ResidualLaw:
+    """Nodes of teacher(z) + noise + mean, cut at probability 1/rows.
 
     The noise contains -output t with a standard normal t: given the noise, t is Gaussian.
     """
     edge = largest_normal(rows)
     z, pz = _cut_gaussian(INDEX_NODES, edge)
     e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
-    r = np.add.outer(teacher(z), noise * e).ravel()
+    r = np.add.outer(teacher(z) + mean, noise * e).ravel()
     p = np.outer(pz, pe).ravel()
     z, e = np.repeat(z, len(e)), np.tile(e, len(z))
     if not output:

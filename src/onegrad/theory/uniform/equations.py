@@ -18,6 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.step import Step, step
@@ -62,15 +63,23 @@ class Equations:
     Y2: Floats
 
 
-def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
+def equations(
+    problem: Problem,
+    sizes: Sizes,
+    largest_readout: float = np.inf,
+    constant: float | None = None,
+) -> Equations:
     """Discretise the theory for one problem.
 
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
+    constant : of the initial output, `output_constants`; by default their mean.
     """
     if not problem.step:  # no direction is singled out: take that of the plainest step
         problem = problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
-    a, d = step(problem), problem.d
+    if constant is None:
+        constant = float(np.mean(output_constants(problem)))
+    a, d = step(problem, constant), problem.d
     moved = covariance(
         problem.sigma_star,
         a.residual_noise,
@@ -78,6 +87,7 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         problem.rows_of_step,
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
+        mean=a.residual_mean,
     ).shifted(a.shift)
     neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
     index, norm, p = sample_nodes(d, sizes.index)
@@ -96,7 +106,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         problem.sigma_star, a.theta * index, off * length, flattening
     )
     B = slope / rho
-    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    grown = 1 + neurons.own + 2 * a.c2 * a.gamma * g * (moved.trace.weight @ moved.trace.mu)
+    row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     C2 = np.maximum(square - value**2 - slope**2, 0.0)
     A = value - a.backward * index * row
     return Equations(

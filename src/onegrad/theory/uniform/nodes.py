@@ -13,11 +13,11 @@ A neuron with readout g has the weight s along v, the squared length :math:`|w|^
 
 with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. (The
 part of s_0 along the readout row is added to the mean output, to first order, in
-onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.) A
-sample has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
-other directions. Since M
-is not diagonal in v and the teacher's direction e off it, a neuron leans towards e by
-:math:`4c_2\gamma g\,v^\top Me\,\kappa_v^{-1/2}\omega/\sqrt d`, to first order in the step. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
+onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.)
+Since M is not diagonal in v and the teacher's direction e off it, a neuron leans towards e by
+:math:`4c_2\gamma g\,v^\top Me\,\kappa_v^{-1/2}\omega/\sqrt d`, to first order in the step. A sample
+has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
+other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
 """
 
 from __future__ import annotations

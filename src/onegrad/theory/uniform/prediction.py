@@ -9,6 +9,7 @@ import numpy as np
 
 from onegrad.errors import InvalidInput, NotConverged, warn
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.results import Errors
 from onegrad.theory.uniform.equations import Equations, Sizes, equations
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
@@ -16,7 +17,8 @@ from onegrad.theory.uniform.losses import losses
 from onegrad.theory.uniform.validity import concerns, require_covered
 
 LADDER = tuple(Sizes(*k) for k in ((8, 8), (12, 14), (14, 24), (20, 36), (28, 56), (40, 80)))
-Starts = dict[Sizes, tuple[Numbers, Numbers]]  # the last solution with these nodes
+Starts = dict[tuple[Sizes, float], tuple[Numbers, Numbers]]  # the last with nodes and constant
+AVERAGED = ("train", "test", "squared_loss")
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
 
 
@@ -85,10 +87,24 @@ def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Sta
 
 
 def _at(problem: Problem, sizes: Sizes, starts: Starts) -> Errors:
-    """The prediction with given nodes; leaves its solution as the next start."""
-    eq = equations(problem, sizes)
-    solution = _solve(eq, problem.ridge, starts.get(sizes))
-    starts[sizes] = solution.state.pi, solution.state.delta
+    """The prediction with given nodes, averaged over the constant of the initial output."""
+    full = problem.residual == "full" and problem.step > 0
+    parts = [
+        _given(problem, sizes, starts, constant)
+        for constant in (output_constants(problem) if full else (0.0,))
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    means = {name: float(np.mean([getattr(x, name) for x in parts])) for name in AVERAGED}
+    lines = tuple(dict.fromkeys(line for x in parts for line in x.warnings))
+    return replace(parts[0], **means, warnings=lines)
+
+
+def _given(problem: Problem, sizes: Sizes, starts: Starts, constant: float) -> Errors:
+    """The prediction at one constant; leaves its solution as the next start."""
+    eq = equations(problem, sizes, constant=constant)
+    solution = _solve(eq, problem.ridge, starts.get((sizes, constant)))
+    starts[sizes, constant] = solution.state.pi, solution.state.delta
     values = losses(eq, solution)
     return Errors(
         train=values.train,

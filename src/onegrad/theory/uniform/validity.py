@@ -36,10 +36,6 @@ def require_covered(p: Problem) -> None:
     for what, instead in covered.items():
         if instead:
             raise OutOfScope(f"{instead}: the uniform theory covers {what}")
-    if p.residual == "full" and abs(float(p.sigma.c[0])) > 1e-9:
-        raise OutOfScope(
-            "residual='full' with an activation of nonzero mean: centre the activation"
-        )
     sigma_star = p.sigma_star  # raises OutOfScope for teachers of several indices
     largest = max(p.sigma.second_moment, sigma_star.second_moment, p.noise**2)
     if sigma_star.second_moment + p.noise**2 == 0.0:
