@@ -3,7 +3,8 @@
     python benchmarks/uniform_variants.py --device cuda --seeds 600
 
 Prints tests/numbers/uniform_variants.json (with --outside: uniform_outside.json, with --raw:
-uniform_raw.json), which tests/theory/uniform reads: each problem with mean and standard error of (train, test).
+uniform_raw.json), which tests/theory/uniform reads: each problem with mean and standard error of
+(train, test).
 """
 
 from __future__ import annotations

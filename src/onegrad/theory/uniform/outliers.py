@@ -109,9 +109,9 @@ class Exterior:
 
 
 def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
-    """P and I + P Xi of `losses`, reduced to functions of the index when nothing else is read."""
+    """P and I + P Xi of `losses`, without the readout row where it is not singled out."""
     mean = mean_part(eq, solution.state)
-    K = len(mean.P) if eq.in_plane else len(eq.p)
+    K = len(mean.P) if eq.in_plane else 2 * len(eq.p)
     P = mean.P[:K, :K]
     return P, np.eye(K) + P @ mean.Xi[:K, :K]
 

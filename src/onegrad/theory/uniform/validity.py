@@ -19,6 +19,7 @@ LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
 SMALLEST = 50  # of n, d, N: corrections beyond the leading 1/d are not in the theory
 HEAVY_SLOPE = 5.0  # kurtosis of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
 STRONG_HEAVY, STRONG_EVEN, STRONG = 0.5, 1.2, 4.0  # spike strength t per unit readout
+SHRINKING = 0.4  # share by which the mean residual changes the length of a neuron of unit readout
 SCATTER = 4.0  # n gap^2: below it single runs scatter by 20 % and more
 
 
@@ -65,6 +66,12 @@ def concerns(problem: Problem, step: Step, values: Losses) -> tuple[str, ...]:
         )
     elif t > STRONG:
         found.append(f"uniform theory: spike strength {t:.2g} > {STRONG:g} was not checked")
+    shrinking = abs(2 * step.c2 * step.gamma * step.residual_mean)
+    if shrinking > SHRINKING:
+        found.append(
+            "uniform theory: the constant of the initial output changes the length of neurons by "
+            f"{shrinking:.2g} > {SHRINKING:g}: errors of 10 % and more"
+        )
     if problem.n * values.gap**2 < SCATTER:
         found.append(
             "uniform theory: ridge near zero at the interpolation threshold; single runs scatter "
