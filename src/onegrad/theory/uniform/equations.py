@@ -18,6 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
@@ -70,14 +71,20 @@ class Equations:
     replaced: float  # fraction of the labels
 
 
-def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
+def equations(
+    problem: Problem,
+    sizes: Sizes,
+    largest_readout: float = np.inf,
+    constant: float | None = None,
+) -> Equations:
     """Discretise the theory for one problem.
 
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
+    constant : of the initial output, `output_constants`; by default their mean.
     """
     problem = _with_a_direction(problem)
-    a, d = step(problem), problem.d
+    a, d = step(problem, _constant(problem) if constant is None else constant), problem.d
     labels = labels_of(problem)
     moved = bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
@@ -93,7 +100,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), flattening=1 / (4 * d)
     )
     B = slope / rho
-    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    grown = 1 + neurons.own + 2 * a.c2 * a.gamma * g * (moved.trace.weight @ moved.trace.mu)
+    row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - a.backward * index * row
     Y = conditional(labels, a.theta, index, norm, p)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
@@ -135,6 +143,11 @@ def _with_a_direction(problem: Problem) -> Problem:
     return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
 
 
+def _constant(problem: Problem) -> float:
+    """Mean of the constant of the initial output."""
+    return float(np.mean(output_constants(problem)))
+
+
 def bulk_covariance(problem: Problem, a: Step) -> Covariance:
     """The spectral measures of the matrices by which the step moves the bulk."""
     return covariance(
@@ -144,6 +157,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         problem.rows_of_step,
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
+        mean=a.residual_mean,
     ).shifted(a.shift)
 
 
@@ -168,7 +182,7 @@ def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Gra
 def resolving(problem: Problem, index: float = 1.0, neuron: float = 1.0) -> Sizes:
     """The nodes that resolve a problem; smaller numbers than one make finer rules."""
     problem = _with_a_direction(problem)
-    a = step(problem)
+    a = step(problem, _constant(problem))
     of_index, of_neuron = gradings(problem, a, bulk_covariance(problem, a))
     return Sizes(of_index.count(index), of_neuron.count(neuron))
 
