@@ -10,7 +10,7 @@ from onegrad.problem import Problem
 from onegrad.theory.results import Bars
 
 LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
-INACCURATE = 0.05  # relative error that is worth a word
+INACCURATE = 0.08  # relative error that is worth a word
 SCATTER = 0.2  # spread of single networks that is worth a word
 
 
