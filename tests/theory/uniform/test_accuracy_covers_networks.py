@@ -1,6 +1,6 @@
-"""Forty random settings that no coefficient was fitted to: accuracy covers, spread is the spread.
+"""Random settings that no coefficient was fitted to: accuracy covers, spread is the spread.
 
-The settings are tests/numbers/uniform_random_settings.json, which says where they come from;
+The settings are tests/numbers/uniform_unseen_settings.json, which says where they come from;
 `python benchmarks/calibrate_accuracy.py` makes the same comparison over whole files.
 """
 
@@ -16,7 +16,7 @@ from onegrad.theory.uniform import errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 SETTINGS = json.loads(
-    (Path(__file__).parents[2] / "numbers" / "uniform_random_settings.json").read_text()
+    (Path(__file__).parents[2] / "numbers" / "uniform_unseen_settings.json").read_text()
 )["settings"]
 FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "weights", "readout",
           "residual")  # fmt: skip
