@@ -71,7 +71,7 @@ def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
 
 
 def test_relu_with_the_full_residual_has_both_outliers():
-    """60 networks, at the expected |a|^2 and |X^T r/n|^2; the residual y puts them a third lower."""
+    """60 networks, at the expected |a|^2 and |X^T r/n|^2; labels put them a third lower."""
     problem = Problem(
         n=800, d=300, N=600, activation="relu:unit", teacher="H1 + H2/sqrt(2)", noise=0.3, eta=8.0,
         weights="sphere", residual="full",
