@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onegrad.functions.several import linear_part, mean_of
 from onegrad.problem import Problem
 
 CENTRED = 1e-9  # an activation's mean below it is rounding
@@ -18,9 +19,8 @@ class Direction(NamedTuple):
     .. math:: b^2 = c_{\star,1}^2 + \phi_0 E[res^2] \;(+\,c_1^2),\qquad \rho = c_{\star,1}/b,\qquad
         E[res^2] = E\sigma_\star^2 + \sigma_\varepsilon^2 \;(+\,E\sigma^2)
 
-    with the terms in brackets for the full residual (`output_energy` in place of
-    :math:`E\sigma^2` where readout or activation have a mean), and rho = 0 where b is. The printed
-    form has the residual y only.
+    with the terms in brackets for the full residual (:math:`Ef_0^2` of `output_energy` in place of
+    :math:`E\sigma^2`), and rho = 0 where b is. The printed form has the residual y only.
     """
 
     b_squared: Value
@@ -33,13 +33,17 @@ def direction(problem: Problem, constant: float | None = None) -> Direction:
 
     constant : of the initial output (`output_constants`); by default its law is averaged over.
 
-    Holds for isotropic Gaussian inputs.
+    Holds for isotropic Gaussian inputs. Of a teacher of several indices the direction is that of
+    its linear part.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
-    sigma, sigma_star, full = problem.sigma, problem.sigma_star, problem.residual == "full"
-    labels = sigma_star.second_moment + problem.noise**2
-    output, c1 = full * output_energy(problem, constant), full * sigma.c[1]
-    found = from_moments(labels, output, sigma_star.c[1], c1, problem.phi_step)
+    teacher, full = problem.teacher_function, problem.residual == "full"
+    labels = teacher.second_moment + problem.noise**2
+    output, c1 = full * output_energy(problem, constant), full * problem.sigma.c[1]
+    linear = linear_part(teacher)
+    c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
+    c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
+    found = from_moments(labels, output, c1_star, c1, problem.phi_step)
     return Direction(*map(float, found))
 
 
@@ -76,8 +80,8 @@ def output_variance(problem: Problem) -> float:
 def output_energy(problem: Problem, constant: float | None = None) -> float:
     """What the initial output adds to the mean square of the residual."""
     constants = output_constants(problem) if constant is None else (constant,)
-    c0_star = float(problem.sigma_star.c[0])
-    squares = [c**2 - 2 * c0_star * c for c in constants]
+    mean_label = mean_of(problem.teacher_function)
+    squares = [c**2 - 2 * mean_label * c for c in constants]
     return output_variance(problem) + sum(squares) / len(squares)
 
 
