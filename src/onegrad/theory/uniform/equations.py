@@ -18,6 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
@@ -70,14 +71,22 @@ class Equations:
     replaced: float  # fraction of the labels
 
 
-def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
+def equations(
+    problem: Problem,
+    sizes: Sizes,
+    largest_readout: float = np.inf,
+    constant: float | None = None,
+) -> Equations:
     """Discretise the theory for one problem.
 
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
+    constant : of the initial output, `output_constants`; by default their mean.
     """
     problem = _with_a_direction(problem)
-    a, d = step(problem), problem.d
+    if constant is None:
+        constant = float(np.mean(output_constants(problem)))
+    a, d = step(problem, constant), problem.d
     labels = labels_of(problem)
     moved = bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
@@ -102,7 +111,8 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
     leaning = lean(neurons, twice, f)
     kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
-    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    grown = 1 + neurons.own + twice / 2 * (moved.trace.weight @ moved.trace.mu)
+    row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     C2 = np.maximum(square - value**2 - slope**2, 0.0)
     A = value - a.backward * index * row
     return Equations(
@@ -148,6 +158,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         problem.rows_of_step,
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
+        constant=a.residual_mean,
     ).shifted(a.shift)
 
 
@@ -172,7 +183,7 @@ def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Gra
 def resolving(problem: Problem, index: float = 1.0, neuron: float = 1.0) -> Sizes:
     """The nodes that resolve a problem; smaller numbers than one make finer rules."""
     problem = _with_a_direction(problem)
-    a = step(problem)
+    a = step(problem, float(np.mean(output_constants(problem))))
     of_index, of_neuron = gradings(problem, a, bulk_covariance(problem, a))
     return Sizes(of_index.count(index), of_neuron.count(neuron))
 

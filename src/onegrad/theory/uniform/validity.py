@@ -26,10 +26,6 @@ def require_covered(p: Problem) -> None:
     for what, instead in covered.items():
         if instead:
             raise OutOfScope(f"{instead}: the uniform theory covers {what}")
-    if p.residual == "full" and abs(float(p.sigma.c[0])) > 1e-9:
-        raise OutOfScope(
-            "residual='full' with an activation of nonzero mean: centre the activation"
-        )
     labels = p.teacher_function.second_moment
     largest = max(p.sigma.second_moment, labels, p.noise * p.noise)
     if labels + p.noise * p.noise == 0.0:
