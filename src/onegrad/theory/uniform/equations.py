@@ -72,10 +72,7 @@ class Equations:
 
 
 def equations(
-    problem: Problem,
-    sizes: Sizes,
-    largest_readout: float = np.inf,
-    constant: float | None = None,
+    problem: Problem, sizes: Sizes, largest_readout: float = np.inf, constant: float | None = None
 ) -> Equations:
     """Discretise the theory for one problem.
 
@@ -84,9 +81,8 @@ def equations(
     constant : of the initial output, `output_constants`; by default their mean.
     """
     problem = _with_a_direction(problem)
-    if constant is None:
-        constant = float(np.mean(output_constants(problem)))
-    a, d = step(problem, constant), problem.d
+    mean = float(np.mean(output_constants(problem)))
+    a, d = step(problem, mean if constant is None else constant), problem.d
     labels = labels_of(problem)
     moved = bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
@@ -104,16 +100,11 @@ def equations(
     )
     B = slope / rho
     Y = conditional(labels, a.theta, index, norm, p)
-    longer, shorter = np.split(value, 2, axis=1)
-    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
-    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
-    squares = quadratic(Y.bent * size, bend * size, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
+    squares = _squares(Y.bent, value, norm, rho, kappa_teacher, moved.teacher, d)
     twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
-    leaning = lean(neurons, twice, f)
     kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
     grown = 1 + neurons.own + twice / 2 * (moved.trace.weight @ moved.trace.mu)
     row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
-    C2 = np.maximum(square - value**2 - slope**2, 0.0)
     A = value - a.backward * index * row
     return Equations(
         step=a,
@@ -125,12 +116,13 @@ def equations(
         index=index,
         p=p,
         weight=neurons.weight,
-        C2=C2,
+        C2=np.maximum(square - value**2 - slope**2, 0.0),
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=moved.teacher.vector,
-        aside=np.multiply.outer(a.sideways * unit_linear(labels), row) + leaning[:, :, None] * B,
+        aside=np.multiply.outer(a.sideways * unit_linear(labels), row)
+        + lean(neurons, twice, f)[:, :, None] * B,
         A=A,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
@@ -140,6 +132,22 @@ def equations(
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=labels.replaced,
     )
+
+
+def _squares(
+    bent: Floats,
+    value: Floats,
+    norm: Floats,
+    rho: Floats,
+    kappa: Floats,
+    nodes: SpectralMeasure,
+    d: int,
+) -> Quadratic:
+    """The quadratic part off v; a neuron's bend is how its value grows with a sample's length."""
+    longer, shorter = np.split(value, 2, axis=1)
+    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
+    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
+    return quadratic(bent * size, bend * size, kappa, nodes, rho[:, 0] ** 2, d)
 
 
 def _with_a_direction(problem: Problem) -> Problem:
