@@ -82,8 +82,7 @@ def equations(
     """
     problem = _with_a_direction(problem)
     a, d = step(problem, _constant(problem) if constant is None else constant), problem.d
-    labels = labels_of(problem)
-    moved = bulk_covariance(problem, a)
+    labels, moved = labels_of(problem), bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
     neurons = neuron_nodes(problem, a, moved.along, of_neuron, sizes.neuron)
     index, norm, p = sample_nodes(d, of_index, sizes.index)
