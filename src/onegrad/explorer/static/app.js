@@ -2,18 +2,18 @@
 
 import * as clock from "./clock.js";
 import { Code } from "./code.js";
-import { byId, Controls, element } from "./controls.js";
+import { byId, Controls } from "./controls.js";
 import * as exports from "./exports.js";
 import { ask } from "./http.js";
 import { opened } from "./link.js";
 import { precomputed } from "./offline.js";
 import { Play } from "./play.js";
+import { Presets } from "./presets.js";
 import { notes, readings, ticks } from "./readings.js";
 import { Simulations } from "./simulations.js";
 import {
   Address,
   asRatios,
-  query,
   read,
   ridgeless,
   sizesOf,
@@ -28,7 +28,7 @@ import { typeset } from "./words.js";
 
 const address = new Address();
 const TOUR = "Setting 2"; // the preset that the tour shows
-let table, state, controls, theory, views, simulations, code, play, tour;
+let table, state, controls, theory, views, simulations, code, play, tour, presets;
 let good = null; // the last state that the server answered: what the pictures show
 let lastComplaint = null; // about the present state
 let complained = false; // and the message above everything is about it
@@ -172,7 +172,7 @@ function follow(moving = false) {
   controls.show(state, sizesOf(state));
   theory.update(state, { offCurve: offCurve(state), moving });
   settled();
-  presets();
+  presets.show(state);
   if (!theory.instant) return;
   const { instant, spectrum, network } = theory.fresh;
   const moved = paintedFor !== stepless(state);
@@ -187,26 +187,11 @@ function follow(moving = false) {
 }
 let paintedFor = null; // the problem without its step
 
-function presets() {
-  table.presets.forEach((preset, i) => {
-    const pressed = query(read(preset.query, {})) === query(state);
-    byId("presets").children[i].setAttribute("aria-pressed", String(pressed));
-  });
-}
-
 /** A preset's state, with what is not part of the problem kept. */
 const presetState = (preset) => {
   const { axis, seeds, stairs } = state;
   return { ...read(preset.query, {}), axis, seeds, stairs };
 };
-
-function buildPresets() {
-  for (const preset of table.presets) {
-    const words = [element("b", {}, preset.name), element("span", {}, preset.title)];
-    const onclick = () => go(presetState(preset));
-    byId("presets").append(element("button", { type: "button", onclick }, ...words));
-  }
-}
 
 function buildTour() {
   const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
@@ -262,7 +247,7 @@ async function start() {
     },
     seen: (name) => name === "stairs" && theory.compute(),
   });
-  buildPresets();
+  presets = new Presets(byId("presets"), table.presets, (preset) => go(presetState(preset)));
   buildTour();
   code = new Code(() => state);
   const tourStep = Number(new URLSearchParams(location.search).get("tour"));

@@ -100,7 +100,7 @@ export function deepestStair({ alpha, test }) {
 }
 
 /** Where a falling curve first passes a level. */
-function passes(points, level) {
+export function passes(points, level) {
   const after = points.findIndex((p) => p.test <= level);
   if (after < 1) return null;
   const [p, q] = [points[after - 1], points[after]];
@@ -118,7 +118,7 @@ export function stairWidth(staircase, curve) {
 function stairsCaption({ instant, stairs }) {
   if (!instant.staircase.alpha.length) return "The staircase theory does not cover this setting.";
   if (!deepestStair(instant.staircase)) return "The staircase of this setting has no stair to speak of.";
-  if (!stairs.curve?.length) return "Computing the curve …";
+  if (!stairs.curve?.length) return stairs.curve?.finished ? "There is no curve for this setting." : "Computing the curve …";
   const found = stairWidth(instant.staircase, stairs.curve);
   const where = `At n = ${size(stairs.n)}, φ and ψ kept`;
   if (found.width === null) return `${where}, the deepest stair (α = ${threshold(found.at)}) is not passed on this axis.`;

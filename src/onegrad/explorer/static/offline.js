@@ -34,6 +34,7 @@ class Precomputed {
 
   /** The nearest state that there are numbers for: step, ridge and size of the stairs may move. */
   nearest(next) {
+    this.prepare();
     const setting = this.settings.get(bare(next));
     if (!setting) return this.last;
     const alpha = Number(next.alpha);
@@ -58,8 +59,8 @@ class Precomputed {
     const { alpha } = sizesOf(state);
     if (path === "/api/instant") return this.curves.get(stepless(state))?.instant;
     if (path === "/api/spectrum") return this.spectrum(setting, state, alpha);
-    if (path === "/api/here") return setting?.steps.find((s) => s.eta === state.eta && s.ridge === state.ridge)?.here;
-    if (path === "/api/network") return this.network(setting, alpha);
+    if (path === "/api/here") return setting?.steps.find((s) => s.eta === state.eta)?.here?.[state.ridge];
+    if (path === "/api/network") return this.network(setting, state, alpha);
     return undefined;
   }
 
@@ -70,8 +71,10 @@ class Precomputed {
     return spikes && { ...setting.bulk, spikes, notes: [] };
   }
 
-  network(setting, alpha) {
-    const found = setting?.networks.at(alpha ?? setting.alphas[0]);
+  network(setting, state, alpha) {
+    const untrained = setting?.steps.find((s) => s.eta === state.eta)?.network;
+    if (untrained) return { ...untrained, seconds: 0 };
+    const found = alpha === null ? null : setting?.networks.at(alpha);
     if (!found) return { refused: "the exported page has no network of this setting" };
     return { ...found, seconds: 0, eigenvalues: found.eigenvalues.map(Math.exp) };
   }

@@ -1,6 +1,6 @@
 // The guided tour: six steps in one setting, each a range of α to play and what is seen there now.
 
-import { dominant } from "./captions.js";
+import { dominant, passes } from "./captions.js";
 import { byId, element } from "./controls.js";
 import { percent, short, size } from "./words.js";
 
@@ -9,10 +9,9 @@ const found = (model, degree) => spikes(model).find(([k]) => k === degree);
 const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)}`;
 const test = ({ here }) => (here ? ` The test error is ${short(here.test)}.` : "");
 
-/** The first α at which the curve of the test error lies below the kernel bound. */
+/** The first α at which the curve of the test error passes the kernel bound. */
 function crossing({ curve, instant, stale }) {
-  if (stale.curve || !curve?.finished) return null;
-  return curve.sorted.find((p) => p.test < instant.levels.kernel)?.x ?? null;
+  return stale.curve || !curve?.finished ? null : passes(curve.sorted, instant.levels.kernel);
 }
 
 /** How far the networks' mean is from the theory, at worst, in percent of it. */
@@ -74,7 +73,7 @@ export const STEPS = [
     say: (model) => {
       const { kernel } = model.instant.levels;
       const where = crossing(model);
-      const crossed = where === null ? "" : ` The curve goes below it from α ≈ ${short(where)} on.`;
+      const crossed = where === null ? "" : ` The curve goes below it from α ≈ ${where.toFixed(2)} on.`;
       const side = model.here ? `${at(model)} the test error ${short(model.here.test)} is ${model.here.test < kernel ? "below" : "above"} it.` : "";
       return `With n of the order of d, no rotation-invariant kernel gets below ${short(kernel)} (the long-dashed line): it learns the linear part only.${crossed} ${side} That is feature learning.`;
     },
@@ -141,7 +140,9 @@ export class Tour {
   /** The sentence of this step, for what is shown now. */
   follow(model) {
     if (this.step === null || !model.instant || !model.spectrum || model.stale.errors) return;
-    const text = STEPS[this.step].say(model);
+    const { say, simulate } = STEPS[this.step];
+    if (simulate) this.run.hidden = agreement(model) !== null;
+    const text = say(model);
     if (this.text.textContent !== text) this.text.textContent = text;
   }
 }

@@ -10,7 +10,7 @@ import { hovering, overlay } from "./overlay.js";
 import { spectrum } from "./spectrum.js";
 import { stairs } from "./stairs.js";
 import { SIZES } from "./state.js";
-import { size } from "./words.js";
+import { size, typeset } from "./words.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
 const TITLES = {
@@ -151,7 +151,9 @@ export class Views {
     for (const name of VIEWS) {
       const text = ready(name, model) ? CAPTIONS[name](model) : null;
       const { caption } = this.cards[name];
-      if (text !== null && caption.textContent !== text) caption.textContent = text;
+      if (text === null || caption.dataset.text === text) continue;
+      caption.dataset.text = text;
+      caption.replaceChildren(...typeset(text));
     }
   }
 

@@ -31,14 +31,14 @@ export function list(words) {
 
 /** A message's text as nodes: x_1 and n^2 set low and high, stars and minus signs as such. */
 export function typeset(text) {
-  const pattern = /([A-Za-zα-ωΑ-Ω])(?:_(star)_?)?(?:_(\w))?(?:\^(-?[\w.]+))?/gu;
+  const pattern = /([A-Za-zα-ωΑ-Ω])(?:_(star)_?)?(?:_([\p{L}\d]))?(?:\^([−\p{L}\d.]*[\p{L}\d]))?/gu;
   const nodes = [];
   let end = 0;
   const words = minus(text).replaceAll("!=", "≠").replaceAll(">=", "≥").replaceAll("<=", "≤");
   for (const found of words.matchAll(pattern)) {
     const [whole, letter, star, low, high] = found;
     const before = words[found.index - 1] ?? " ";
-    if (whole === letter || /\w/.test(before)) continue;
+    if (whole === letter || /[\p{L}\d_]/u.test(before)) continue;
     nodes.push(words.slice(end, found.index), letter + (star ? "⋆" : ""));
     for (const [tag, inside] of Object.entries({ sub: low, sup: high })) {
       if (inside === undefined) continue;
