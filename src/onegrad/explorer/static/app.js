@@ -28,6 +28,7 @@ import { typeset } from "./words.js";
 
 const address = new Address();
 const TOUR = "Setting 2"; // the preset that the tour shows
+const NETWORKS = "4"; // that it trains
 let table, state, controls, theory, views, simulations, code, play, tour, presets;
 let good = null; // the last state that the server answered: what the pictures show
 let lastComplaint = null; // about the present state
@@ -129,6 +130,7 @@ function complain(error) {
   if (silent || !good || lastComplaint) return;
   lastComplaint = error;
   controls.complain(error);
+  controls.derive(good, sizesOf(good));
   complained = !error.field;
   if (complained) say(`${message[0].toUpperCase()}${message.slice(1)}. The pictures show the setting before.`);
   address.now(good); // a link to this page is a link to what it shows
@@ -204,7 +206,7 @@ function buildTour() {
       go(alpha === null ? withValue(home(), "eta", "0") : withValue(home(), "alpha", String(alpha)));
     },
     play: (from, to) => (play.playing ? play.stop() : play.run(from, to)),
-    simulate: () => simulations.start(false),
+    simulate: () => simulations.start(true, NETWORKS),
     changed: () => theory.instant && repaint(["cursor"]),
   });
 }

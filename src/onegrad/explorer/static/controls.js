@@ -172,11 +172,16 @@ export class Controls {
       }
       slider.setAttribute("aria-valuetext", minus(text));
     }
-    const { n, d, N } = sizes;
-    if (![n, d, N].every(Number.isFinite)) return; // a field is wrong and says so
-    this.derived.textContent = ratios
-      ? `d = ${d}, N = ${N}`
-      : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
+    this.derive(state, sizes);
+  }
+
+  /** The sizes that follow from the others, as far as these are numbers. */
+  derive(state, { n, d, N }) {
+    if (![n, d, N].every((size) => size > 0 && Number.isFinite(size))) return;
+    this.derived.textContent =
+      "phi" in state || "psi" in state
+        ? `d = ${d}, N = ${N}`
+        : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
   }
 
   implied(name, sizes) {

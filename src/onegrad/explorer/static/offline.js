@@ -59,9 +59,17 @@ class Precomputed {
     const { alpha } = sizesOf(state);
     if (path === "/api/instant") return this.curves.get(stepless(state))?.instant;
     if (path === "/api/spectrum") return this.spectrum(setting, state, alpha);
-    if (path === "/api/here") return setting?.steps.find((s) => s.eta === state.eta)?.here?.[state.ridge];
+    if (path === "/api/here") return this.here(setting, state, alpha);
     if (path === "/api/network") return this.network(setting, state, alpha);
     return undefined;
+  }
+
+  here(setting, state, alpha) {
+    const alone = setting?.steps.find((s) => s.eta === state.eta)?.here?.[state.ridge];
+    if (alone) return alone;
+    const curve = new Curve();
+    curve.add(this.curves.get(stepless(state))?.points ?? []);
+    return curve.at(alpha);
   }
 
   spectrum(setting, state, alpha) {

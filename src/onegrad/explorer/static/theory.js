@@ -44,6 +44,7 @@ export class Theory {
     this.refresh("spectrum", ridgeless(state));
     this.fresh.here = false;
     this.asked.here = null;
+    this.alone = offCurve; // the curve does not tell
     if (offCurve) this.refresh("here", query(state));
     if (!moving || this.network?.seconds < QUICK) this.trainOne();
     else this.fresh.network = false;
@@ -103,11 +104,14 @@ export class Theory {
   /** Train, test and what is learned at an exponent; null when not known. */
   at(alpha) {
     if (this.fresh.here) return this.here;
-    return this.current("alpha") && alpha !== null ? this.shown.alpha.at(alpha) : null;
+    // between the first, coarse points a reading would be off by percents
+    const known = this.current("alpha") && this.shown.alpha.finished;
+    return known && alpha !== null ? this.shown.alpha.at(alpha) : null;
   }
 
   async compute() {
     const { state } = this;
+    if (!this.alone && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
     this.refresh("far", ridgeless(withValue(state, "alpha", "0.6")));
     this.trainOne();
     for (const part of CURVES) if (this.state === state && this.wanted(part)) await this.run(part);

@@ -139,7 +139,7 @@ export class Tour {
 
   /** The sentence of this step, for what is shown now. */
   follow(model) {
-    if (this.step === null || !model.instant || !model.spectrum || model.stale.errors) return;
+    if (this.step === null || !model.instant || !model.spectrum || model.stale.errors || model.stale.spectrum) return;
     const { say, simulate } = STEPS[this.step];
     if (simulate) this.run.hidden = agreement(model) !== null;
     const text = say(model);
