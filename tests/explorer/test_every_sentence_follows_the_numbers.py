@@ -129,9 +129,7 @@ def test_the_sentence_of_the_neurons(page, url) -> None:
         rms = [np.sqrt(np.mean(x**2)) for x in (found.before, found.after)]
         assert (before, after) == pytest.approx(rms, rel=ROUNDING)
         assert chance == pytest.approx(50**-0.5, rel=ROUNDING)
-        assert share == pytest.approx(
-            100 * np.corrcoef(found.readout, found.after)[0, 1], abs=0.6
-        )
+        assert share == pytest.approx(100 * np.corrcoef(found.readout, found.after)[0, 1], abs=0.6)
 
 
 def test_the_sentence_of_the_stairs_and_its_slider(page, url) -> None:

@@ -12,7 +12,9 @@ from onegrad.explorer.controls import PRESETS
 from onegrad.explorer.request import read_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
-SETTING_2 = "n=1000&phi=0.125&psi=0.5&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
+SETTING_2 = (
+    "n=1000&phi=0.125&psi=0.5&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
+)
 
 
 def test_names_stand_above_the_plots_and_not_on_curves(page, url) -> None:

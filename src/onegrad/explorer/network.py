@@ -36,7 +36,7 @@ def one_network(problem: Problem, seed: int = 0) -> dict[str, Any]:
     began = time.perf_counter()
     layer, eta = first_layer(problem.replace(eta=0.0), seed), problem.step
     F = problem.sigma(layer.XW + eta * layer.XG)
-    gram = F.T @ F if problem.N <= problem.n else F @ F.T
+    gram = F.T @ F if problem.n >= problem.N else F @ F.T
     values = np.maximum(np.linalg.eigvalsh(gram / problem.n)[::-1], 0.0)
     neurons = after_step(layer.network, layer.G, eta)
     answer = {

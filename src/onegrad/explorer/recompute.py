@@ -28,7 +28,9 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
     """A script that prints the view's numbers."""
     arguments = ", ".join(f"{k}={v!r}" for k, v in fields(problem).items())
     numpy = "import numpy as np\n\n" if view in CURVES else ""
-    head = f"{numpy}import onegrad as og\n{IMPORTS.get(view, '')}\nproblem = og.Problem({arguments})\n"
+    head = (
+        f"{numpy}import onegrad as og\n{IMPORTS.get(view, '')}\nproblem = og.Problem({arguments})\n"
+    )
     if view == "spectrum":
         return head + (
             "spectrum = og.spectrum(problem)\n"
