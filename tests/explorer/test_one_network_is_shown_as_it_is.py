@@ -1,4 +1,4 @@
-"""The network beside the theory: its eigenvalues and neurons are those of a network that is simulated."""
+"""The network beside the theory: its eigenvalues and neurons are those of a simulated one."""
 
 from __future__ import annotations
 

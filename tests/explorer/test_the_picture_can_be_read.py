@@ -1,4 +1,4 @@
-"""Labels off the curves, thresholds named, the whole bulk in view, hover on spikes, signs set well."""
+"""Labels off the curves, thresholds named, the whole bulk in view, hover on spikes, signs set."""
 
 from __future__ import annotations
 

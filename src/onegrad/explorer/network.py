@@ -21,7 +21,7 @@ SHOWN = 400  # neurons
 
 
 class FirstLayer(NamedTuple):
-    """What does not depend on the step: the network, minus its gradient, X W^T and X G^T."""
+    """What does not depend on the step's size: the network, its update G, X W^T and X G^T."""
 
     network: Network
     G: Floats
@@ -72,7 +72,7 @@ def first_layer(untrained: Problem, seed: int) -> FirstLayer:
     """The first layer of the network of this seed; remembered, as the step leaves it alone."""
     network = Network.of(Sampler(untrained, (seed,), backend()))
     X = to_numpy(network.sampler.whole().X)[0]
-    G = to_numpy(network.first.G)[0]
+    G = to_numpy(network.first_update)[0]
     return FirstLayer(network, G, X @ to_numpy(network.W)[0].T, X @ G.T)
 
 

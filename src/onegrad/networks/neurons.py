@@ -32,11 +32,11 @@ def neurons(problem: Problem, seed: int = 0) -> Neurons:
     See tests/explorer/test_one_network_is_shown_as_it_is.py.
     """
     network = Network.of(Sampler(problem, (seed,), backend()))
-    return after_step(network, to_numpy(network.first.G)[0], problem.step)
+    return after_step(network, to_numpy(network.first_update)[0], problem.step)
 
 
-def after_step(network: Network, G: Floats, eta: float) -> Neurons:
-    """The neurons of the first replicate at the weights W + eta G."""
+def after_step(network: Network, update: Floats, eta: float) -> Neurons:
+    """The neurons of the first replicate at the weights W + eta update."""
     problem, beta = network.sampler.problem, to_numpy(network.sampler.teacher)[0]
     if beta.shape[1] != 1 or problem.steps != 1:
         raise OutOfScope("teacher, steps: the neurons are shown for one index and one step")
@@ -44,7 +44,7 @@ def after_step(network: Network, G: Floats, eta: float) -> Neurons:
     return Neurons(
         readout=np.sqrt(problem.N) * to_numpy(network.a)[0],
         before=_overlaps(W, beta[:, 0]),
-        after=_overlaps(W + eta * G, beta[:, 0]),
+        after=_overlaps(W + eta * update, beta[:, 0]),
     )
 
 
