@@ -88,7 +88,7 @@ def spikes_are_told(page: Any, problem: og.Problem) -> str:
     assert [DEGREES.index(w) + 1 for w in re.findall("|".join(DEGREES), first)] == [
         degree for degree, _ in tops
     ]
-    shares = [int(x) for x in re.findall(r"(\d+) %", first)]
+    shares = [int(x) for x in re.findall(r"(\d+)\s%", first)]
     assert shares == pytest.approx([100 * share for _, share in tops], abs=0.6)
     assert f"spikes {len(spikes)} at n = 400" in reading.replace("\n", " ")
     if problem.alpha >= 0.5:

@@ -63,7 +63,7 @@ def test_the_last_step_trains_networks(page, url) -> None:
     assert "mean of 4 trained networks" in text
     places, within = (int(x) for x in re.search(r"Of (\d+) steps, (\d+) lie", text).groups())
     assert within >= 0.6 * places >= 5  # bars of four networks are themselves uncertain
-    assert int(re.search(r"difference is (\d+) %", text)[1]) <= 10
+    assert int(re.search(r"difference is (\d+)\s%", text)[1]) <= 10
 
 
 def test_play_moves_the_step_until_somebody_touches_it(page, url) -> None:

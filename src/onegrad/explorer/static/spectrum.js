@@ -23,6 +23,7 @@ export function spectrum(model, colors) {
       mode: "lines",
       fill: "tozeroy",
       name: "bulk",
+      about: "density in the limit, that of the untrained features; at this n a large step deforms it",
       line: { color: colors.degrees[0], width: 1.5 },
       hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
     },

@@ -13,6 +13,7 @@ export function stairs(model, colors) {
     mode: "lines",
     name: `n = ${size(n)}`,
     line: { color: chosen ? colors.test : colors.muted, width: chosen ? 3 : 1.2 },
+    showlegend: chosen,
     opacity: chosen ? 1 : 0.7,
     hovertemplate: `%{y:.4f}<extra>test, n = ${size(n)}</extra>`,
   });

@@ -9,7 +9,7 @@ export const minus = (text) => String(text).replace(/-(?=[\d.])/g, "−");
 
 export const short = (x) =>
   minus(Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
-export const percent = (x) => `${minus(Math.round(100 * x))} %`;
+export const percent = (x) => `${minus(Math.round(100 * x))}\u00a0%`;
 export const ordinal = (k) => DEGREES[k] ?? `degree-${k}`;
 
 /** The threshold of a spike: a fraction where there is a sign for it. */
