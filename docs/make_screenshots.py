@@ -39,9 +39,8 @@ def main() -> int:
         for _ in range(4):
             page.click("#tour-next")
         ready(page)
-        page.screenshot(
-            path=IMAGES / "explorer-tour.png", clip=dict(x=0, y=0, width=1440, height=900)
-        )
+        top = {"x": 0, "y": 0, "width": 1440, "height": 900}
+        page.screenshot(path=IMAGES / "explorer-tour.png", clip=top)
         page.click("#tour-close")
         for alpha in ("0.05", "0.25", "0.45"):
             page.fill("#alpha", alpha)
@@ -65,9 +64,6 @@ def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
 def ready(page: Any) -> None:
     """Wait until everything is computed and painted."""
     browsing.finished(page)
-    browsing.wait(page, "!onegrad.model().stale.network && !onegrad.painting")
-    if page.evaluate("document.getElementById('plot-stairs').querySelector('svg') !== null"):
-        browsing.wait(page, "onegrad.model().stairs.curve?.finished && !onegrad.painting")
     time.sleep(0.4)
 
 

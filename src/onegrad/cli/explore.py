@@ -26,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
         help="the interactive page",
         description="Serve the explorer on this machine and open it in the browser, or write it as "
         "one page that needs no server.",
-        epilog="example: onegrad explore --port 8321 --no-open, or onegrad explore --export page.html",
+        epilog="example: onegrad explore --port 8321, or onegrad explore --export page.html",
     )
     parser.add_argument(
         "--port", default=str(PORT), help=f"port; 0 takes a free one (default {PORT})"

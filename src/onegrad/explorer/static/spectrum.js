@@ -4,6 +4,7 @@ import { dominant } from "./captions.js";
 import { frame, mark, vertical } from "./drawing.js";
 import { ordinal, percent } from "./words.js";
 
+const BINS = 70; // of the networks' singular values
 const EMPTY = 0.004; // of the highest density: below it there is nothing to see
 
 export function spectrum(model, colors) {
@@ -99,15 +100,25 @@ function spikes(found, colors) {
   });
 }
 
+/** How many singular values fall into each of equal bins of the logarithm; the last answer is kept. */
+function histogram(networks, low, high) {
+  if (last.networks === networks.at(-1) && last.low === low && last.high === high) return last.counts;
+  const counts = new Array(BINS).fill(0);
+  for (const x of networks.flat()) {
+    const bin = Math.floor(((0.5 * Math.log10(Math.max(x, 1e-300)) - low) / (high - low)) * BINS);
+    if (bin >= 0 && bin < BINS) counts[bin] += 1;
+  }
+  last = { networks: networks.at(-1), low, high, counts };
+  return counts;
+}
+let last = {};
+
 /** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
 function networks(found, n, [low, high], colors, opacity) {
-  const logs = found.flat().map((x) => 0.5 * Math.log10(Math.max(x, 1e-300)));
-  const bins = 70;
-  const width = (high - low) / bins;
-  const counts = new Array(bins).fill(0);
-  for (const x of logs) if (x >= low && x < high) counts[Math.floor((x - low) / width)] += 1;
-  const heights = counts.map((c) => c / (n * found.length) / (width * Math.LN10));
-  const corners = counts.flatMap((_, i) => [low + i * width, low + (i + 1) * width]);
+  const bins = histogram(found, low, high);
+  const width = (high - low) / BINS;
+  const heights = bins.map((count) => count / (n * found.length) / (width * Math.LN10));
+  const corners = bins.flatMap((_, i) => [low + i * width, low + (i + 1) * width]);
   const top = found.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
   const one = found.length === 1;
   return [

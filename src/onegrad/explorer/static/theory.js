@@ -69,9 +69,13 @@ export class Theory {
 
   /** The size at which the stairs are drawn, its curve, and those of other sizes that are known. */
   stairs() {
-    const known = SIZES.map((n) => [n, this.curves.get(this.stairsKey(n))]);
-    const curve = this.curves.get(this.key("stairs"));
-    return { n: Number(this.state.stairs), curve, others: known.filter(([, found]) => found?.finished) };
+    const problem = stepless(this.state);
+    if (this.sizeKeys?.problem !== problem)
+      this.sizeKeys = { problem, keys: SIZES.map((n) => [n, this.stairsKey(n)]) };
+    const known = this.sizeKeys.keys.map(([n, key]) => [n, this.curves.get(key)]);
+    const n = Number(this.state.stairs);
+    const curve = known.find(([own]) => own === n)[1];
+    return { n, curve, others: known.filter(([, found]) => found?.finished) };
   }
 
   /** Train the network of the present step. */
