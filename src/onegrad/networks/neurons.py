@@ -14,7 +14,7 @@ from onegrad.problem import Problem
 
 
 @dataclass(frozen=True)
-class Neurons:
+class NeuronOverlaps:
     r"""Readout and overlap of every neuron.
 
     readout : :math:`\sqrt N a_i`.
@@ -26,7 +26,7 @@ class Neurons:
     after: Floats
 
 
-def neurons(problem: Problem, seed: int = 0) -> Neurons:
+def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
     """The neurons of the network of this seed.
 
     See tests/explorer/test_one_network_is_shown_as_it_is.py.
@@ -35,13 +35,13 @@ def neurons(problem: Problem, seed: int = 0) -> Neurons:
     return after_step(network, to_numpy(network.first_update)[0], problem.step)
 
 
-def after_step(network: Network, update: Floats, eta: float) -> Neurons:
+def after_step(network: Network, update: Floats, eta: float) -> NeuronOverlaps:
     """The neurons of the first replicate at the weights W + eta update."""
     problem, beta = network.sampler.problem, to_numpy(network.sampler.teacher)[0]
     if beta.shape[1] != 1 or problem.steps != 1:
         raise OutOfScope("teacher, steps: the neurons are shown for one index and one step")
     W = to_numpy(network.W)[0]
-    return Neurons(
+    return NeuronOverlaps(
         readout=np.sqrt(problem.N) * to_numpy(network.a)[0],
         before=_overlaps(W, beta[:, 0]),
         after=_overlaps(W + eta * update, beta[:, 0]),

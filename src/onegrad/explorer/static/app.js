@@ -107,9 +107,10 @@ function arrived(parts) {
   if (parts.includes("instant")) {
     ticks(theory.instant);
     if (theory.current("alpha")) names.push("learned");
-    if (theory.current("sizes") || !views.painted.sizes) names.push("sizes");
+    if (theory.current("sizes")) names.push("sizes");
   }
-  repaint(names);
+  // answers come in any order: a card that is still empty may have all it needs now
+  repaint([...names, ...VIEWS.filter((name) => !views.painted[name])]);
 }
 
 /** The present state has been answered: it is good, and nothing is wrong with it. */

@@ -41,10 +41,11 @@ function againstTheLimit({ here, limit, unless, more, n, alpha }) {
   const count = `${limit.length}${more ? " or more" : ""}`;
   if (limit.length === here.length && !more) return "As n → ∞ there are as many.";
   if (limit.length < here.length)
-    return `As n → ∞ there are ${limit.length || "none"}: thresholds are sharp only in the limit, and at n = ${size(n)} a spike can come early.`;
+    return `As n → ∞ there ${limit.length === 1 ? "is 1" : `are ${limit.length || "none"}`}: thresholds are sharp only in the limit, and at n = ${size(n)} a spike can come early.`;
   const missing = limit.find((k) => !here.includes(k)) ?? limit.at(-1);
   const power = missing * alpha - (missing - 1) / 2;
-  return `As n → ∞ there are ${count}: the ${ordinal(missing)} spike grows only like n^${power.toFixed(2)} and is still inside the bulk at n = ${size(n)}.`;
+  const verb = limit.length === 1 ? "is" : "are";
+  return `As n → ∞ there ${verb} ${count}: the ${ordinal(missing)} spike grows only like n^${power.toFixed(2)} and is still inside the bulk at n = ${size(n)}.`;
 }
 
 function errorsCaption({ curve, instant, here, stale }) {
