@@ -1,5 +1,6 @@
 // Views (b) and (d): errors against the step and against a size.
 
+import { bands } from "./bands.js";
 import { bars, frame, mark, vertical } from "./drawing.js";
 import { ordinal, short, threshold } from "./words.js";
 
@@ -11,6 +12,7 @@ const ABOUT = {
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
   const data = [
+    ...bands(curve, model.stale.curve, colors),
     ...errorLines(curve, model.stale.curve, colors),
     ...asymptotic(instant.staircase, "staircase", "dash", colors),
     ...asymptotic(instant.small_step, "small step", "dot", colors),
@@ -161,6 +163,7 @@ export function sizes(model, colors) {
   const top = 1.15 * Math.max(...values.filter((v) => v <= 6 * instant.levels.constant));
   return {
     data: [
+      ...bands(curve, model.stale.sizes, colors),
       ...errorLines(curve, model.stale.sizes, colors),
       ...levelLines(instant, [0.25, 25], colors),
       ...markers(simulated, colors),
