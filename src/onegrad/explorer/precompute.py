@@ -46,7 +46,7 @@ def numbers(
     tasks = [task for preset in grids.presets for task in _tasks(preset, grids)]
     tasks.sort(key=lambda task: task[0][1] not in ("network", "simulation"))  # the long ones first
     found: dict[tuple[Any, ...], Any] = {}
-    for place, answer in over_processes(_answer, tasks, jobs, ordered=False, threads=1):
+    for place, answer in over_processes(_answer, tasks, jobs):
         found[place] = answer
         if progress:
             progress(len(found), len(tasks))
