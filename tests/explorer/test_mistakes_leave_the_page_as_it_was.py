@@ -29,13 +29,12 @@ def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
         good = page.input_value(f"#{field}")
         page.fill(f"#{field}", text)
         page.wait_for_selector(f"#error-{field}:not(:empty)")
-        page.wait_for_timeout(150)
+        wait(page, "!onegrad.painting && !document.querySelector('.plot.stale')")
         assert words(page) == before, field
         body = page.inner_text("body")
         assert "NaN" not in body and "computing" not in body.lower() and "undefined" not in body
         values = page.eval_on_selector_all("input", "nodes => nodes.map(node => node.value)")
         assert "NaN" not in values
-        assert page.evaluate("document.querySelectorAll('.plot.stale').length") == 0
         assert query_of(page) == address  # a link to the page is a link to what it shows
         page.fill(f"#{field}", good)
         wait(page, f"!document.getElementById('error-{field}').textContent")

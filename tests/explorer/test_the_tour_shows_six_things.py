@@ -82,5 +82,5 @@ def test_play_moves_the_step_until_somebody_touches_it(page, url) -> None:
     page.keyboard.press("Tab")
     assert page.get_attribute("#play", "aria-pressed") == "false"
     page.click("#play")
-    wait(page, "onegrad.model().alpha === 0.6")
-    assert page.get_attribute("#play", "aria-pressed") == "false"
+    wait(page, "document.getElementById('play').getAttribute('aria-pressed') === 'false'")
+    assert page.evaluate("onegrad.model().alpha") == 0.6
