@@ -26,6 +26,7 @@ def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
     before = words(page)
     assert "test" in before[0]
     for field, text in BAD:
+        page.wait_for_timeout(300)  # the address follows a gesture a little later
         good, address = page.input_value(f"#{field}"), query_of(page)
         page.fill(f"#{field}", text)
         page.wait_for_selector(f"#error-{field}:not(:empty)")
