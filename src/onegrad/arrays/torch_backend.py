@@ -22,6 +22,8 @@ PANEL = 128  # columns that the factorisation of a stack takes at a time
 class TorchBackend(Backend):
     """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
 
+    blas_threads = None
+
     def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
         super().__init__(dtype, threads)
         try:
@@ -60,15 +62,24 @@ class TorchBackend(Backend):
         host = self.torch.from_numpy(buffer)
         return host.to(self.place, non_blocking=True).to(self.kind)
 
-    def stretch(self, block: int, entries: int) -> int:
+    def stretch(self, block: int, entries: int, team: int = 1) -> int:
         block = max(block, DEVICE_BLOCK)  # whole streams: the numbers do not depend on the stretch
         return max(block, STRETCH // (entries * block) * block)
 
     def preferred_batch(self, entries: int) -> int:
         return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
 
+    def may_hold(self, entries: int, team: int = 1) -> bool:
+        return entries <= 8 * STRETCH
+
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         return [f(item) for item in items]
+
+    def takers(self, rows: int, entries: int, team: int) -> int:
+        return 1
+
+    def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
+        return f(slice(0, rows))
 
     def side_by_side(self) -> tuple[int, Backend]:
         """Two on a GPU: while one waits for its results the other fills the device's queue."""
@@ -93,6 +104,16 @@ class TorchBackend(Backend):
         out: Array | None = None,
     ) -> Array:
         return f(x if y is None else self.torch.add(x, y, alpha=scale))
+
+    def scaled(self, X: Array, r: Array) -> Array:
+        return X * r[..., None]
+
+    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
+        P = X @ transpose(W)
+        return P if f is None else f(P)
+
+    def add_mixture(self, c: Array, y: Array, F: Array) -> None:
+        c += (y[:, None, :] @ F)[:, 0]
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C.view(-1, *C.shape[-2:]).baddbmm_(transpose(_stack(A)), _stack(B))

@@ -50,6 +50,10 @@ class Spiked:
     def width(self) -> int:
         return self.untrained.width
 
+    @property
+    def networks(self) -> int:
+        return len(self.terms)
+
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         (F_0,) = self.untrained.tiles(rows, neurons)
         t = (rows.X @ self.beta[..., None])[..., 0]  # (B, rows)
@@ -104,6 +108,10 @@ class GaussianEquivalent:
     @property
     def width(self) -> int:
         return self.linear.width
+
+    @property
+    def networks(self) -> int:
+        return self.linear.networks
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         f = self.sampler.problem.sigma

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, namespace
+from onegrad.arrays import Array, Backend, Floats, namespace, share, team_size
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
@@ -130,7 +130,7 @@ class Sampler:
             rng = stream(self.seeds[i], *key, (start + r) // size)
             fill(rng, law, out[i, r : r + size])
 
-        be.each(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
+        share(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
         return be.from_buffer(out)
 
     # -- the network -------------------------------------------------------------------------
@@ -169,26 +169,34 @@ class Sampler:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def rows(self, role: Role, n: int, index: int = 0) -> Iterator[Stretch]:
-        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps."""
-        p = self.problem
-        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
-        for start in range(0, n, stretch):
+    def rows(
+        self, role: Role, n: int, index: int = 0, taker: tuple[int, int] = (0, 1)
+    ) -> Iterator[Stretch]:
+        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps.
+
+        The k-th of K takers gets the stretches k, k + K, ...
+        """
+        p, (k, takers) = self.problem, taker
+        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
+        for start in range(k * stretch, n, takers * stretch):
             rows = min(stretch, n - start)
             X = self._inputs(role, index, start, rows)
-            clean = self.labels(X @ self.teacher)
+            clean = self._clean(X)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
             yield Stretch(role, start, X, clean, y)
             self.tick()
 
-    def ridge_rows(self) -> Iterator[Stretch]:
+    @property
+    def ridge_rows(self) -> tuple[Role, int, int]:
         """The rows of the ridge fit: fresh ones, or those of the first step."""
         fresh = self.problem.ridge_rows == "fresh"
-        return self.rows(Role.RIDGE if fresh else Role.STEP, self.problem.n)
+        return Role.RIDGE if fresh else Role.STEP, self.problem.n, 0
 
     def whole(self) -> Stretch:
         """All rows of the ridge fit at once."""
-        parts = list(self.ridge_rows())
+        parts = list(self.rows(*self.ridge_rows))
+        if len(parts) == 1:
+            return parts[0]
         xp = namespace(parts[0].X)
         X, clean, y = (
             xp.concatenate([getattr(part, name) for part in parts], 1)
@@ -231,6 +239,10 @@ class Sampler:
         return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
 
     # -- labels ------------------------------------------------------------------------------
+
+    def _clean(self, X: Array) -> Array:
+        teacher = self.teacher
+        return self.backend.by_rows(lambda i: self.labels(X[:, i] @ teacher), X.shape[1])
 
     def labels(self, indices: Array) -> Array:
         """sigma_star of the teacher's indices, shape (B, rows, indices)."""
