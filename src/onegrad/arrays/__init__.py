@@ -14,11 +14,20 @@ from onegrad.arrays.namespace import (
 )  # fmt: skip
 from onegrad.arrays.numpy_backend import Backend
 from onegrad.arrays.statistics import standard_error
-from onegrad.arrays.threads import Stopped, abreast, blas_threads, cores, share, team, team_size
+from onegrad.arrays.threads import (
+    Stopped,
+    abreast,
+    blas_threads,
+    cores,
+    share,
+    start,
+    team,
+    team_size,
+)  # fmt: skip
 
 __all__ = [
     "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
     "blas_threads", "cores", "erf", "gpus", "is_torch", "namespace", "one_line_memory_errors",
-    "one_minus_square", "share", "standard_error", "symmetric", "team", "team_size", "to_numpy",
-    "transpose",
+    "one_minus_square", "share", "standard_error", "start", "symmetric", "team", "team_size",
+    "to_numpy", "transpose",
 ]  # fmt: skip

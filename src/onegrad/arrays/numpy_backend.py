@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,10 @@ class Backend:
     def side_by_side(self) -> tuple[int, Backend]:
         """Stacks that run at a time, and the backend of each: here one per core."""
         return self.threads, Backend(self.dtype.name)
+
+    def lane(self) -> AbstractContextManager[None]:
+        """What a stack of replicates runs in: on a GPU, a queue of its own."""
+        return nullcontext()
 
     def free_bytes(self) -> int:
         """Memory that is available now, caches that the system would give up included."""
@@ -241,6 +246,11 @@ class Backend:
                 found = [blas.cholesky(A[i]) for i in places]
         return A, np.reshape(found, A.shape[:-2])
 
+    def definite_solve(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """A^-1 b for b (..., m, k), and which A are positive definite; A is used up."""
+        U, definite = self.cholesky(A)
+        return self.cholesky_solve(U, b), definite
+
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         """(U^T U)^-1 b for the columns of b (..., m, k)."""
         x = transpose(np.empty((*U.shape[:-2], b.shape[-1], b.shape[-2]), U.dtype))
@@ -261,6 +271,10 @@ class Backend:
         for i in np.ndindex(U.shape[:-2]):
             blas.invert_triangle(inverse[i])
         return inverse
+
+    def draws(self, law: str) -> bool:
+        """Whether random numbers of a law are drawn on the device where nothing else is asked."""
+        return False
 
     def device_entries(
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int

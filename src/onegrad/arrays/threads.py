@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -89,6 +89,24 @@ def share(f: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
     if _here.pool is None:
         return [f(item) for item in items]
     return list(abreast(f, items, _here.size, stop=_here.stop, pool=_here.pool))
+
+
+def start(f: Callable[[Item], None], items: Sequence[Item]) -> Callable[[], None]:
+    """Let the team begin with f(item) for every item; what is returned waits for them.
+
+    Without a team nothing begins before that.
+    """
+    pool = _here.pool
+    futures = [] if pool is None else [pool.submit(f, item) for item in items]
+
+    def wait() -> None:
+        for future in futures:
+            future.result()
+        if pool is None:
+            for item in items:
+                f(item)
+
+    return wait
 
 
 def whole_blas() -> Any:

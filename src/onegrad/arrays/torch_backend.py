@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -16,7 +18,16 @@ from onegrad.errors import InvalidInput
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
-PANEL = 128  # columns that the factorisation of a stack takes at a time
+PANEL = 128  # rows that the factorisation of a stack takes at a time
+SMALL = 64  # up to which a stack's triangles are left to the solvers
+COPIES = 2**29  # entries of shifted matrices that are factored together
+FEW = 8  # matrices in a stack up to which a small product does not fill the device
+
+
+DRAWN = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
+DERIVED = ("power-law", "spiked", "mixture")  # laws that are made of these
+LANES = 2  # stacks in flight on a GPU
+_lanes: dict[Any, deque[Any]] = {}
 
 
 class TorchBackend(Backend):
@@ -86,7 +97,24 @@ class TorchBackend(Backend):
         if not self.is_cuda:
             return 1, self
         self.torch.linalg.inv(self.zeros(1, 1) + 1)  # torch loads its solvers once, not in threads
-        return 2, self
+        return LANES, self
+
+    @contextmanager
+    def lane(self) -> Iterator[None]:
+        """A queue of the device: lanes are few and kept, for each has a store of memory."""
+        if not self.is_cuda:
+            yield
+            return
+        kept = _lanes.setdefault(self.place, deque())
+        try:
+            stream = kept.pop()
+        except IndexError:
+            stream = self.torch.cuda.Stream(self.place)
+        try:
+            with self.torch.cuda.stream(stream):
+                yield
+        finally:
+            kept.append(stream)
 
     def free_bytes(self) -> int:
         if self.is_cuda:
@@ -120,8 +148,8 @@ class TorchBackend(Backend):
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (..., k, m): C += A^T A
-        leaf = max(128, min(512, C.shape[-1] // 8))
-        self._add_upper(C.view(-1, *C.shape[-2:]), _stack(A), leaf)
+        C, A = C.view(-1, *C.shape[-2:]), _stack(A)
+        self._add_upper(C, A, 512 if len(C) < FEW else max(128, min(512, C.shape[-1] // 8)))
 
     def _add_upper(self, C: Array, A: Array, leaf: int) -> None:
         """C += A^T A without the blocks below the diagonal; those of size `leaf` are whole."""
@@ -139,7 +167,7 @@ class TorchBackend(Backend):
         return values, vectors
 
     def shifts_at_once(self, C: Array) -> int:
-        return max(1, STRETCH // int(C.numel()))
+        return max(1, COPIES // int(C.numel()))
 
     def shifted(self, C: Array, shifts: Sequence[float], use_up: bool = False) -> Array:
         A = C[..., None, :, :]
@@ -149,28 +177,51 @@ class TorchBackend(Backend):
         return A
 
     def cholesky(self, A: Array) -> tuple[Array, Array]:
-        """Left-looking, one product per block row: what torch does for a stack is far slower.
+        """To the solvers, which count columns, an upper triangle is the lower of its transpose."""
+        L, info = self.torch.linalg.cholesky_ex(transpose(A))
+        return transpose(L), info == 0
 
-        To the solvers, which count columns, an upper triangle is the lower one of its transpose.
-        """
-        torch, m, panel, lead = self.torch, A.shape[-1], PANEL, A.shape[:-2]
-        if lead.numel() == 1 or m <= panel:
-            L, info = torch.linalg.cholesky_ex(transpose(A))
-            return transpose(L), info == 0
-        U = A.view(-1, m, m)
-        eye = torch.eye(panel, dtype=self.kind, device=self.place)
+    def definite_solve(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Of a stack by block rows, nearly all in products: torch's own is far slower."""
+        torch, m, p, lead = self.torch, A.shape[-1], PANEL, A.shape[:-2]
+        if lead.numel() == 1 or m <= p:
+            return super().definite_solve(A, b)
+        U, inverses = A.view(-1, m, m), []
+        x = b.expand(*lead, *b.shape[-2:]).reshape(-1, m, b.shape[-1]).clone()
         definite = torch.ones(len(U), dtype=torch.bool, device=self.place)
-        for j in range(0, m, panel):
-            row = U[:, j : j + panel, j:]
+        for j in range(0, m, p):  # U^T U = A and U^T z = b; rows of U and z become known
+            row, z = U[:, j : j + p, j:], x[:, j : j + p]
             if j:
-                row.baddbmm_(transpose(U[:, :j, j : j + panel]), U[:, :j, j:], alpha=-1)
-            L, info = torch.linalg.cholesky_ex(transpose(row[..., :panel]))
-            definite &= info == 0
-            row[..., :panel] = transpose(L)
-            if j + panel < m:
-                inverse = torch.linalg.solve_triangular(L, eye, upper=False)
-                row[..., panel:] = inverse @ row[..., panel:]
-        return A, definite.view(lead)
+                above = transpose(U[:, :j, j : j + p])
+                row.baddbmm_(above, U[:, :j, j:], alpha=-1)
+                z.baddbmm_(above, x[:, :j], alpha=-1)
+            inverse, fine = self._inverse_factor(row[..., :p])
+            definite &= fine
+            inverses.append(inverse)
+            row[..., p:] = inverse @ row[..., p:]
+            z[...] = inverse @ z
+        for j, inverse in zip(range(0, m, p)[::-1], inverses[::-1], strict=True):  # U x = z
+            z = x[:, j : j + p]
+            if j + p < m:
+                z.baddbmm_(U[:, j : j + p, j + p :], x[:, j + p :], alpha=-1)
+            z[...] = transpose(inverse) @ z
+        return x.view(*lead, m, -1), definite.view(lead)
+
+    def _inverse_factor(self, S: Array) -> tuple[Array, Array]:
+        """L^-1 for L L^T = S in its upper triangle: halves until a solver is fast."""
+        torch, p = self.torch, S.shape[-1]
+        if p <= SMALL:
+            L, info = torch.linalg.cholesky_ex(transpose(S))
+            eye = torch.eye(p, dtype=self.kind, device=self.place)
+            return torch.linalg.solve_triangular(L, eye, upper=False), info == 0
+        h = p // 2
+        first, fine = self._inverse_factor(S[:, :h, :h])
+        V = first @ S[:, :h, h:]  # the block of L below `first`, transposed
+        second, also = self._inverse_factor(torch.baddbmm(S[:, h:, h:], transpose(V), V, alpha=-1))
+        whole = torch.zeros_like(S)
+        whole[:, :h, :h], whole[:, h:, h:] = first, second
+        whole[:, h:, :h] = second @ (transpose(V) @ first).neg_()
+        return whole, fine & also
 
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         b = b.expand(*U.shape[:-2], *b.shape[-2:])
@@ -184,11 +235,14 @@ class TorchBackend(Backend):
         eye = self.torch.eye(U.shape[-1], dtype=self.kind, device=self.place)
         return self.torch.linalg.solve_triangular(U, eye.expand(U.shape), upper=True)
 
+    def draws(self, law: str) -> bool:
+        return self.is_cuda and law in (*DRAWN, *DERIVED)
+
     def device_entries(
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
     ) -> Array:
         """As `Sampler.entries`, drawn on the device by its own generator."""
-        if law.name not in ("gaussian", "rademacher", "uniform", "unit"):
+        if law.name not in DRAWN:
             raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
         torch = self.torch
         out = torch.empty((len(seeds), rows, width), dtype=self.kind, device=self.place)

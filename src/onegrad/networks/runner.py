@@ -70,7 +70,7 @@ def _stack(
     group: Group, seeds: Sequence[int], options: Options, on: Backend, at_once: int, meter: Meter
 ) -> list[Replicate]:
     """One stack, by a team of all threads that its backend has."""
-    with team(on.threads, on.blas_threads, meter.stop):
+    with on.lane(), team(on.threads, on.blas_threads, meter.stop):
         return replicates(group, seeds, options, on=on, at_once=at_once, tick=meter.tick)
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, namespace, share, team_size
+from onegrad.arrays import Array, Backend, Floats, namespace, team_size
+from onegrad.arrays import start as begin
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
@@ -43,6 +44,7 @@ class Role(IntEnum):
 
 
 GAUSSIAN = Law("gaussian")
+ENTRIES = ("gaussian", "rademacher", "uniform", "student-t")  # laws of independent entries
 
 
 def block_rows(width: int) -> int:
@@ -120,9 +122,15 @@ class Sampler:
 
         `start` lies at the beginning of a block.
         """
+        return self._begun(law, key, start, rows, width)()
+
+    def _begun(
+        self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
+    ) -> Callable[[], Array]:
+        """The team may begin to draw; the entries are there when they are asked for."""
         be, size = self.backend, block_rows(width)
         if self.device_random:
-            return be.device_entries(self.seeds, law, key, start, rows, width)
+            return lambda: be.device_entries(self.seeds, law, key, start, rows, width)
         out = be.host_buffer(len(self.seeds), rows, width)
 
         def one(place: tuple[int, int]) -> None:
@@ -130,8 +138,13 @@ class Sampler:
             rng = stream(self.seeds[i], *key, (start + r) // size)
             fill(rng, law, out[i, r : r + size])
 
-        share(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
-        return be.from_buffer(out)
+        wait = begin(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
+
+        def found() -> Array:
+            wait()
+            return be.from_buffer(out)
+
+        return found
 
     # -- the network -------------------------------------------------------------------------
 
@@ -178,9 +191,15 @@ class Sampler:
         """
         p, (k, takers) = self.problem, taker
         stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
-        for start in range(k * stretch, n, takers * stretch):
-            rows = min(stretch, n - start)
-            X = self._inputs(role, index, start, rows)
+        places = [
+            (role, index, start, min(stretch, n - start))
+            for start in range(k * stretch, n, takers * stretch)
+        ]
+        numbers = [self._numbers(*place) for place in places[:1]]
+        for i, (_, _, start, rows) in enumerate(places):
+            drawn = numbers.pop()
+            numbers += [self._numbers(*place) for place in places[i + 1 : i + 2]]  # drawn ahead
+            X = self._inputs(drawn, *places[i])
             clean = self._clean(X)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
             yield Stretch(role, start, X, clean, y)
@@ -204,13 +223,21 @@ class Sampler:
         )
         return Stretch(parts[0].role, 0, X, clean, y)
 
-    def _inputs(self, role: Role, index: int, start: int, rows: int) -> Array:
+    def _numbers(self, role: Role, index: int, start: int, rows: int) -> Callable[[], Array]:
+        """What the inputs are made of: independent entries, or a user's rows."""
         if self.data is not None:
-            return self._taken(role, index, start, rows)
+            return lambda: self._taken(role, index, start, rows)
+        law = self.problem.input_law
+        plain = law if law.name in ENTRIES else GAUSSIAN
+        return self._begun(plain, (role, index), start, rows, self.problem.d)
+
+    def _inputs(
+        self, drawn: Callable[[], Array], role: Role, index: int, start: int, rows: int
+    ) -> Array:
         law, d, key = self.problem.input_law, self.problem.d, (role, index)
-        if law.name in ("gaussian", "rademacher", "uniform", "student-t"):
-            return self.entries(law, key, start, rows, d)
-        X = self.entries(GAUSSIAN, key, start, rows, d)
+        X = drawn()
+        if self.data is not None or law.name in ENTRIES:
+            return X
         assert law.parameter is not None
         if law.name == "power-law":  # eigenvalues k^-p, mean 1
             spectrum = np.arange(1, d + 1) ** -law.parameter
