@@ -24,9 +24,9 @@ Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; o
 CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache
 COPIED = 128  # rows at a time when half a matrix is copied
 PADDING = 8  # entries that keep the rows of a copy from falling into the same cache lines
-SHARED = 2**24  # entries of features that a team makes at a time
+SHARED = 2**22  # entries of features that a team makes at a time
 BLOCK = 1024  # rows that a thread takes at a time
-EVEN = 0.8  # share of the threads that must have work until the end
+EVEN = 0.85  # share of the threads that must have work until the end
 PRIVATE = 2**27  # entries that the sums of all threads may have together
 HELD = 2**24  # entries of features that are kept where that spares making them again
 
@@ -77,6 +77,9 @@ class Backend:
     def lane(self) -> AbstractContextManager[None]:
         """What a stack of replicates runs in: on a GPU, a queue of its own."""
         return nullcontext()
+
+    def wait(self) -> None:
+        """Until the device has done what it was given."""
 
     def free_bytes(self) -> int:
         """Memory that is available now, caches that the system would give up included."""
@@ -246,10 +249,15 @@ class Backend:
                 found = [blas.cholesky(A[i]) for i in places]
         return A, np.reshape(found, A.shape[:-2])
 
-    def definite_solve(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """A^-1 b for b (..., m, k), and which A are positive definite; A is used up."""
-        U, definite = self.cholesky(A)
-        return self.cholesky_solve(U, b), definite
+    def shifted_solve(
+        self, C: Array, shifts: Sequence[float], b: Array, use_up: bool
+    ) -> tuple[Array, Array]:
+        """(C + s)^-1 b for matrices C (B, m, m), vectors b (B, m) and every shift s: (B, R, m).
+
+        And which C + s are positive definite. C may be used up.
+        """
+        U, definite = self.cholesky(self.shifted(C, shifts, use_up))
+        return self.cholesky_solve(U, b[:, None, :, None])[..., 0], definite
 
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         """(U^T U)^-1 b for the columns of b (..., m, k)."""

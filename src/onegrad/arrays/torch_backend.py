@@ -19,7 +19,7 @@ DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
 PANEL = 128  # rows that the factorisation of a stack takes at a time
-SMALL = 64  # up to which a stack's triangles are left to the solvers
+MANY = 256  # matrices from which on half as many are faster
 COPIES = 2**29  # entries of shifted matrices that are factored together
 FEW = 8  # matrices in a stack up to which a small product does not fill the device
 
@@ -116,6 +116,10 @@ class TorchBackend(Backend):
         finally:
             kept.append(stream)
 
+    def wait(self) -> None:
+        if self.is_cuda:
+            self.torch.cuda.synchronize(self.place)
+
     def free_bytes(self) -> int:
         if self.is_cuda:
             cuda = self.torch.cuda
@@ -181,22 +185,32 @@ class TorchBackend(Backend):
         L, info = self.torch.linalg.cholesky_ex(transpose(A))
         return transpose(L), info == 0
 
-    def definite_solve(self, A: Array, b: Array) -> tuple[Array, Array]:
+    def shifted_solve(
+        self, C: Array, shifts: Sequence[float], b: Array, use_up: bool
+    ) -> tuple[Array, Array]:
         """Of a stack by block rows, nearly all in products: torch's own is far slower."""
-        torch, m, p, lead = self.torch, A.shape[-1], PANEL, A.shape[:-2]
-        if lead.numel() == 1 or m <= p:
-            return super().definite_solve(A, b)
-        U, inverses = A.view(-1, m, m), []
-        x = b.expand(*lead, *b.shape[-2:]).reshape(-1, m, b.shape[-1]).clone()
-        definite = torch.ones(len(U), dtype=torch.bool, device=self.place)
-        for j in range(0, m, p):  # U^T U = A and U^T z = b; rows of U and z become known
+        torch, (B, m, _), R = self.torch, C.shape, len(shifts)
+        p = PANEL if B * R <= MANY else PANEL // 2
+        if B * R == 1 or m <= p:
+            return super().shifted_solve(C, shifts, b, use_up)
+        alone = use_up and R == 1
+        U = C if alone else torch.empty(B * R, m, m, dtype=self.kind, device=self.place)
+        x, s = b.repeat_interleave(R, 0)[..., None], self.asarray(shifts).repeat(B)[:, None]
+        eye, inverses = torch.eye(p, dtype=self.kind, device=self.place), []
+        definite = torch.ones(B * R, dtype=torch.bool, device=self.place)
+        for j in range(0, m, p):  # U^T U = C + s and U^T z = b; rows of U and z become known
             row, z = U[:, j : j + p, j:], x[:, j : j + p]
+            if not alone:
+                row.view(B, R, *row.shape[1:])[...] = C[:, None, j : j + p, j:]
+            row.diagonal(dim1=-2, dim2=-1).add_(s)
             if j:
                 above = transpose(U[:, :j, j : j + p])
                 row.baddbmm_(above, U[:, :j, j:], alpha=-1)
                 z.baddbmm_(above, x[:, :j], alpha=-1)
-            inverse, fine = self._inverse_factor(row[..., :p])
-            definite &= fine
+            L, info = torch.linalg.cholesky_ex(transpose(row[..., :p]))
+            definite &= info == 0
+            k = L.shape[-1]
+            inverse = torch.linalg.solve_triangular(L, eye[:k, :k], upper=False)
             inverses.append(inverse)
             row[..., p:] = inverse @ row[..., p:]
             z[...] = inverse @ z
@@ -205,23 +219,7 @@ class TorchBackend(Backend):
             if j + p < m:
                 z.baddbmm_(U[:, j : j + p, j + p :], x[:, j + p :], alpha=-1)
             z[...] = transpose(inverse) @ z
-        return x.view(*lead, m, -1), definite.view(lead)
-
-    def _inverse_factor(self, S: Array) -> tuple[Array, Array]:
-        """L^-1 for L L^T = S in its upper triangle: halves until a solver is fast."""
-        torch, p = self.torch, S.shape[-1]
-        if p <= SMALL:
-            L, info = torch.linalg.cholesky_ex(transpose(S))
-            eye = torch.eye(p, dtype=self.kind, device=self.place)
-            return torch.linalg.solve_triangular(L, eye, upper=False), info == 0
-        h = p // 2
-        first, fine = self._inverse_factor(S[:, :h, :h])
-        V = first @ S[:, :h, h:]  # the block of L below `first`, transposed
-        second, also = self._inverse_factor(torch.baddbmm(S[:, h:, h:], transpose(V), V, alpha=-1))
-        whole = torch.zeros_like(S)
-        whole[:, :h, :h], whole[:, h:, h:] = first, second
-        whole[:, h:, :h] = second @ (transpose(V) @ first).neg_()
-        return whole, fine & also
+        return x.view(B, R, m), definite.view(B, R)
 
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         b = b.expand(*U.shape[:-2], *b.shape[-2:])

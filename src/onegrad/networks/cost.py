@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from onegrad.networks.options import Options
+import numpy as np
+
+from onegrad.arrays import Backend, share, team
+from onegrad.functions.function import Function
+from onegrad.networks.arrangement import arrange, peak_bytes
+from onegrad.networks.options import Limits, Options
+from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group
+from onegrad.networks.sampling import GAUSSIAN, Role, Sampler
 from onegrad.problem import Problem
-from onegrad.ridge.shifted import FEW
+from onegrad.ridge.shifted import FEW, solve_shifted
+
+GRAM = 0.8  # of the rate of products that half a product reaches
 
 
 @dataclass(frozen=True)
@@ -59,3 +71,120 @@ def flops(problem: Problem, networks: int) -> float:
     """Operations of one replicate at so many step sizes and one ridge, those of sigma included."""
     w = work(Group(problem, tuple(range(1, networks + 1)), (problem.ridge,)))
     return w.flops + 20 * w.activations + 20 * w.normals
+
+
+# -- seconds ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What this machine does in a second with all its cores, or on its device."""
+
+    products: float  # operations of a matrix product
+    factors: float  # operations of a Cholesky factor and its solution
+    normals: float
+    activations: float
+
+    @classmethod
+    def measured(cls, on: Backend, f: Function, on_device: bool) -> Rates:
+        """In a fraction of a second, at sizes that fill the machine."""
+        problem = Problem(n=1024, d=512, N=1024)
+        with on.lane(), team(on.threads, on.blas_threads):
+            k = on.threads if on.device == "cpu" else 32
+            sampler = Sampler(problem, tuple(range(k)), on, None, on_device)
+            X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
+            P = on.product(X, X)
+            C, b = P / 512, X[..., 0]
+            products = _seconds(on, lambda i: on.product(X[i], X[i]), k)
+            factors = _seconds(on, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
+            draw = _seconds(on, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
+            activate = _seconds(on, lambda i: on.apply(f, P[i], out=P[i]), k)
+        return cls(
+            k * 2 * 1024**2 * 512 / products,
+            k * 1024**3 / 3 / factors,
+            k * 1024 * 512 / draw,
+            k * 1024**2 / activate,
+        )
+
+    def seconds(self, w: Work) -> float:
+        """Of one piece of work at these rates."""
+        return (
+            (w.products + w.gram / GRAM) / self.products
+            + w.factors / self.factors
+            + w.normals / self.normals
+            + w.activations / self.activations
+        )
+
+
+def _seconds(on: Backend, f: Callable[[Any], Any], parts: int = 1) -> float:
+    """The shortest of three calls: of all parts at a time by threads, or on a device at once."""
+    times = []
+    for _ in range(4):
+        on.wait()
+        began = time.perf_counter()
+        if on.device == "cpu" and parts > 1:
+            share(f, [slice(i, i + 1) for i in range(parts)])
+        else:
+            f(slice(None))
+        on.wait()
+        times.append(time.perf_counter() - began)
+    return float(np.min(times[1:]))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run would take: operations, bytes made, bytes held at most, seconds here."""
+
+    flops: float
+    bytes: float
+    memory: int
+    seconds: float
+
+
+def cost(
+    problem: Problem,
+    seeds: int | Sequence[int] = 20,
+    *,
+    device: str = "cpu",
+    dtype: str = "float64",
+    random: str | None = None,
+    model: str = "trained",
+    n_test: int | None = None,
+    leave_one_out: bool = False,
+    batch: int | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    **axes: Any,
+) -> Cost:
+    """What `simulate` with the same arguments would cost on this machine; nothing is trained.
+
+    flops : of products, Gram matrices and factors, as docs/performance.md counts them.
+    bytes : rows and features, written and read once each.
+    memory : peak of the arrays, estimated.
+    seconds : from the rates of products, factors, random numbers and the activation that are
+        measured here, in a fraction of a second.
+
+    See tests/networks/test_the_cost_is_known_before.py.
+    """
+    asked = plan(
+        problem,
+        seeds,
+        device=device,
+        dtype=dtype,
+        random=random,
+        options=Options(model, n_test, leave_one_out),
+        limits=Limits(batch, threads, memory_limit),
+        **axes,
+    )
+    on, count = asked.on, len(asked.seeds)
+    alone = on.side_by_side()[1]
+    rates = Rates.measured(on, problem.sigma, asked.options.device_random)
+    total, memory = np.zeros(3), 0
+    for group in asked.groups:
+        how = arrange(group, count, asked.options, on, asked.limits)
+        w = work(group, asked.options)
+        total += count * np.array([w.flops, w.bytes, rates.seconds(w)])
+        engine = alone if how.workers > 1 else on
+        peak = peak_bytes(group.problem, how.at_once, engine, asked.options, how.batch)
+        memory = max(memory, how.workers * peak)
+    return Cost(float(total[0]), float(total[1]), int(memory), float(total[2]))

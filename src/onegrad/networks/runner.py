@@ -10,7 +10,8 @@ from itertools import chain
 from onegrad.arrays import Backend, Stopped, abreast, one_line_memory_errors, team
 from onegrad.networks.arrangement import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
-from onegrad.networks.options import KERNELS, Limits, Options
+from onegrad.networks.options import KERNELS, Options
+from onegrad.networks.plan import Plan
 from onegrad.networks.replicate import Group, Replicate, replicates
 
 
@@ -36,19 +37,15 @@ class Meter:
 
 
 def run(
-    groups: Sequence[Group],
-    seeds: tuple[int, ...],
-    options: Options,
-    on: Backend,
-    limits: Limits,
-    progress: Callable[[int, int], None] | None,
+    plan: Plan, progress: Callable[[int, int], None] | None
 ) -> Iterator[tuple[Group, Replicate]]:
     """Every replicate of every group.
 
     Replicates side by side on one core each keep all cores busy; those that are left when the cores
     no longer come out even have all cores in turn.
     """
-    chosen = [arrange(group, len(seeds), options, on, limits) for group in groups]
+    groups, seeds, options, on = plan.groups, plan.seeds, plan.options, plan.on
+    chosen = [arrange(group, len(seeds), options, on, plan.limits) for group in groups]
     total = sum(
         ticks(group, how, options) * -(-len(seeds) // how.batch)
         for group, how in zip(groups, chosen, strict=True)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from onegrad import __version__
-from onegrad.arrays import Floats, backend, cores, standard_error
-from onegrad.networks.options import Limits, Options, random_source, seed_tuple
+from onegrad.arrays import Floats, standard_error
+from onegrad.networks.options import Limits, Options
+from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group, Replicate
 from onegrad.networks.runner import run
 from onegrad.problem import Problem
@@ -133,21 +134,23 @@ def simulate(
     See tests/networks and tests/agreement.
     """
     began = time.perf_counter()
-    chosen = seed_tuple(seeds)
-    limits = Limits(batch, threads, memory_limit)
-    points, shape = problem.grid(**axes)
-    groups = Group.of(points)
-    on = backend(device, dtype, limits.threads or cores())
-    source = random_source(random, on, [group.problem for group in groups])
-    options = Options(model, n_test, leave_one_out, rows, source == "device")
-    for group in groups:
-        options = options.checked(group.problem)
-    columns = _gathered(run(groups, chosen, options, on, limits, progress), chosen, len(points))
+    asked = plan(
+        problem,
+        seeds,
+        device=device,
+        dtype=dtype,
+        random=random,
+        options=Options(model, n_test, leave_one_out, rows),
+        limits=Limits(batch, threads, memory_limit),
+        **axes,
+    )
+    found = run(asked, progress)
+    columns = _gathered(found, asked.seeds, len(asked.points))
     measured: dict[str, Any] = {
-        q: Measured.over_seeds(v.reshape(-1, *shape)) for q, v in columns.items()
+        q: Measured.over_seeds(v.reshape(-1, *asked.shape)) for q, v in columns.items()
     }
-    origin = Origin(__version__, device, dtype, source, n_test, time.perf_counter() - began)
-    fixed = (problem, tuple(points), shape, chosen, model)
+    origin = Origin(__version__, device, dtype, asked.random, n_test, time.perf_counter() - began)
+    fixed = (problem, asked.points, asked.shape, asked.seeds, model)
     return Simulation(*fixed, provenance=origin, **({"leave_one_out": None} | measured))
 
 

@@ -28,10 +28,9 @@ def solve_shifted(C: Array, shifts: Sequence[float], b: Array) -> Array:
     size = on.shifts_at_once(C)
     for i in range(0, len(shifts), size):
         last = i + size >= len(shifts)  # its factor needs no copy of C
-        A = on.shifted(C, shifts[i : i + size], use_up=last)
-        x, definite = on.definite_solve(A, b[:, None, :, None])
-        x *= xp.where(definite, 1.0, float("nan"))[..., None, None]
-        parts.append(x[..., 0])
+        x, definite = on.shifted_solve(C, shifts[i : i + size], b, use_up=last)
+        x *= xp.where(definite, 1.0, float("nan"))[..., None]
+        parts.append(x)
     return transpose(parts[0] if len(parts) == 1 else xp.concatenate(parts, 1))
 
 
