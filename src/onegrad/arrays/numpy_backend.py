@@ -60,7 +60,8 @@ class Backend:
 
     def stretch(self, block: int, entries: int, team: int = 1) -> int:
         """Rows handled at a time, a multiple of `block`, when a row makes so many entries."""
-        return block if team == 1 else max(block, SHARED // (entries * block) * block)
+        blocks = 1 if team == 1 else max(min(team, 4), SHARED // (entries * block))
+        return blocks * block
 
     def may_hold(self, entries: int, team: int = 1) -> bool:
         """Whether so many entries of features may be kept."""
@@ -127,7 +128,7 @@ class Backend:
         The result may be made in `out`, which may be x.
         """
         made = np.empty_like(x) if out is None else out
-        step = max(1, CACHED // max(1, x.shape[-1]))
+        step = max(1, _cached() // max(1, x.shape[-1]))
         rows = [
             (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
         ]
@@ -156,13 +157,13 @@ class Backend:
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
         """f(X W^T) for X (B, rows, d) and W (B, N, d); f follows while a tile is in the cache."""
         P = np.empty((*X.shape[:-1], W.shape[-2]), X.dtype)
-        parts = tiles.grid(P.shape[-2:], team_size())
+        parts, cached = tiles.grid(P.shape[-2:], team_size()), _cached()
 
         def tile(place: tuple[int, slice, slice]) -> None:
             b, i, j = place
             np.matmul(X[b, i], W[b, j].T, out=P[b, i, j])
             if f is not None:
-                step = max(1, CACHED // (j.stop - j.start))
+                step = max(1, cached // (j.stop - j.start))
                 for r in range(i.start, i.stop, step):
                     z = P[b, r : min(r + step, i.stop), j]
                     f(z, out=z)
@@ -288,3 +289,8 @@ class Backend:
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
     ) -> Array:
         raise InvalidInput("random='device' needs device='torch' or 'cuda'")
+
+
+def _cached() -> int:
+    """Entries of an elementwise slice: longer where many threads would queue for Python's lock."""
+    return CACHED * min(4, max(1, team_size() // 4))

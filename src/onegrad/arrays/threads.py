@@ -23,10 +23,9 @@ class Stopped(Exception):
 
 def cores() -> int:
     """Processor cores that this process may use, OMP_NUM_THREADS and the like respected."""
-    from threadpoolctl import threadpool_info
-
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    blas = [int(pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"]
+    pools = _pools("torch" in sys.modules).info()
+    blas = [int(pool["num_threads"]) for pool in pools if pool["user_api"] == "blas"]
     return max(1, min(allowed or 1, *blas)) if blas else (allowed or 1)
 
 
