@@ -26,7 +26,9 @@ def test_all_figures_are_registered_in_a_definite_order() -> None:
 
 @pytest.mark.parametrize("name", sorted(WANTED))
 def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
-    module = importlib.import_module(f"onegrad.experiments.figures.{name.replace('-', '_')}")
+    module = importlib.import_module(
+        f"onegrad.experiments.figures.{gallery.group_of(name)}.{name.replace('-', '_')}"
+    )
     assert callable(module.draw)
     full, quick = (gallery.specs([name], quick=quick)[name] for quick in (False, True))
     for key in ("title", "caption", "parameters"):

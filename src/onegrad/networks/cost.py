@@ -15,7 +15,8 @@ from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.options import Limits, Options
 from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group
-from onegrad.networks.sampling import GAUSSIAN, Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import GAUSSIAN, Role
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import FEW, solve_shifted
 

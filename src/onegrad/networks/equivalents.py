@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from onegrad.arrays import Array, namespace
 from onegrad.errors import InvalidInput
 from onegrad.networks.network import ALL, Affine, FeatureMap, Network
-from onegrad.networks.sampling import GAUSSIAN, Role, Sampler, Stretch
+from onegrad.networks.sampling import Sampler, Stretch
+from onegrad.networks.streams import GAUSSIAN, Role
 
 TILE = 1024  # columns of independent normals that share a stream
 

@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.functions.function import Function
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role
+from onegrad.networks.streams import Role
 from onegrad.ridge import Fit, dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)

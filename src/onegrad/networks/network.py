@@ -11,8 +11,9 @@ from typing import Protocol
 
 from onegrad.arrays import Array, Backend
 from onegrad.functions.function import Function
-from onegrad.networks.sampling import Role, Sampler, Stretch
+from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streaming import total
+from onegrad.networks.updates import update
 
 ALL = slice(None)
 
@@ -76,6 +77,11 @@ class Network:
         found: Gradient = self.__dict__["first_"]
         return found
 
+    @property
+    def first_update(self) -> Array:
+        """What the first step adds to the weights, per unit of eta."""
+        return update(self.sampler, self.first.G, 0)
+
     def gradient(self, W: Array, index: int) -> Gradient:
         """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
         p, be = self.sampler.problem, self.sampler.backend
@@ -98,8 +104,7 @@ class Network:
             be.add_mixture(g.beta, r / n, rows.X)
             be.add_product(g.G, slopes, be.scaled(rows.X, r / n))
 
-        batch = index if p.batches == "fresh" else 0
-        found = total(self.sampler, (Role.STEP, n, batch), begin, add, Gradient.arrays)
+        found = total(self.sampler, self.sampler.step_rows(index), begin, add, Gradient.arrays)
         found.G[...] *= self.a[..., None]
         return found
 
@@ -108,12 +113,12 @@ class Network:
         p, be = self.sampler.problem, self.sampler.backend
         f = p.sigma if f is None else f
         if p.steps == 1 and len(etas) > 1:
-            return Affine(be, f, self.W, self.first.G, etas)
+            return Affine(be, f, self.W, self.first_update, etas)
         maps = []
         for eta in etas:
-            W = self.W + eta * self.first.G
-            for index in range(1, p.steps):
-                W = W + eta * self.gradient(W, index).G
+            W = self.W + eta * self.first_update
+            for index, later in enumerate(p.replace(eta=eta).later_steps, 1):
+                W = W + later * update(self.sampler, self.gradient(W, index).G, index)
             maps.append(Affine(be, f, W))
         return maps[0] if len(maps) == 1 else Several(tuple(maps))
 

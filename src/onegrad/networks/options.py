@@ -10,7 +10,8 @@ import numpy as np
 
 from onegrad.arrays import Backend, Floats
 from onegrad.errors import InvalidInput, one_of
-from onegrad.networks.sampling import Role, rows_before
+from onegrad.networks.sampling import rows_before
+from onegrad.networks.streams import Role
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")

@@ -15,8 +15,9 @@ from onegrad.networks.fits import fits
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import ALL, FeatureMap, Network
 from onegrad.networks.options import KERNELS, Options
-from onegrad.networks.sampling import Role, Sampler, Stretch, Tick, no_tick
+from onegrad.networks.sampling import Sampler, Stretch, Tick, no_tick
 from onegrad.networks.streaming import total
+from onegrad.networks.streams import Role
 from onegrad.problem import Problem
 from onegrad.ridge import Fit
 

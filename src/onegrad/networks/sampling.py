@@ -1,16 +1,10 @@
-"""Random numbers and data: every block of rows has its own stream.
-
-A stream is named by (seed, key, block), so the numbers of a replicate do not depend on how many
-replicates, rows or threads are handled at a time, nor on the device that uses them. Blocks are
-filled row by row: a smaller n sees the first rows of a larger one.
-"""
+"""Data: the inputs and labels of a stack of replicates, drawn from their streams."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -19,62 +13,11 @@ import numpy as np
 from onegrad.arrays import Array, Backend, Floats, namespace, team_size
 from onegrad.arrays import start as begin
 from onegrad.functions.function import MultiIndex
+from onegrad.networks.streams import ENTRIES, GAUSSIAN, Role, block_rows, fill, stream
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
 Tick = Callable[[], None]  # called after every stretch of rows: progress and interruption
-
-
-class Role(IntEnum):
-    """What a stream is for; stored results depend on these numbers, so they never change."""
-
-    TEACHER = 0
-    WEIGHTS = 1
-    READOUT = 2
-    STEP = 3
-    RIDGE = 4
-    TEST = 5
-    DIRECTION = 6  # of a spiked covariance or of a mixture's centres
-    ORDER = 7  # in which a user's rows are taken
-    SIGN = 16  # with a role: on which side of a mixture its rows lie
-    NOISE = 17  # with a role: the label noise of its rows
-    CORRUPT = 18  # with a role: which of its labels are replaced
-    REPLACE = 19  # with a role: by the labels of which inputs
-    NORMALS = 20  # with a role: the independent part of the Gaussian equivalent
-
-
-GAUSSIAN = Law("gaussian")
-ENTRIES = ("gaussian", "rademacher", "uniform", "student-t")  # laws of independent entries
-
-
-def block_rows(width: int) -> int:
-    """Rows that share a stream: 1,024, fewer for very long rows."""
-    return max(16, min(1024, 2**23 >> max(width - 1, 1).bit_length()))
-
-
-def stream(seed: int, *key: int) -> np.random.Generator:
-    """The generator that (seed, key) names."""
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
-
-
-def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
-    """Independent entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1))."""
-    if law.name == "gaussian":
-        rng.standard_normal(out=out)
-    elif law.name == "rademacher":
-        out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
-        out *= 2.0
-        out -= 1.0
-    elif law.name == "uniform":
-        rng.random(out=out)
-        out -= 0.5
-        out *= math.sqrt(12)
-    elif law.name == "unit":
-        rng.random(out=out)
-    else:
-        assert law.name == "student-t" and law.parameter is not None
-        out[...] = rng.standard_t(law.parameter, out.shape)
-        out *= math.sqrt(1 - 2 / law.parameter)
 
 
 def rows_before(problem: Problem, role: Role, index: int = 0) -> int:
@@ -183,11 +126,18 @@ class Sampler:
     # -- rows --------------------------------------------------------------------------------
 
     def rows(
-        self, role: Role, n: int, index: int = 0, taker: tuple[int, int] = (0, 1)
+        self,
+        role: Role,
+        n: int,
+        index: int = 0,
+        taker: tuple[int, int] = (0, 1),
+        *,
+        plain: bool = False,
     ) -> Iterator[Stretch]:
         """The n rows of a role, stretch by stretch. `index` counts the batches of the steps.
 
-        The k-th of K takers gets the stretches k, k + K, ...
+        taker : (k, K) gets the stretches k, k + K, ...
+        plain : labels as the teacher gives them, whatever the problem takes off.
         """
         p, (k, takers) = self.problem, taker
         stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
@@ -202,8 +152,16 @@ class Sampler:
             X = self._inputs(drawn, *places[i])
             clean = self._clean(X)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
+            if not plain and p.labels != "plain":
+                off = self._fitted_off(X)
+                clean, y = clean - off, y - off
             yield Stretch(role, start, X, clean, y)
             self.tick()
+
+    def step_rows(self, index: int) -> tuple[Role, int, int]:
+        """The rows of step number `index`: role, how many, which batch."""
+        p = self.problem
+        return Role.STEP, p.rows_of_step, index if p.batches == "fresh" else 0
 
     @property
     def ridge_rows(self) -> tuple[Role, int, int]:
@@ -245,12 +203,21 @@ class Sampler:
             return X
         v = self.entries(GAUSSIAN, (Role.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5  # (B, 1, d)
+        if self.problem.input_overlap:
+            v = self._turned(v)
         if law.name == "spiked":  # covariance I + s v v^T
             side = (math.sqrt(1 + law.parameter) - 1) * (X * v).sum(-1)[..., None]
         else:  # a mixture of two centres
             sign = self.entries(Law("rademacher"), (Role.SIGN, *key), start, rows, 1)
             side = law.parameter * sign
         return X + side * v
+
+    def _turned(self, v: Array) -> Array:
+        """A unit vector, (B, 1, d), turned to have a given cosine with the teacher's first."""
+        star, cosine = self.teacher[:, None, :, 0], self.problem.input_overlap
+        off = v - (v * star).sum(-1)[..., None] * star
+        off /= (off * off).sum(-1)[..., None] ** 0.5
+        return cosine * star + math.sqrt(1 - cosine**2) * off
 
     def _taken(self, role: Role, index: int, start: int, rows: int) -> Array:
         """A user's rows, each used once."""
@@ -264,6 +231,30 @@ class Sampler:
         """In which each replicate takes a user's rows."""
         assert self.data is not None
         return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
+
+    def ready(self) -> None:
+        """What all rows need is found now, before threads take them."""
+        if self.problem.labels != "plain":
+            self._fitted_off(self.entries(GAUSSIAN, (Role.TEACHER,), 0, 1, self.problem.d))
+        _ = self.teacher
+
+    def _fitted_off(self, X: Array) -> Array:
+        """What the problem takes off the labels at X: mean(y), and X^T y/n . x, of the first batch.
+
+        Found once; see Network.first for why by hand.
+        """
+        if "fit_" not in self.__dict__:
+            n = self.problem.rows_of_step
+            mean: Any = 0.0
+            beta: Any = 0.0
+            for rows in self.rows(Role.STEP, n, plain=True):
+                mean = mean + rows.y.sum(-1) / n
+                beta = beta + (rows.y[:, None, :] @ rows.X)[:, 0] / n
+            self.__dict__["fit_"] = mean, beta
+        mean, beta = self.__dict__["fit_"]
+        if self.problem.labels == "centred":
+            return mean[:, None] + 0 * X[..., 0]
+        return mean[:, None] + (X @ beta[..., None])[..., 0]
 
     # -- labels ------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from onegrad.arrays import Array, share, team_size
-from onegrad.networks.sampling import Role, Sampler, Stretch
+from onegrad.networks.sampling import Sampler, Stretch
+from onegrad.networks.streams import Role
 
 Sums = TypeVar("Sums")
 
@@ -32,6 +33,7 @@ def total(
         for stretch in sampler.rows(role, n, index):
             add(first, stretch)
         return first
+    sampler.ready()
     sums = [first, *(begin() for _ in range(workers - 1))]
 
     def take(k: int) -> None:

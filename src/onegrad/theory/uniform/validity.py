@@ -26,6 +26,8 @@ def require_covered(p: Problem) -> None:
     """Raise OutOfScope, in one line, for what the theory does not describe."""
     covered = {
         "one step": f"steps={p.steps}" if p.steps != 1 else "",
+        "the gradient itself": f"update={p.update!r}" if p.update != "gradient" else "",
+        "plain labels": f"labels={p.labels!r}" if p.labels != "plain" else "",
         "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
         "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
         "ridge without an intercept": "intercept=True" if p.intercept else "",

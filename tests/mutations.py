@@ -1,0 +1,169 @@
+"""Damaged files, from small valid ones: what a disk, an editor or an enemy makes of them.
+
+``mutated(rng, payload)`` is the payload after one to four random changes. Half of the archives
+(npz, models) are taken apart, changed inside and packed again with checksums that are right, so
+that the change reaches whoever reads the members and not only the archive's own check.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+NASTY = [
+    b"", b"nan", b"NaN", b"inf", b"-inf", b"1e400", b"-1e308", b"1e160", b"9" * 40, b"-1", b"0",
+    b"4294967295", b"18446744073709551616", b'"', b"'", b",", b",,", b"\n", b"\r\n", b"\x00",
+    b"\xff\xfe", b"caf\xe9", "é".encode(), b"None", b"true", b"{}", b"[]", b"[[[[", b"null",
+    b"2020-01-01", b"1969-12-31T23:59:59.999999999", b"<U3", b"|O", b"<c16", b"PAR1", b"PK\x03\x04",
+]  # fmt: skip
+
+
+def mutated(rng: np.random.Generator, payload: bytes) -> bytes:
+    """The payload after one to four random changes; the same generator gives the same ones."""
+    changes = int(rng.integers(1, 5))
+    for _ in range(changes):
+        inside = payload[:2] == b"PK" and rng.random() < 0.5
+        payload = _repacked(rng, payload) if inside else _changed(rng, payload)
+    return payload
+
+
+def _changed(rng: np.random.Generator, data: bytes) -> bytes:
+    """One change of one kind, at one place; half of the places are near an end of the file."""
+    if not data:
+        return bytes(rng.integers(0, 256, 8, dtype=np.uint8))
+    n = len(data)
+    edge = min(n, 256)
+    place = [rng.integers(n), rng.integers(n), rng.integers(edge), n - 1 - rng.integers(edge)]
+    i = int(place[int(rng.integers(4))])
+    j = min(n, i + 1 + int(rng.geometric(0.05)))
+    kinds: list[Callable[[], bytes]] = [
+        lambda: data[:i] + bytes([data[i] ^ (1 << int(rng.integers(8)))]) + data[i + 1 :],
+        lambda: data[:i] + bytes(rng.integers(0, 256, j - i, dtype=np.uint8)) + data[j:],
+        lambda: data[:i] + bytes([int(rng.choice([0, 255]))]) * (j - i) + data[j:],
+        lambda: data[:i],
+        lambda: data[:i] + data[j:],
+        lambda: data[:j] + data[i:],
+        lambda: data[:i] + NASTY[int(rng.integers(len(NASTY)))] + data[i:],
+        lambda: _token(rng, data, i),
+    ]
+    return kinds[int(rng.integers(len(kinds)))]()
+
+
+def _token(rng: np.random.Generator, data: bytes, i: int) -> bytes:
+    """The word or number around place i, replaced by something nasty."""
+    apart = b',;:"\n\r {}[]()'
+    start, stop = i, i
+    while start and data[start - 1] not in apart:
+        start -= 1
+    while stop < len(data) and data[stop] not in apart:
+        stop += 1
+    return data[:start] + NASTY[int(rng.integers(len(NASTY)))] + data[stop:]
+
+
+def _repacked(rng: np.random.Generator, data: bytes) -> bytes:
+    """An archive with one member changed, lost or renamed; damaged ones are changed outside."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:  # whatever a damaged archive does, it is damaged
+        return _changed(rng, data)
+    if not members:
+        return _changed(rng, data)
+    name = sorted(members)[int(rng.integers(len(members)))]
+    kind = rng.random()
+    if kind < 0.1:
+        del members[name]
+    elif kind < 0.2:
+        members[sorted(members)[int(rng.integers(len(members)))]] = members[name]
+    else:
+        members[name] = _changed(rng, members[name])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return buffer.getvalue()
+
+
+# -- small valid files of each kind --------------------------------------------------------------
+
+
+def _columns() -> dict[str, list[object]]:
+    rng = np.random.default_rng(0)
+    size = rng.standard_normal(60).round(3)
+    kind = rng.choice(["a", "b", "ü"], 60)
+    day = np.datetime64("2020-02-27") + rng.integers(0, 400, 60)
+    return {
+        "size": [None if i % 11 == 0 else float(x) for i, x in enumerate(size)],
+        "kind": [str(k) for k in kind],
+        "day": [d.astype(object) for d in day],
+        "y": (np.sin(size) + (kind == "a")).round(4).tolist(),
+    }
+
+
+@cache
+def csv_file() -> bytes:
+    """Columns size (a number with gaps), kind (text), day (a date), and the target y."""
+    columns = _columns()
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join("" if v is None else str(v) for v in row) for row in rows]
+    return ("\n".join([",".join(columns), *lines]) + "\n").encode()
+
+
+@cache
+def parquet_file() -> bytes:
+    """The same table in three row groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(_columns()), buffer, row_group_size=20)
+    return buffer.getvalue()
+
+
+def _matrix() -> np.ndarray:
+    return np.random.default_rng(1).standard_normal((40, 3)).round(3)
+
+
+@cache
+def npz_file() -> bytes:
+    """Arrays X (40, 3) and y."""
+    buffer = io.BytesIO()
+    np.savez(buffer, X=_matrix(), y=_matrix()[:, 0] ** 2)
+    return buffer.getvalue()
+
+
+@cache
+def npy_file() -> bytes:
+    """A matrix (40, 3); any column can be the target."""
+    buffer = io.BytesIO()
+    np.save(buffer, _matrix())
+    return buffer.getvalue()
+
+
+@cache
+def model_file() -> bytes:
+    """A small model of the table."""
+    import onegrad as og
+    from onegrad.data import source
+
+    with tempfile.TemporaryDirectory() as folder:
+        table, model = Path(folder) / "table.csv", Path(folder) / "a.model"
+        table.write_bytes(csv_file())
+        og.OneStepRegressor(6, eta=1.0, random_state=0).fit(source(table, target="y")).save(model)
+        return model.read_bytes()
+
+
+EXAMPLES: dict[str, Callable[[], bytes]] = {
+    ".csv": csv_file,
+    ".parquet": parquet_file,
+    ".npz": npz_file,
+    ".npy": npy_file,
+    ".model": model_file,
+}
+TARGETS = {".csv": "y", ".parquet": "y", ".npz": "y", ".npy": "-1"}
