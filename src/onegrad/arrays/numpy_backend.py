@@ -128,7 +128,7 @@ class Backend:
         The result may be made in `out`, which may be x.
         """
         made = np.empty_like(x) if out is None else out
-        step = max(1, _cached() // max(1, x.shape[-1]))
+        step = max(1, min(_cached() // max(1, x.shape[-1]), -(-x.shape[1] // team_size())))
         rows = [
             (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
         ]

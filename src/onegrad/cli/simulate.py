@@ -46,7 +46,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onegrad.networks import cost, simulate
+    from onegrad.networks.cost import cost
+    from onegrad.networks.simulation import simulate
 
     problem, axes = problem_of(args)
     options: dict[str, Any] = {

@@ -17,6 +17,7 @@ from onegrad.experiments.trajectories import trajectories as paths
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
+from onegrad.networks.options import random_source
 from onegrad.networks.sampling import Sampler
 from onegrad.theory import predict
 from onegrad.theory import spectrum as predicted_spectrum
@@ -55,7 +56,7 @@ def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Calla
     return keep
 
 
-@register("errors", seeded=True, options=("model", "n_test"))
+@register("errors", seeded=True, options=("model", "n_test", "random"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
     asked = _asked(cell)
@@ -148,6 +149,15 @@ def rehearsal(cell: Cell, device: str) -> Values:
     size = (cell.problem.n, cell.problem.d, cell.problem.N)
     draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in _seeds(cell)]
     return {"draw": np.stack(draws)}
+
+
+def origin(cell: Cell, device: str) -> str:
+    """The device, as it is recorded: with a note where it drew the random numbers itself."""
+    asked: Any = dict(cell.options).get("random")
+    if cell.measure != "errors" or device.split(":")[0] != "cuda":
+        return device
+    source = random_source(asked, backend(device, cell.dtype), [cell.problem])
+    return f"{device}, own random numbers" if source == "device" else device
 
 
 def _asked(cell: Cell) -> dict[str, Any]:

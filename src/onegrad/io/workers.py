@@ -124,21 +124,34 @@ def sum_over_cluster(
 
 
 @contextlib.contextmanager
-def connected(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
-    """A client of the scheduler at this address, or of a cluster of `workers` processes here."""
+def connected(
+    address: str | None = None, workers: int | None = None, gpus: Sequence[str] = ()
+) -> Iterator[Any]:
+    """A client of the scheduler at this address, or of a cluster of `workers` processes here.
+
+    gpus : the GPUs that these own in turn, as CUDA_VISIBLE_DEVICES names them.
+    """
     distributed = _distributed()
     with contextlib.ExitStack() as stack:
         scheduler: Any = address
         if address is None:
             scheduler = stack.enter_context(
                 distributed.LocalCluster(
-                    n_workers=workers,
+                    n_workers=0 if gpus else workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
                     silence_logs="ERROR",
                 )
             )
+            for i in range(workers or 0) if gpus else ():
+                # the environment of a process is set before torch looks for devices in it
+                (spec,) = scheduler.new_worker_spec().values()
+                owned = {"CUDA_VISIBLE_DEVICES": gpus[i % len(gpus)]}
+                options = spec["options"] | {"env": spec["options"].get("env", {}) | owned}
+                scheduler.worker_spec[i] = spec | {"options": options}
+            if gpus:
+                scheduler.scale(workers)
         try:
             client = distributed.Client(scheduler, timeout="20s", set_as_default=False)
         except (OSError, ValueError) as error:

@@ -21,6 +21,8 @@ from onegrad.problem import Problem
 from onegrad.ridge.shifted import FEW, solve_shifted
 
 GRAM = 0.8  # of the rate of products that half a product reaches
+SHARING = 0.08  # what a team loses, per thread, where it shares every product instead of the rows
+STARTING = 0.01  # seconds that a thread of a team takes to begin
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,7 @@ def cost(
     asked = plan(
         problem,
         seeds,
-        device=device,
-        dtype=dtype,
-        random=random,
+        (device, dtype, random),
         options=Options(model, n_test, leave_one_out),
         limits=Limits(batch, threads, memory_limit),
         **axes,
@@ -184,8 +184,18 @@ def cost(
     for group in asked.groups:
         how = arrange(group, count, asked.options, on, asked.limits)
         w = work(group, asked.options)
-        total += count * np.array([w.flops, w.bytes, rates.seconds(w)])
+        seconds = rates.seconds(w)
+        if on.device == "cpu" and on.threads > 1 and how.workers == 1:
+            seconds = _by_team(seconds, group.problem, how.at_once, on)
+        total += count * np.array([w.flops, w.bytes, seconds])
         engine = alone if how.workers > 1 else on
         peak = peak_bytes(group.problem, how.at_once, engine, asked.options, how.batch)
         memory = max(memory, how.workers * peak)
     return Cost(float(total[0]), float(total[1]), int(memory), float(total[2]))
+
+
+def _by_team(seconds: float, p: Problem, networks: int, on: Backend) -> float:
+    """Seconds of a replicate that all threads compute together, from those without any loss."""
+    sums = max(p.N * p.d, networks * p.N * p.N)
+    whole = p.n < p.N or on.takers(p.n, sums, on.threads) == 1
+    return seconds * (1 + whole * SHARING * on.threads) + STARTING * on.threads

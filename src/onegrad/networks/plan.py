@@ -28,16 +28,17 @@ class Plan:
 
 def plan(
     problem: Problem,
-    seeds: int | Sequence[int] = 20,
-    *,
-    device: str = "cpu",
-    dtype: str = "float64",
-    random: str | None = None,
+    seeds: int | Sequence[int],
+    place: tuple[str, str, str | None] = ("cpu", "float64", None),
     options: Options | None = None,
     limits: Limits | None = None,
     **axes: Any,
 ) -> Plan:
-    """As of `simulate`, whose arguments are gathered in `options` and `limits`."""
+    """As of `simulate`, whose arguments are gathered in `options` and `limits`.
+
+    place : device, dtype, and where random numbers are drawn (None: chosen).
+    """
+    device, dtype, random = place
     chosen, o, allowed = seed_tuple(seeds), options or Options(), limits or Limits()
     points, shape = problem.grid(**axes)
     groups = tuple(Group.of(points))

@@ -137,9 +137,7 @@ def simulate(
     asked = plan(
         problem,
         seeds,
-        device=device,
-        dtype=dtype,
-        random=random,
+        (device, dtype, random),
         options=Options(model, n_test, leave_one_out, rows),
         limits=Limits(batch, threads, memory_limit),
         **axes,
