@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from onegrad.arrays import visible_gpus
-from onegrad.experiments import Store, cells_of, executors, measures, run
+from onegrad.experiments import Store, cells_of, executors, run
 from onegrad.experiments.executors import with_joblib
+from onegrad.experiments.measures import papers
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
 from onegrad.io.workers import connected
@@ -66,5 +67,5 @@ class Gpu:
     ],
 )
 def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
-    monkeypatch.setattr(measures, "backend", lambda *_: Gpu())
-    assert measures.origin(cells(**options)[0], device) == recorded
+    monkeypatch.setattr(papers, "backend", lambda *_: Gpu())
+    assert papers.origin(cells(**options)[0], device) == recorded

@@ -6,15 +6,14 @@ what lies below is neither filled nor read.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import blas, tiles
+from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
 from onegrad.errors import InvalidInput
@@ -83,15 +82,8 @@ class Backend:
         """Until the device has done what it was given."""
 
     def free_bytes(self) -> int:
-        """Memory that is available now, caches that the system would give up included."""
-        try:
-            lines = Path("/proc/meminfo").read_text().splitlines()
-            return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
-        except (OSError, StopIteration):  # not Linux: half of what is installed
-            try:
-                return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-            except (AttributeError, ValueError, OSError):
-                return 8 * 2**30
+        """Memory that is available now to this process."""
+        return free_bytes()
 
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """f(item) for every item, by the team."""
