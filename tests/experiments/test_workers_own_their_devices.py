@@ -7,7 +7,7 @@ import pytest
 
 from onegrad.arrays import visible_gpus
 from onegrad.experiments import Store, cells_of, executors, run
-from onegrad.experiments.executors import with_joblib
+from onegrad.experiments.executors import with_processes
 from onegrad.experiments.measures import papers
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
@@ -43,7 +43,7 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
             assert done.computed == len(wanted) == 3 and not done.failed
             many = {cell.key: store.record(cell.key).values["test"] for cell in wanted}
     with Store(tmp_path / "one") as store:
-        run(wanted, store, with_joblib(1), progress=Progress(quiet=True))
+        run(wanted, store, with_processes(1), progress=Progress(quiet=True))
         for cell in wanted:
             np.testing.assert_allclose(
                 many[cell.key], store.record(cell.key).values["test"], rtol=1e-10

@@ -23,8 +23,9 @@ def peak_bytes(
     o = options or Options()
     longest = max(n, problem.rows_of_step, o.tests(n))
     weights = 3 * N * d  # W, G and one temporary
-    # X and its scaled copy; products with W and with G, features
-    entries = 2 * d + (1 if networks == 1 else 3) * N if o.model in PLAIN else 3 * d + 5 * N
+    # X, its scaled copy and, by a team, the next; products with W and with G, features
+    inputs = (2 if team == 1 else 3) * d
+    entries = inputs + (1 if networks == 1 else 3) * N if o.model in PLAIN else 3 * d + 5 * N
     entries += 3 * N if o.leave_one_out else 0
     passing = min(on.stretch(1024, batch * max(N, d), team), longest) * entries
     # the Gram matrix at work, its factor or eigenvectors; of several networks at a time

@@ -145,11 +145,12 @@ class Sampler:
             (role, index, start, min(stretch, n - start))
             for start in range(k * stretch, n, takers * stretch)
         ]
-        numbers = [self._numbers(*place) for place in places[:1]]
-        for i, (_, _, start, rows) in enumerate(places):
-            drawn = numbers.pop()
-            numbers += [self._numbers(*place) for place in places[i + 1 : i + 2]]  # drawn ahead
-            X = self._inputs(drawn, *places[i])
+        numbers: list[Callable[[], Array]] = []
+        ahead = 1 if team_size() > 1 else 0  # stretches that the team may already draw
+        for i, place in enumerate(places):
+            numbers += [self._numbers(*x) for x in places[i + len(numbers) : i + 1 + ahead]]
+            X = self._inputs(numbers.pop(0), *place)
+            _, _, start, rows = place
             clean = self._clean(X)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
             if not plain and p.labels != "plain":
