@@ -10,8 +10,8 @@ import onegrad as og
 NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
-    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "predict", "register",
-    "simulate", "spectrum", "spike_count", "thresholds",
+    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "exponents", "predict",
+    "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
 
 

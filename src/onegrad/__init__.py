@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
-from onegrad.functions import Function, register
+from onegrad.functions import Function, exponents, register
 from onegrad.problem import Problem
 
 __version__ = "0.1.0"
@@ -34,6 +34,7 @@ __all__ = [
     "NotConverged",
     "OutOfScope",
     "Problem",
+    "exponents",
     "register",
     *_LAZY,
 ]

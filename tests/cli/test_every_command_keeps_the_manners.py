@@ -1,4 +1,4 @@
-"""All ten commands: --help with an example, --json alone on standard output, bad input in one line.
+"""All commands: --help with an example, --json alone on standard output, bad input in one line.
 
 A command that is added without a line in the tables here fails.
 """
@@ -34,6 +34,7 @@ GOOD = {
     "fit": ["rows.npz", "--target", "y", "--width", "10", "--out", "made.model"],
     "apply": ["y.model", "rows.npz", "--out", "p.csv"],
     "explore": None,  # serves until it is stopped: test_explore_serves_the_page.py
+    "exponents": ["H3", "relu"],
     "cite": [],
     "doctor": [],
 }
@@ -46,6 +47,7 @@ BAD = {
     "fit": (["nowhere.csv", "--target", "y", "--out", "m"], "no such file"),
     "apply": (["y.model", "rows.npz", "--out", "p.doc"], "--out must end in"),
     "explore": (["--port", "eighty"], "--port must be"),
+    "exponents": (["H3 +"], "teacher: formula"),
     "cite": (["--bibtex"], "--bibtex"),
     "doctor": (["me"], "me"),
 }

@@ -35,9 +35,11 @@ def test_one_figure(tmp_path, capsys):
 def test_the_figures_are_listed(capsys):
     assert main(["reproduce", "--list", "--json"]) == 0
     titles = json.loads(capsys.readouterr().out)["figures"]
-    assert list(titles) == list(gallery.specs()) and all(titles.values())
+    assert list(titles) == list(gallery.specs(gallery.groups())) and all(titles.values())
     assert main(["reproduce", "--list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(titles)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)
+    assert [line[:-1] for line in lines if line.endswith(":")] == gallery.groups()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Codes stay codes and numbers numbers in later files; the same columns, or one line that says so."""
+"""Codes stay codes and numbers numbers in later files; what differs is one line."""
 
 import numpy as np
 import pandas as pd

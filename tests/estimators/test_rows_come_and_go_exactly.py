@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.errors import InvalidInput
+from onegrad.errors import AssumptionWarning, InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,8 @@ def test_classes_are_known_from_the_start_or_refused():
     first.partial_fit(X[:40], y[:40], classes=["a", "b", "c"])
     first.partial_fit(X[40:], y[40:])
     assert list(first.classes_) == ["a", "b", "c"]
-    assert first.predict_proba(X).shape == (60, 3)
+    with pytest.warns(AssumptionWarning, match="20 rows were added"):
+        assert first.predict_proba(X).shape == (60, 3)
     strict = og.OneStepClassifier(10, random_state=0).partial_fit(X[:40], y[:40])
     with pytest.raises(InvalidInput, match=r"label .*c.* is not among the classes a, b"):
         strict.partial_fit(X[40:], y[40:])

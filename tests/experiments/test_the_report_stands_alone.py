@@ -59,16 +59,17 @@ def _example() -> str:
 def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A report of two figures, added as the documentation says: a TOML and a module each."""
     here = tmp_path_factory.mktemp("figures")
+    (here / "mine").mkdir()
     for order, name in enumerate(FIGURES):
         stem = name.replace("-", "_")
-        (here / f"{stem}.toml").write_text(SPEC.format(order=order), encoding="utf-8")
-        (here / f"{stem}.py").write_text(_example(), encoding="utf-8")
+        (here / "mine" / f"{stem}.toml").write_text(SPEC.format(order=order), encoding="utf-8")
+        (here / "mine" / f"{stem}.py").write_text(_example(), encoding="utf-8")
     directory = tmp_path_factory.mktemp("reproduce")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
         patch.setattr(gallery, "HERE", here)
         patch.setattr(figures, "__path__", [*figures.__path__, str(here)])
-        assert main(["reproduce", "--out", str(directory)]) == 0
+        assert main(["reproduce", "mine", "--out", str(directory)]) == 0
         yield directory
 
 
@@ -145,7 +146,7 @@ def test_a_second_run_computes_nothing_and_draws_the_same(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = (out / "figures" / "first-figure.svg").read_bytes()
-    code = main(["reproduce", "--out", str(out), "--json"])
+    code = main(["reproduce", "mine", "--out", str(out), "--json"])
     said = json.loads(capsys.readouterr().out)
     assert code == 0 and said["computed"] == 0 and said["missing"] == 0
     assert said["passed"] is True and said["points"] == 12

@@ -21,6 +21,7 @@ from onegrad.problem import FIELDS, RATIO_FIELDS
 
 ROOT = Path(__file__).parents[2]
 OTHER = {"whole": 7, "number": 0.25, "text": "erf", "flag": True, "law": "student-t(4)"}
+OTHER["numbers"] = "0.2,0.1"
 REST = {"n": 40, "d": 20, "N": 30}
 
 

@@ -27,6 +27,7 @@ COMMANDS = (
     "fit",
     "apply",
     "explore",
+    "exponents",
     "cite",
     "doctor",
 )

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
@@ -40,6 +40,8 @@ def add_parser(subparsers: Any) -> None:
         help="auto (default): text is classes, else numbers",
     )  # fmt: skip
     parser.add_argument("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
+    parser.add_argument("--categorical", metavar="A,B,…",
+                        help="columns whose numbers are codes (text always is)")  # fmt: skip
     parser.add_argument("--weight", metavar="COL", help="weights of the rows")
     parser.add_argument("--width", type=int, metavar="N", help="neurons (default: by rows)")
     parser.add_argument("--members", type=int, metavar="M", help="networks that are averaged")
@@ -64,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"--workers must be a whole number >= 1; got {args.workers}")
     columns = None if args.columns is None else args.columns.split(",")
     data = source(args.data, target=args.target, weight=args.weight, columns=columns)
+    not_an_input("--out", args.out, data)
     estimator = _estimator(args, _is_text(data))
     start = time.monotonic()
     with nullcontext() if args.cluster is None else connected(args.cluster) as client:
@@ -74,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(estimator.report())
         print(f"saved to {args.out}")
-    return 0
+    return 130 if "interrupted" in estimator.choice_ else 0
 
 
 def _is_text(data: Any) -> bool:
@@ -95,6 +98,8 @@ def _estimator(args: argparse.Namespace, text: bool) -> Any:
     kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
     wished = ("width", "sample_rows", "members", "budget")
     settings = {name: getattr(args, name) for name in wished if getattr(args, name) is not None}
+    if args.categorical is not None:
+        settings["categorical_features"] = args.categorical.split(",")
     for name in ("members", "budget"):
         if name in settings and family == "OneStep":
             raise InvalidInput(f"--{name} is for --estimator alternating")

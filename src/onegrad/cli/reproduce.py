@@ -1,4 +1,4 @@
-"""onegrad reproduce: the papers' figures and one report that says how far theory is off."""
+"""onegrad reproduce: the papers' figures and open questions, with one report on them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
 from onegrad.io.progress import Progress
 
 EXAMPLE = """examples:
-  onegrad reproduce --quick                       # everything, small, about three minutes
+  onegrad reproduce --quick                       # the papers' figures, small, in a minute
+  onegrad reproduce open --quick                  # the questions that the papers leave open
   onegrad reproduce ba-figure3a --workers 8       # one figure at full size
   onegrad reproduce --cells-only --shard 3/20     # one of twenty batch jobs; draw afterwards"""
 
@@ -27,7 +28,12 @@ def add_parser(subparsers: Any) -> None:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="default all; see --list")
+    parser.add_argument(
+        "figures",
+        nargs="*",
+        metavar="FIGURE",
+        help="or a group, papers or open (default papers); see --list",
+    )
     parser.add_argument("--list", action="store_true", help="name the figures and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
@@ -67,10 +73,16 @@ def _say(made: Reproduction, out: Path) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {name: str(spec.about.get("title", "")) for name, spec in gallery.specs().items()}
+    titles = {
+        name: str(s.about.get("title", "")) for name, s in gallery.specs(gallery.groups()).items()
+    }
     if args.json:
-        print_json({"figures": titles})
-    else:
+        groups = {name: gallery.group_of(name) for name in titles}
+        print_json({"figures": titles, "groups": groups})
+        return 0
+    for group in gallery.groups():
+        print(f"{group}:")
         for name, title in titles.items():
-            print(f"{name:24} {title}")
+            if gallery.group_of(name) == group:
+                print(f"  {name:22} {title}")
     return 0

@@ -216,9 +216,9 @@ def _column(name: str, column: Any, known: Known | None, folds: Codes | None) ->
     if len(ranked) <= MOST_CATEGORIES or known is None or folds is None:
         return Column(name, categories, kind=kind)
     own = sum(count == 1 for count in counts.values())
-    values = sorted(ranked[:MOST_VALUES])
-    codes = codes_of(column, values)
-    statistics = Statistics.of(values, codes, known.t, known.w, folds, known.seed)
+    lasting = sorted(ranked[:MOST_VALUES])
+    codes = codes_of(column, lasting)
+    statistics = Statistics.of(lasting, codes, known.t, known.w, folds, known.seed)
     many = own > OPEN * sum(counts.values())
     return Column(name, categories, kind=kind, statistics=statistics, open=many)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from onegrad.data.files import CsvPart, FilePart, parquet_parts
 from onegrad.data.kinds import KINDS, Reading
-from onegrad.data.matrices import NpzPart, npy_parts
+from onegrad.data.matrices import NpyPart, NpzPart, npy_parts
 from onegrad.data.parts import (
     PART_ROWS,
     ArrayPart,
@@ -40,6 +40,11 @@ class Source:
 
     parts: Sequence[Part]
     once: bool = False
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [part.path for part in self.parts if isinstance(part, FilePart | NpyPart | NpzPart)]
 
     def blocks(self) -> Iterator[Block]:
         """All blocks in order."""

@@ -76,9 +76,9 @@ class Statistics:
         known = codes >= 0
         V, K = len(values), t.shape[1]
         place = (folds * V + codes)[known]
-        weights = np.bincount(place, w[known], FOLDS * V).reshape(FOLDS, V)
+        weights: Floats = np.bincount(place, w[known], FOLDS * V).reshape(FOLDS, V).astype(float)
         each = [np.bincount(place, (w * t[:, k])[known], FOLDS * V) for k in range(K)]
-        sums = np.stack(each, 1).reshape(FOLDS, V, K)
+        sums: Floats = np.stack(each, 1).reshape(FOLDS, V, K).astype(float)
         mean = w @ t / w.sum()
         squares = w[known] @ (t[known] - mean) ** 2
         strength = _strength(weights.sum(0), sums.sum(0), mean, squares)

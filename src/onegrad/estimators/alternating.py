@@ -68,6 +68,13 @@ class AlternatingRecipe:
     def networks(self) -> int:
         return self.size.members
 
+    @property
+    def most_trials(self) -> int:
+        size = self.size
+        of_search = 1 + size.rounds + 2 * size.steps
+        after = 1 + -(-size.rounds // 2) if size.searches > 1 else 0
+        return size.members * (size.searches * of_search + after)
+
     def split(self, sample: Sample, held: Mask) -> Split:
         return Split(~held, ~held)
 

@@ -17,19 +17,25 @@ from onegrad.data.sample import row_keys
 from onegrad.data.tally import Tally, together
 from onegrad.estimators.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.passes import MomentsPass, checked, targets_of
+from onegrad.estimators.targets import Numbers, Targets
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import Rows
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Moments of rows, and which rows they are where that is kept."""
+    """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
+
+    Predictions stay between the bounds of the targets.
+    """
 
     moments: CommitteeMoments
     tally: Tally | None
+    targets: Targets
 
     def __add__(self, other: Counted) -> Counted:
-        return Counted(self.moments + other.moments, together(self.tally, other.tally))
+        tally = together(self.tally, other.tally)
+        return Counted(self.moments + other.moments, tally, wider(self.targets, other.targets))
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,12 @@ class CountedPass:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Counted:
-        return Counted(self.sums.block(block), self._tally(block))
+        targets, y = self.sums.targets, targets_of(block)
+        moments = self.sums.block(block)
+        if isinstance(targets, Numbers):
+            y = y.reshape(len(y), -1)
+            targets = targets.widened(y.min(0), y.max(0))
+        return Counted(moments, self._tally(block), targets)
 
     def _tally(self, block: Block) -> Tally | None:
         if self.seed is None:
@@ -55,12 +66,20 @@ class CountedPass:
         return Tally.of(row_keys(X, y, self.seed)[counts], w[counts], self.seed)
 
 
+def wider(a: Targets, b: Targets) -> Targets:
+    """The first, with bounds that include the second's."""
+    both = isinstance(a, Numbers) and isinstance(b, Numbers)
+    return a.widened(b.low, b.high) if both else a  # type: ignore[union-attr]
+
+
 def added(fitted: Fitted, rows: Counted) -> Fitted:
     """The state with more rows."""
     n = rows.moments.rows
     tally = together(fitted.tally, rows.tally)
     came = replace(fitted.changes, added=fitted.changes.added + n)
-    return replace(fitted.with_moments(fitted.moments + rows.moments), tally=tally, changes=came)
+    grown = fitted.with_moments(fitted.moments + rows.moments)
+    targets = wider(fitted.targets, rows.targets)
+    return replace(grown, targets=targets, tally=tally, changes=came)
 
 
 def removed(fitted: Fitted, rows: Counted) -> Fitted:
@@ -88,7 +107,10 @@ def described_by(fitted: Fitted, blocks: Iterator[Block], encoding: Encoding | N
         x, y = encoded(block.X, encoding), targets_of(block)
         w = np.ones(len(y)) if block.w is None else np.asarray(block.w, np.float64)
         weights = targets.weighted(y, w)
-        pieces.append((scaling(x), targets.encode(y), weights, fitted.predict(x)))
+        predicted = fitted.predict(x)
+        if isinstance(targets, Numbers):
+            predicted = targets.clipped(predicted)
+        pieces.append((scaling(x), targets.encode(y), weights, predicted))
     z, t, w, predicted = map(np.concatenate, zip(*pieces, strict=True))
     rows = Rows(z, t, w)
     members = ((m.layer, m.second.readout.coef) for m in fitted.members)

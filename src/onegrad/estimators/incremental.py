@@ -50,7 +50,8 @@ class Incremental(FeatureLearner):
                 "merge needs an estimator with the same first layer: start it with blank()"
             )
         theirs = other.fitted_
-        return self._became(added(self.fitted_, Counted(theirs.moments, theirs.tally)))
+        rows = Counted(theirs.moments, theirs.tally, theirs.targets)
+        return self._became(added(self.fitted_, rows))
 
     def blank(self) -> Self:
         """A copy with the same first layer and no rows, to be filled by partial_fit."""

@@ -19,10 +19,11 @@ from onegrad.arrays import Floats
 from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.goals import Goal
 from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
-from onegrad.estimators.report import Report
-from onegrad.estimators.targets import Goal
+from onegrad.estimators.report import Report, importances
+from onegrad.io.progress import Progress
 
 # of every estimator, after the parameters of its family
 COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
@@ -31,6 +32,7 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
     device : "cpu", or "cuda" for the pass over the data.
     n_jobs : processes for the passes over a source of several parts.
     random_state : seed of all random numbers.
+    verbose : whether progress is told on standard error.
 
     Attributes
     ----------
@@ -54,6 +56,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
+    verbose: bool | int = False
 
     fitted_: Fitted = field(init=False)
 
@@ -93,6 +96,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
         progress : called with (parts done, parts) during a pass.
+
+        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """
         return self._fit(X, y, sample_weight, self._goal, client, progress)
 
@@ -108,6 +113,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
+        if self.verbose and progress is None:
+            progress = Progress()
         means = pipeline.Means(client, jobs, progress, self.device)
         fitted = pipeline.fit(recipe, data, goal, sampling, means)
         if fitted.encoding is not None and is_source(X):
@@ -139,9 +146,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> Floats:
         """Diagonal of the metric, scaled to sum one, in the order of `input_names_`."""
-        diagonal = np.diag(self.metric_)
-        total = diagonal.sum()
-        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+        return importances(self.metric_)
 
     def _say_changes(self, what: str) -> None:
         """What describes the rows of the fit says so once others came, or some went."""

@@ -8,7 +8,7 @@ final model is fitted on everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
-from onegrad.data.sample import Keys
+from onegrad.data.tally import Keys
 from onegrad.estimators.targets import Targets
+from onegrad.estimators.watching import Watch
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import BLOCK_ROWS, Rows
 from onegrad.layers.scaling import Scaling
@@ -43,6 +44,7 @@ class Lesson:
     encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
     used_up : key below which rows are left out of the readout of the final model, too.
     threads : that add up moments.
+    watch : who is told of trials, and may have had enough of them.
     """
 
     update: Rows
@@ -53,6 +55,7 @@ class Lesson:
     targets: Targets
     used_up: int
     threads: int
+    watch: Watch = field(default_factory=Watch)
 
     @property
     def inputs(self) -> int:
@@ -148,6 +151,7 @@ def try_layer(
     best, eager = judge(ridge), judge(min(ridge, EAGER))
     neurons = equations.worth(best.readout, best.factor)[-len(layer.W) :] if worth else None
     judged = best.score, best.losses, best.predicted
+    lesson.watch.tried(best.score)
     return Trial(layer, best.readout, eager.readout, ridge, *judged, label, neurons)
 
 

@@ -121,6 +121,10 @@ class OneStepRecipe:
         """eta for n rows where it is given; None where held-out rows choose it."""
         return given(self.eta) if self.alpha is None else float(self.c * float(n) ** self.alpha)
 
+    @property
+    def most_trials(self) -> int:
+        return len(RELATIVE_STEPS) if self.step(2) is None else 1
+
     def split(self, sample: Sample, held: Mask) -> Split:
         if self.rows == "same":
             return Split(~held, ~held)
@@ -152,6 +156,8 @@ class OneStepRecipe:
             etas = [unit]
         trials: list[Trial] = []
         for eta in etas:
+            if trials and lesson.watch.enough:
+                break
             layer = untrained if eta == 0 else start.layer(W + eta * G)
             ridge = trials[-1].ridge if trials else START
             search = Search(given(self.ridge), ridge, self.intercept)

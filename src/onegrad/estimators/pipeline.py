@@ -19,7 +19,7 @@ from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, warn
 from onegrad.estimators.fitted import (
     AtFit,
     Fitted,
@@ -28,9 +28,11 @@ from onegrad.estimators.fitted import (
     largest_first,
     mean,
 )
+from onegrad.estimators.goals import Goal
 from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Goal, Targets
+from onegrad.estimators.targets import Targets
+from onegrad.estimators.watching import Watch, interruptible, staged
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
@@ -73,6 +75,10 @@ class Recipe(Protocol):
 
     def on(self, rows: int) -> Recipe:
         """The recipe for a sample of so many rows."""
+
+    @property
+    def most_trials(self) -> int:
+        """Candidates for the first layer that are tried at most, in all networks."""
 
     def split(self, sample: Sample, held: Mask) -> Split: ...
 
@@ -120,19 +126,22 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     means : who makes the two passes over the data.
     """
     head, whole = data.with_head(sampling.rows)
+    staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
         raise InvalidInput("all weights are zero: there are no rows to learn from")
     recipe, threads = recipe.on(len(drawn.y)), cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        learned = [recipe.learn(lesson, rng) for rng in generators(sampling.seed, recipe.networks)]
+        lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
+        learned = networks(recipe, lesson, sampling.seed)
         at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
     targets, encoding = lesson.targets, lesson.encoding
     layers = tuple(one.best.layer for one in learned)
     if encoding is not None:
         whole = whole.typed(encoding.readings, only=True)
     sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
+    staged(means.progress, "second pass")
     moments = means.fold(sums, whole).members
     members = tuple(
         Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
@@ -142,6 +151,23 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
     tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
     return Fitted(members, targets, encoding, at_fit, tally)
+
+
+def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
+    """The first layers of all networks, or, once it was enough, of those so far."""
+    learned: list[Learned] = []
+    watch = lesson.watch
+    with interruptible(watch):
+        for rng in generators(seed, recipe.networks):
+            if not (watch.enough and learned):
+                learned.append(recipe.learn(lesson, rng))
+    watch.over()
+    if watch.enough:
+        warn(
+            f"interrupted after {watch.done} trials of the first layer: the best so far is kept, "
+            "its readout is fitted on all rows"
+        )
+    return learned
 
 
 def generators(seed: int, networks: int) -> Iterator[np.random.Generator]:
@@ -181,6 +207,7 @@ def described(
             if len(held)
             else {},
             "sample_rows": rows,
+            **({"interrupted": True} if lesson.watch.enough else {}),
         },
         trials=tuple(
             {"member": number, **trial.summary} if several else trial.summary

@@ -19,9 +19,10 @@ from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d, va
 from onegrad.arrays import Floats
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.goals import Goal, any_targets, class_targets, number_targets
 from onegrad.estimators.incremental import Incremental
 from onegrad.estimators.inputs import numeric_blocks
-from onegrad.estimators.targets import Classes, Goal, any_targets, class_targets, number_targets
+from onegrad.estimators.targets import Classes
 
 
 class Predictor(Incremental):
@@ -194,7 +195,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  #
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
-        return X, y
+        return X, self._targets_of(y)
 
     def _targets_of(self, y: Any) -> Any:
         y = _check_y(y, multi_output=True, estimator=self)

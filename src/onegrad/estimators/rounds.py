@@ -150,6 +150,9 @@ class Rounds:
         width, rounds = self.terms.width, self.terms.rounds
         few = rounds // NARROW
         narrow = list(self.phase(first, (width + 1) // 2, range(1, few + 1)))
+        if self.lesson.watch.enough:  # the best so far may be one of these
+            yield from narrow
+            return
         before = len(narrow)
         best = lowest(narrow) if narrow else first
         yield from self.phase(best, width, range(before + 1, before + rounds - few + 1))
@@ -160,7 +163,7 @@ class Rounds:
         """Rounds at one width, until so many in a row do not bring the score below the least."""
         waited = 0
         for number in rounds:
-            neurons = self.renewed(trial, width)
+            neurons = None if self.lesson.watch.enough else self.renewed(trial, width)
             if neurons is None:
                 return
             trial = self.tried(neurons, trial.ridge, {"update": "neurons", "round": number})
@@ -193,7 +196,7 @@ class Rounds:
         for number in range(1, self.terms.steps + 1 if self.terms.rounds else 1):
             W, G = trial.layer.W, loss_gradient(self.lesson.update, trial, self.lesson.targets)
             length = np.linalg.norm(G)
-            if length == 0:
+            if length == 0 or self.lesson.watch.enough:
                 return
             candidates = []
             for step in STEPS:

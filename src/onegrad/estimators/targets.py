@@ -6,8 +6,8 @@ Both codings lie on a binary grid (see onegrad.ridge.moments), so that their mom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import scipy.optimize
 import scipy.special
 
 from onegrad.arrays import Floats
-from onegrad.data.sample import Sample
 from onegrad.data.table import Values
 from onegrad.errors import InvalidInput
 from onegrad.layers.scaling import unit_of
@@ -70,6 +69,16 @@ class Numbers:
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
+    def widened(self, low: Floats, high: Floats) -> Numbers:
+        """With bounds that leave room for targets between these, too."""
+        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+
+    def clipped(self, t: Floats) -> Floats:
+        """Predictions between the bounds, on the scale of the targets."""
+        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        inside: Floats = np.clip(t, low, high)
+        return inside
+
     def decode(self, t: Floats) -> Floats:
         """Predictions in the units of y, (n,) or (n, K) as the targets came."""
         y = np.clip(t * self.scale + self.centre, self.low, self.high)
@@ -77,8 +86,7 @@ class Numbers:
 
     def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
         """(m,) squared error of each row, in units of the targets' variance."""
-        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        square: Floats = ((np.clip(t, low, high) - target) ** 2).mean(1)
+        square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
         return square
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
@@ -244,64 +252,3 @@ def best_slope(loss: Callable[[float], float]) -> float:
         lambda s: loss(2.0**s), bounds=(-3, 6), method="bounded", options={"xatol": 0.02}
     )
     return float(2.0**result.x)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """How targets will be coded once a sample of rows is seen, and scaled where that is asked.
-
-    `labels` says whether all distinct targets are collected on the way: "all", or those that are
-    text ("text"), for they may be rare.
-    """
-
-    targets: Callable[[Sample, bool], Targets]
-    labels: str = ""
-
-
-def number_targets(sample: Sample, scaled: bool) -> Targets:
-    if sample.y.dtype.kind not in "fiub":
-        raise InvalidInput("the target is text: use a classifier")
-    return Numbers.of(sample.y, sample.w, scaled)
-
-
-def class_targets(
-    sample: Sample, scaled: bool, declared: Values | None = None, class_weight: Any = None
-) -> Targets:
-    """Of the labels that were seen, or of those that were declared before."""
-    if sample.y.ndim > 1:
-        if class_weight is not None:
-            raise InvalidInput("class_weight is for one label a row; y has several")
-        return Labels(sample.y.shape[1])
-    values = np.array(sorted(sample.labels)) if declared is None else declared
-    if len(values) < 2:
-        raise InvalidInput(
-            f"classification needs at least 2 classes; the data have {len(values)} class"
-        )
-    return Classes(values, class_weights(class_weight, values, sample.labels))
-
-
-def class_weights(given: Any, values: Values, seen: Mapping[Any, float]) -> Floats | None:
-    """(classes,) weights: given by label, or "balanced", so that all classes weigh the same."""
-    if given is None:
-        return None
-    if isinstance(given, str) and given == "balanced":
-        total = sum(seen.values())
-        each = [seen.get(v, 0.0) * len(values) for v in values.tolist()]
-        return np.array([total / n if n else 1.0 for n in each])
-    if not isinstance(given, Mapping):
-        raise InvalidInput(
-            f'class_weight must be None, "balanced" or weights by label; got {given!r:.60}'
-        )
-    strange = [label for label in given if label not in values.tolist()]
-    if strange:
-        raise InvalidInput(f"class_weight has a label {strange[0]!r:.40} that is no class")
-    weights = np.array([given.get(v, 1.0) for v in values.tolist()], dtype=np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInput("class_weight must be finite and not negative")
-    return weights
-
-
-def any_targets(sample: Sample, scaled: bool) -> Targets:
-    if sample.y.dtype.kind in "fiub":
-        return Numbers.of(sample.y, sample.w, scaled)
-    return Classes(np.array(sorted(sample.labels)))

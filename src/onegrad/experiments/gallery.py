@@ -1,7 +1,7 @@
 """The figures that there are: NAME.toml says what is computed, NAME.py draws it.
 
-Both lie in figures/; adding them adds a figure. Dashes in a figure's name are underscores in its
-files' names.
+Both lie in a folder of figures/, which is the figure's group; adding them adds a figure. Dashes in
+a figure's name are underscores in its files' names.
 """
 
 from __future__ import annotations
@@ -17,24 +17,48 @@ from onegrad.experiments.results import Results
 from onegrad.experiments.spec import Spec, read_spec
 
 HERE = Path(figures.__file__).parent
+DEFAULT = "papers"  # the group that is meant when none is named
+
+
+def files() -> dict[str, Path]:
+    """The specs of all figures, by name."""
+    return {path.stem.replace("_", "-"): path for path in sorted(HERE.glob("*/*.toml"))}
+
+
+def group_of(name: str) -> str:
+    """The folder that a figure lies in."""
+    return files()[name].parent.name
+
+
+def groups() -> list[str]:
+    """The folders that figures lie in, the default first."""
+    found = {path.parent.name for path in files().values()}
+    return sorted(found, key=lambda group: (group != DEFAULT, group))
 
 
 def specs(wanted: Sequence[str] = (), *, quick: bool = False) -> dict[str, Spec]:
-    """What the wanted figures compute, in the report's order; all when none is named."""
-    known: dict[str, Spec] = {}
-    for path in sorted(HERE.glob("*.toml")):
-        name, spec = path.stem.replace("_", "-"), read_spec(path, quick=quick)
-        known[name] = Spec(name, spec.grids, spec.about)
-    for name in wanted:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"allowed are {', '.join(known)}"
+    """What the wanted figures compute, in the report's order.
+
+    A group stands for its figures; nothing stands for the papers' group.
+    """
+    known = files()
+    names: set[str] = set()
+    for name in wanted or (DEFAULT,):
+        members = {figure for figure in known if name in (figure, group_of(figure))}
+        if not members:
+            allowed = (*known, *groups())
+            hint = did_you_mean(name, allowed) or f"allowed are {', '.join(allowed)}"
             raise InvalidInput(f"FIGURE {name!r:.60} is not known; {hint}")
-    ordered = sorted(known, key=lambda name: known[name].about.get("order", 99))
-    return {name: known[name] for name in ordered if not wanted or name in wanted}
+        names |= members
+    read = {name: read_spec(known[name], quick=quick) for name in names}
+    order = {n: (groups().index(group_of(n)), s.about.get("order", 99)) for n, s in read.items()}
+    return {n: Spec(n, read[n].grids, read[n].about) for n in sorted(read, key=order.__getitem__)}
 
 
 def draw(name: str, results: Results) -> Drawing:
     """Draw a figure from finished cells."""
-    module = importlib.import_module(f"{figures.__name__}.{name.replace('-', '_')}")
+    module = importlib.import_module(
+        f"{figures.__name__}.{group_of(name)}.{name.replace('-', '_')}"
+    )
     drawing: Drawing = module.draw(results)
     return drawing

@@ -79,7 +79,8 @@ def _section(name: str, results: Results, out: Path) -> Section:
         drawing.figure.savefig(png, dpi=160)
     write_csv(directory / f"{name}.csv", numbers(results))
     write_csv(directory / f"{name}.checks.csv", check_rows(drawing.checks))
-    return Section(name, about, svg, drawing.checks, drawing.notes, _parameters(results))
+    said = drawing.notes, _parameters(results), drawing.finding
+    return Section(name, about, svg, drawing.checks, *said)
 
 
 def _parameters(results: Results) -> list[str]:

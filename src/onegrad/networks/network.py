@@ -11,7 +11,8 @@ from typing import Protocol
 
 from onegrad.arrays import Array, Backend, transpose
 from onegrad.functions.function import Function
-from onegrad.networks.sampling import Role, Sampler, Stretch
+from onegrad.networks.sampling import Sampler, Stretch
+from onegrad.networks.updates import update
 
 ALL = slice(None)
 
@@ -64,14 +65,18 @@ class Network:
         found: Gradient = self.__dict__["first_"]
         return found
 
+    @property
+    def first_update(self) -> Array:
+        """What the first step adds to the weights, per unit of eta."""
+        return update(self.sampler, self.first.G, 0)
+
     def gradient(self, W: Array, index: int) -> Gradient:
         """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
         p, be = self.sampler.problem, self.sampler.backend
         B, N, d = W.shape
         n = p.rows_of_step
         G, beta, beta_labels = be.zeros(B, N, d), be.zeros(B, d), be.zeros(B, d)
-        batch = index if p.batches == "fresh" else 0
-        for rows in self.sampler.rows(Role.STEP, n, batch):
+        for rows in self.sampler.step_rows(index):
             P = rows.X @ transpose(W)  # (B, rows, N)
             r = rows.y
             if p.residual == "full":
@@ -89,12 +94,12 @@ class Network:
         p, be = self.sampler.problem, self.sampler.backend
         f = p.sigma if f is None else f
         if p.steps == 1 and len(etas) > 1:
-            return Affine(be, f, self.W, self.first.G, etas)
+            return Affine(be, f, self.W, self.first_update, etas)
         maps = []
         for eta in etas:
-            W = self.W + eta * self.first.G
-            for index in range(1, p.steps):
-                W = W + eta * self.gradient(W, index).G
+            W = self.W + eta * self.first_update
+            for index, later in enumerate(p.replace(eta=eta).later_steps, 1):
+                W = W + later * update(self.sampler, self.gradient(W, index).G, index)
             maps.append(Affine(be, f, W))
         return maps[0] if len(maps) == 1 else Several(tuple(maps))
 

@@ -169,8 +169,11 @@ class Sampler:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def rows(self, role: Role, n: int, index: int = 0) -> Iterator[Stretch]:
-        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps."""
+    def rows(self, role: Role, n: int, index: int = 0, *, plain: bool = False) -> Iterator[Stretch]:
+        """The n rows of a role, stretch by stretch. `index` counts the batches of the steps.
+
+        plain : labels as the teacher gives them, whatever the problem takes off.
+        """
         p = self.problem
         stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
         for start in range(0, n, stretch):
@@ -178,8 +181,14 @@ class Sampler:
             X = self._inputs(role, index, start, rows)
             clean = self.labels(X @ self.teacher)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
-            yield Stretch(role, start, X, clean, y)
+            off = 0.0 if plain or p.labels == "plain" else self._fitted_off(X)
+            yield Stretch(role, start, X, clean - off, y - off)
             self.tick()
+
+    def step_rows(self, index: int) -> Iterator[Stretch]:
+        """The rows of step number `index`."""
+        p = self.problem
+        return self.rows(Role.STEP, p.rows_of_step, index if p.batches == "fresh" else 0)
 
     def ridge_rows(self) -> Iterator[Stretch]:
         """The rows of the ridge fit: fresh ones, or those of the first step."""
@@ -210,12 +219,21 @@ class Sampler:
             return X
         v = self.entries(GAUSSIAN, (Role.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5  # (B, 1, d)
+        if self.problem.input_overlap:
+            v = self._turned(v)
         if law.name == "spiked":  # covariance I + s v v^T
             side = (math.sqrt(1 + law.parameter) - 1) * (X * v).sum(-1)[..., None]
         else:  # a mixture of two centres
             sign = self.entries(Law("rademacher"), (Role.SIGN, *key), start, rows, 1)
             side = law.parameter * sign
         return X + side * v
+
+    def _turned(self, v: Array) -> Array:
+        """A unit vector, (B, 1, d), turned to have a given cosine with the teacher's first."""
+        star, cosine = self.teacher[:, None, :, 0], self.problem.input_overlap
+        off = v - (v * star).sum(-1)[..., None] * star
+        off /= (off * off).sum(-1)[..., None] ** 0.5
+        return cosine * star + math.sqrt(1 - cosine**2) * off
 
     def _taken(self, role: Role, index: int, start: int, rows: int) -> Array:
         """A user's rows, each used once."""
@@ -229,6 +247,24 @@ class Sampler:
         """In which each replicate takes a user's rows."""
         assert self.data is not None
         return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
+
+    def _fitted_off(self, X: Array) -> Array:
+        """What the problem takes off the labels at X: mean(y), and X^T y/n . x, of the first batch.
+
+        Found once; see Network.first for why by hand.
+        """
+        if "fit_" not in self.__dict__:
+            n = self.problem.rows_of_step
+            mean: Any = 0.0
+            beta: Any = 0.0
+            for rows in self.rows(Role.STEP, n, plain=True):
+                mean = mean + rows.y.sum(-1) / n
+                beta = beta + (rows.y[:, None, :] @ rows.X)[:, 0] / n
+            self.__dict__["fit_"] = mean, beta
+        mean, beta = self.__dict__["fit_"]
+        if self.problem.labels == "centred":
+            return mean[:, None] + 0 * X[..., 0]
+        return mean[:, None] + (X @ beta[..., None])[..., 0]
 
     # -- labels ------------------------------------------------------------------------------
 

@@ -42,7 +42,14 @@ class Problem(Conventions):
     readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
     residual : the step's residual is the label, or the label minus the initial output.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
+    later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", the last one kept
+        on (default the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and steps.
+    labels : as they are, or less what is fitted to those of the first step: their mean, or their
+        mean and linear part; errors are then those of the fit and the network together.
+    update : a step along the gradient, along the gradient times the inverse covariance of its rows,
+        or along its orthogonal factor; all of the gradient's length.
     inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.laws.INPUTS.
+    input_overlap : cosine of the direction of a spiked or mixture law with the teacher's first.
     noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
     ridge_rows : ridge on fresh rows or on those of the step.
     intercept : whether ridge fits an unpenalised constant.
@@ -106,9 +113,25 @@ class Problem(Conventions):
     batches: Literal["fresh", "same"] = field(default="fresh", metadata=described(
         label="Batches", help="each step on a fresh batch, or all on the same one",
         kind="choice"))
+    later_alpha: str = field(default="", metadata=described(
+        label="Later exponents", symbol="α₂, α₃, …", kind="numbers", unset="η at every step",
+        help="exponents of the later steps, with commas; the last one repeats"))
+    labels: Literal["plain", "centred", "residual-linear"] = field(
+        default="plain", metadata=described(
+            label="Labels", kind="choice",
+            help="labels as they are, less their mean, or less their linear fit too"))
+    update: Literal["gradient", "preconditioned", "spectral"] = field(
+        default="gradient", metadata=described(
+            label="Update", kind="choice",
+            help="a step along the gradient, along it times the inverse covariance of its rows, or"
+            " along its orthogonal factor; all of the gradient's length"))
     inputs: str = field(default="gaussian", metadata=described(
         label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUTS,
         papers=("gaussian", "gaussian", "gaussian")))
+    input_overlap: float = field(default=0.0, metadata=described(
+        label="Overlap of the inputs' direction", low=-1.0, high=1.0,
+        help="cosine of the direction of a spiked or mixture law with the teacher's first; 0 is a"
+        " random direction"))
     noise_law: str = field(default="gaussian", metadata=described(
         label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE,
         papers=("gaussian", "gaussian", "gaussian")))
@@ -124,6 +147,10 @@ class Problem(Conventions):
     # fmt: on
 
     def __post_init__(self) -> None:
+        if isinstance(self.alpha, list | tuple):
+            object.__setattr__(self, "later_alpha", self.alpha[1:])
+            object.__setattr__(self, "steps", max(self.steps, len(self.alpha)))
+            object.__setattr__(self, "alpha", self.alpha[0] if self.alpha else None)
         values = {name: f.checked(getattr(self, name)) for name, f in FIELDS.items()}
         values["n_step"] = values["n_step"] or values["n"]
         values["alpha"], values["eta"] = step(values["n"], values["alpha"], values["eta"])
@@ -164,6 +191,12 @@ class Problem(Conventions):
         assert self.eta is not None
         return self.eta
 
+    @property
+    def later_steps(self) -> tuple[float, ...]:
+        """eta of the second, third, ... step; the first step's where nothing else was said."""
+        given = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
+        return tuple((given or [self.step])[min(k, len(given) - 1)] for k in range(self.steps - 1))
+
     @cached_property
     def sigma(self) -> Function:
         """The activation."""
@@ -176,10 +209,10 @@ class Problem(Conventions):
 
     @property
     def sigma_star(self) -> Function:
-        """The single-index teacher; raises for several indices, which the theories do not cover."""
+        """The single-index teacher; raises for several indices, where it is not enough."""
         if isinstance(self.teacher_function, MultiIndex):
             raise OutOfScope(
-                "teacher: the theories cover single-index teachers; simulate multi-index ones"
+                "teacher: one index is covered here; the uniform theory and simulation take several"
             )
         return self.teacher_function
 

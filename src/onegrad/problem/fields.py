@@ -30,7 +30,8 @@ class Field:
     Parameters
     ----------
     label, symbol, help : as a heading, as a letter, and as a phrase that starts in lower case.
-    kind : a whole number, a number, a text that names a function, a choice, a law, or a flag.
+    kind : a whole number, a number, a text that names a function, a choice, a law, a flag, or
+        numbers, kept as a text with commas.
     low, above, high : bounds of a number, whether `low` itself is left out.
     choices : what is allowed (a choice), or worth a try (a text).
     laws : the laws that are allowed and their parameters.
@@ -45,7 +46,7 @@ class Field:
     label: str
     symbol: str = ""
     help: str
-    kind: Literal["whole", "number", "text", "choice", "law", "flag"] = "number"
+    kind: Literal["whole", "number", "text", "choice", "law", "flag", "numbers"] = "number"
     low: float = -math.inf
     above: bool = False
     high: float = math.inf
@@ -72,7 +73,7 @@ class Field:
     @property
     def written(self) -> bool:
         """Whether its values are texts."""
-        return self.kind in ("text", "choice", "law")
+        return self.kind in ("text", "choice", "law", "numbers")
 
     @property
     def summary(self) -> str:
@@ -97,6 +98,10 @@ class Field:
                 return one_of(self.name, value, self.choices)
             case "law":
                 return str(parse_law(value, self.laws, self.name))
+            case "numbers":
+                parts = value.split(",") if isinstance(value, str) else value
+                found = (number(self.name, v, -10.0, 10.0) for v in parts if v != "")
+                return ",".join(f"{v:.12g}" for v in found)
             case "flag" if not isinstance(value, bool):
                 raise InvalidInput(f"{self.name} must be True or False; got {value!r:.60}")
         return value

@@ -1,4 +1,4 @@
-"""The papers' figures, one module each: from finished points to a drawing. See gallery.py."""
+"""Figures in groups, one module each: from finished points to a drawing. See gallery.py."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from onegrad.experiments.checks import Check
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a figure's module returns: the picture, its checks, and remarks with numbers."""
+    """What a figure's module returns: the picture, its checks, and remarks with numbers.
+
+    finding : what the numbers say, in a sentence; for open questions.
+    """
 
     figure: Any  # matplotlib.figure.Figure
     checks: Sequence[Check] = ()
     notes: Sequence[str] = ()
+    finding: str = ""

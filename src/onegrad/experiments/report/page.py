@@ -33,6 +33,7 @@ class Section:
     checks: Sequence[Check]
     notes: Sequence[str]
     parameters: Sequence[str]
+    finding: str = ""
 
     @property
     def title(self) -> str:

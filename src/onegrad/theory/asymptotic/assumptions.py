@@ -15,6 +15,8 @@ EVERY: tuple[Rule, ...] = (
 )
 TRAINED: tuple[Rule, ...] = (
     (lambda p: p.steps > 1, "steps: a single gradient step is assumed"),
+    (lambda p: p.labels != "plain", "labels: a step on the labels as they are is assumed"),
+    (lambda p: p.update != "gradient", "update: a step along the gradient is assumed"),
     (lambda p: p.ridge_rows == "same", "ridge_rows: ridge on fresh rows is assumed"),
     (lambda p: p.readout != "gaussian", "readout: a Gaussian readout is assumed"),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onegrad.experiments.checks import compare
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.figures.moniri_setting1 import broken
+from onegrad.experiments.figures.papers.moniri_setting1 import broken
 from onegrad.experiments.results import Results
 
 

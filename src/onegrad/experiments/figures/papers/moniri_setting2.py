@@ -1,5 +1,5 @@
 """Moniri et al., Setting 2: the same drawing as Setting 1, another target."""
 
-from onegrad.experiments.figures.moniri_setting1 import draw
+from onegrad.experiments.figures.papers.moniri_setting1 import draw
 
 __all__ = ["draw"]

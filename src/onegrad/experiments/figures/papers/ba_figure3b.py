@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onegrad.experiments.figures import Drawing
-from onegrad.experiments.figures.ba_figure3a import risk_along
+from onegrad.experiments.figures.papers.ba_figure3a import risk_along
 from onegrad.experiments.results import Results
 
 

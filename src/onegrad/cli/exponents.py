@@ -1,0 +1,35 @@
+"""onegrad exponents: how hard a teacher is."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from onegrad.cli.options import add_json_option
+from onegrad.cli.output import print_json, print_table
+from onegrad.functions import exponents
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "exponents",
+        help="information and generative exponent of a teacher",
+        description="The first degree of a teacher's labels (information), the first that some "
+        "function of a label has (generative), and the first that one gradient step sees.",
+        epilog='example: onegrad exponents "H3 + 0.1*H2" --activation tanh',
+    )
+    parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="as for --teacher elsewhere")
+    parser.add_argument(
+        "--activation", metavar="A", help="whose degrees the step can use (default: all)"
+    )
+    add_json_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    rows = [{"teacher": t, **asdict(exponents(t, args.activation))} for t in args.teacher]
+    if args.json:
+        print_json({"results": rows, "activation": args.activation})
+    else:
+        print_table(rows, ["teacher", "information", "generative", "one_step"])
+    return 0

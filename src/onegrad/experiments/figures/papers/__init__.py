@@ -1,0 +1,1 @@
+"""Figures of the papers, with theory and simulation side by side."""
