@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,26 +130,34 @@ def _like(first: Any, other: Any) -> Any:
     return other
 
 
-def columns(X: Tabular) -> Iterator[Values]:
-    """Each column as a NumPy array: float64 with NaN for missing, or text."""
-    if is_table(X):
-        for column in X.columns:
-            yield column_values(column)
-    else:
-        yield from (X[:, j] for j in range(X.shape[1]))
+def is_text(column: Any) -> bool:
+    """Whether an Arrow column of one of the types of KINDS is text."""
+    import pyarrow.types as t
+
+    return bool(t.is_string(column.type))
+
+
+def distinct_texts(column: Any) -> tuple[list[str], Values]:
+    """The distinct values of a column of text, and the number of each row's among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.fill_null(column, MISSING)
+    encoded = pa.chunked_array(filled).combine_chunks().dictionary_encode()
+    try:
+        return encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
+    except UnicodeDecodeError:
+        raise InvalidInput("a column of text is not UTF-8") from None
 
 
 def column_values(column: Any) -> Values:
     """A column of one of the types of KINDS as float64 (missing: NaN), or as text."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as t
 
-    if t.is_string(column.type):
-        try:
-            return np.array(pc.fill_null(column, MISSING).to_pylist(), dtype=object)
-        except UnicodeDecodeError:
-            raise InvalidInput("a column of text is not UTF-8") from None
+    if is_text(column):
+        values, codes = distinct_texts(column)
+        return np.array(values, dtype=object)[codes]
     if t.is_temporal(column.type):
         return _seconds(column)
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
