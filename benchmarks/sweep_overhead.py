@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from onegrad.experiments import Cell, Store, cells_of, run
-from onegrad.experiments.executors import Executor, Where, executor, with_joblib
+from onegrad.experiments.executors import Executor, Where, executor, with_processes
 from onegrad.experiments.spec import parse_spec
 
 LIMIT = 5.0  # milliseconds a cell
@@ -60,8 +60,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=2000)
     count = parser.parse_args().cells
-    measured = {"one process": outside(count, with_joblib(1), 1)}
-    measured["joblib, 2 processes"] = outside(count, with_joblib(2), 2)
+    measured = {"one process": outside(count, with_processes(1), 1)}
+    measured["2 processes"] = outside(count, with_processes(2), 2)
     with executor(Where(workers=2)) as execute:
         measured["Dask, 2 workers"] = outside(count, execute, 2)
     print(f"floor, a bare transaction: {floor(count):.3f} ms")

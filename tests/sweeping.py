@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.experiments import Cell, Store, cells_of, run
-from onegrad.experiments.executors import with_joblib
+from onegrad.experiments.executors import with_processes
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
@@ -41,7 +41,7 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "") -> None:
     commit()
     cells = rehearsal(**arguments)
     with Store(Path(directory)) as store:
-        summary = run(cells, store, with_joblib(1), progress=Progress(quiet=True))
+        summary = run(cells, store, with_processes(1), progress=Progress(quiet=True))
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

@@ -15,7 +15,7 @@ import pytest
 import sweeping
 from onegrad.errors import InvalidInput
 from onegrad.experiments import Store, run
-from onegrad.experiments.executors import Where, executor, with_dask, with_joblib
+from onegrad.experiments.executors import Where, executor, with_dask, with_processes
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 
@@ -55,7 +55,7 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
     assert killed, "a worker must have been killed while cells were running"
     assert (summary.computed, summary.failed) == (14, 0)
     with Store(tmp_path / "serial") as store:
-        run(cells, store, with_joblib(1))
+        run(cells, store, with_processes(1))
     assert sweeping.contents(tmp_path / "dask") == sweeping.contents(tmp_path / "serial")
 
 

@@ -12,7 +12,7 @@ import pytest
 from onegrad.cli import main
 from onegrad.experiments import Results, Store, cells_of, gallery, run
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.executors import with_joblib
+from onegrad.experiments.executors import with_processes
 from onegrad.experiments.measures import MEASURES
 
 LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
@@ -62,7 +62,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
     spec = gallery.specs([name], quick=True)[name]
     with Store(tmp_path) as store:
-        done = run([c for grid in spec.grids for c in cells_of(grid)], store, with_joblib(1))
+        done = run([c for grid in spec.grids for c in cells_of(grid)], store, with_processes(1))
         assert done.failed == 0
         results = Results(spec, store)
         assert results.missing == 0

@@ -80,7 +80,7 @@ def test_a_process_runs_to_its_end(plan) -> None:
     assert job.status == "finished" and job.progress == 1.0
     newest = job.answer(0)["found"]
     assert {f.get("axis") for f in newest} == {"alpha", "n", None}
-    assert job.answer(len(job.found))["found"] == []
+    assert job.answer(job.seen)["found"] == []
 
 
 def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from onegrad.explorer.workers import Workers
+from onegrad.explorer.simulations import Job
+from onegrad.explorer.workers import Memory, Workers
 
 
 def test_a_killed_worker_is_replaced() -> None:
@@ -59,3 +60,39 @@ def test_a_failure_is_not_remembered() -> None:
 
     crew = Workers(1)
     assert asyncio.run(scene()) == "done"
+
+
+def test_what_is_remembered_is_bounded_by_bytes() -> None:
+    """However large the answers are; the last one asked for is the last to go."""
+    asked = []
+
+    def large(number: int) -> bytes:
+        asked.append(number)
+        return bytes(40_000)
+
+    async def scene() -> None:
+        for number in (*range(30), 29, 0):
+            assert len(await crew.here(large, number)) == 40_000
+            assert crew._memory.bytes <= 10**6
+
+    crew = Workers(1)
+    crew._memory = Memory(10**6)
+    asyncio.run(scene())
+    assert asked == [*range(30), 0]
+
+
+def test_an_answer_larger_than_the_memory_is_still_given() -> None:
+    memory = Memory(100)
+    memory["a"] = list(range(1000))
+    assert memory["a"] == list(range(1000))
+    memory["b"] = 1
+    assert "a" not in memory and memory["b"] == 1
+
+
+def test_a_simulation_keeps_its_newest_answers_only() -> None:
+    job = Job("page", None, None, began=time.monotonic())  # type: ignore[arg-type]
+    for i in range(1, 501):
+        job._hear({"progress": i / 1000, "found": {"axis": ("alpha", "n")[i % 2], "points": [i]}})
+    assert len(job.found) == 2 and job.seen == 500
+    assert job.answer(499)["found"] == [{"axis": "alpha", "points": [500]}]
+    assert {f["points"][0] for f in job.answer(0)["found"]} == {499, 500}

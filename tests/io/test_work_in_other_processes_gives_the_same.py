@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from onegrad.io.children import over_children
 from onegrad.io.workers import connected, over_cluster, over_processes, sum_over_cluster
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
@@ -22,6 +23,10 @@ def square(x: int) -> int:
 
 def inverse(x: int) -> float:
     return 1 / x
+
+
+def unexpected(item: int, message: str) -> int:
+    raise AssertionError(message)
 
 
 def where(_: int) -> tuple[int, str | None]:
@@ -38,7 +43,7 @@ def client() -> Iterator[Any]:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_processes(jobs: int) -> None:
     assert list(over_processes(square, ITEMS, jobs)) == SQUARES
-    assert sorted(over_processes(square, ITEMS, jobs, ordered=False, threads=1)) == SQUARES
+    assert sorted(over_children(square, ITEMS, jobs, lost=unexpected)) == SQUARES
 
 
 def test_one_job_stays_in_this_process_and_draws_items_as_they_are_due() -> None:
@@ -49,7 +54,7 @@ def test_one_job_stays_in_this_process_and_draws_items_as_they_are_due() -> None
 
 
 def test_processes_of_one_thread() -> None:
-    found = set(over_processes(where, ITEMS, 2, ordered=False, threads=1))
+    found = set(over_children(where, ITEMS, 2, lost=unexpected))
     assert os.getpid() not in {pid for pid, _ in found}
     assert {threads for _, threads in found} == {"1"}
 

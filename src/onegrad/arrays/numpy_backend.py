@@ -6,16 +6,15 @@ what lies below is neither filled nor read.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import blas
+from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.threads import Item, Value, abreast
 from onegrad.errors import InvalidInput
@@ -67,15 +66,8 @@ class Backend:
         return self.threads, Backend(self.dtype.name)
 
     def free_bytes(self) -> int:
-        """Memory that is available now, caches that the system would give up included."""
-        try:
-            lines = Path("/proc/meminfo").read_text().splitlines()
-            return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
-        except (OSError, StopIteration):  # not Linux: half of what is installed
-            try:
-                return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-            except (AttributeError, ValueError, OSError):
-                return 8 * 2**30
+        """Memory that is available now to this process."""
+        return free_bytes()
 
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """f(item) for every item, on threads of one BLAS thread each where all have work."""

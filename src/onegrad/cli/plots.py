@@ -18,7 +18,7 @@ FORMATS = (".svg", ".png", ".pdf")
 
 def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> None:
     """Train and test error along the first axis, one line for each value of the others."""
-    from onegrad.experiments.figures.style import BLUE, GREEN, RED, panels
+    from onegrad.experiments.figures.style import BLUE, GREEN, RED, band, panels
     from onegrad.theory import thresholds
 
     figure, ((ax,),) = panels(1, width=6.4, height=4.0)
@@ -29,6 +29,11 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
 
     curves(prediction.test, color=RED, label="test error")
     curves(prediction.train, color=BLUE, ls="--", label="train objective")
+    for which, colour in (("test", RED), ("train", BLUE)):
+        value, bar = getattr(prediction, which), getattr(prediction.accuracy, which)
+        lines = (np.reshape(v, (len(x), -1)).T for v in (value, value * bar))
+        for y, half_width in zip(*lines, strict=True):
+            band(ax, x, y, half_width, colour)
     if name == "alpha":
         for threshold in thresholds(8):
             if min(x) < threshold < max(x):

@@ -11,7 +11,7 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.experiments.executors import Where, executor
 from onegrad.experiments.export import FORMATS, export
-from onegrad.experiments.grid import cells_of, part_of, shard
+from onegrad.experiments.grid import all_cells, part_of, shard
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     where = where_of(args)
-    cells = shard((cell for grid in spec.grids for cell in cells_of(grid)), where.shard)
+    cells = shard((c for grid in all_cells(spec).values() for c in grid), where.shard)
     with executor(where) as execute, Store(directory, part=part_of(where.shard)) as store:
         done = run_cells(cells, store, execute, device=where.device, progress=Progress(spec.name))
     if args.json:
@@ -90,10 +90,10 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     with Store(directory, create=False) as store:
         done, failures = store.done(), store.failures()
         rows = []
-        for grid in spec.grids:
-            keys = {cell.key for cell in cells_of(grid)}
+        for name, cells in all_cells(spec).items():
+            keys = {cell.key for cell in cells}
             counts = {"done": len(keys & done), "failed": len(keys & failures.keys())}
-            rows.append({"grid": grid.name, "cells": len(keys), **counts})
+            rows.append({"grid": name, "cells": len(keys), **counts})
     if args.json:
         print_json({"store": str(directory), "grids": rows, "failures": failures})
     else:

@@ -1,4 +1,4 @@
-"""Ways to map a function over cells: in this process, with joblib, on a Dask cluster.
+"""Ways to map a function over cells: in this process, in several, on a Dask cluster.
 
 Each takes (measure, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
 that a runner that is stopped has little in flight.
@@ -14,7 +14,8 @@ from typing import Any
 from onegrad.arrays import backend
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, lost
-from onegrad.io.workers import connected, over_cluster, over_processes
+from onegrad.io.children import over_children
+from onegrad.io.workers import connected, over_cluster
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,11 @@ class Where:
     shard: str | None = None  # "i/k": part i of k batch jobs
 
 
-def with_joblib(jobs: int) -> Executor:
-    """`jobs` local processes, one BLAS thread each, or this one; joblib batches short cells."""
-    return lambda measure, texts: over_processes(measure, texts, jobs, ordered=False, threads=1)
+def with_processes(jobs: int) -> Executor:
+    """`jobs` processes of one BLAS thread each, or this one: cells lost with theirs run again."""
+    if jobs == 1:
+        return lambda measure, texts: map(measure, texts)
+    return lambda measure, texts: over_children(measure, texts, jobs, lost=lost)
 
 
 def with_dask(client: Any) -> Executor:
@@ -48,7 +51,7 @@ def executor(where: Where) -> Iterator[Executor]:
     if workers is None and cluster is None:
         from joblib import cpu_count
 
-        yield with_joblib(cpu_count())  # the cores this process may use
+        yield with_processes(cpu_count())  # the cores this process may use
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from onegrad.errors import InvalidInput, subject
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures import MEASURES
-from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid
+from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid, Spec
 from onegrad.problem import Problem
 
-MOST_CELLS = 10_000_000
+MOST_CELLS = MOST_POINTS = 1_000_000  # of a spec; of a grid, its steps and penalties counted
 
 
 def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[float, ...]]]:
@@ -37,22 +38,41 @@ def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[floa
     return found
 
 
+def count_cells(grid: Grid) -> int:
+    """How many cells a grid has, counted before any is made; refuses what nobody could finish."""
+    blocks = -(-grid.seeds // grid.seeds_per_cell) if MEASURES[grid.measure].seeded else 1
+    steps = math.prod(len(v) for k, v in _lists(grid.problem).items() if k in STEP_KEYS)
+    problems = math.prod(len(v) for k, v in _lists(grid.problem).items() if k not in STEP_KEYS)
+    if problems * steps > MOST_POINTS:
+        counted = f"{problems} problems of {steps} steps and penalties each"
+        raise InvalidInput(f"{grid.where}.problem: {counted}; at most {MOST_POINTS} are allowed")
+    if problems * blocks > MOST_CELLS:
+        counted = f"{problems} problems times {blocks} blocks of seeds"
+        raise InvalidInput(f"{grid.where}: {counted}; at most {MOST_CELLS} cells are allowed")
+    return problems * blocks
+
+
 def cells_of(grid: Grid) -> list[Cell]:
     """All cells of a grid: its problems times its blocks of seeds."""
-    measure = MEASURES[grid.measure]
+    count_cells(grid)
     blocks = [(0, 0)]
-    if measure.seeded:
+    if MEASURES[grid.measure].seeded:
         size = grid.seeds_per_cell
         blocks = [(s, min(size, grid.seeds - s)) for s in range(0, grid.seeds, size)]
-    problems = problems_of(grid)
-    if len(problems) * len(blocks) > MOST_CELLS:
-        raise InvalidInput(f"{grid.where}: more than {MOST_CELLS} cells; list fewer values")
     options = tuple(sorted(grid.options.items()))
     return [
         Cell(grid.measure, problem, etas, ridges, first, count, options, grid.dtype)
-        for problem, etas, ridges in problems
+        for problem, etas, ridges in problems_of(grid)
         for first, count in blocks
     ]
+
+
+def all_cells(spec: Spec) -> dict[str, list[Cell]]:
+    """The cells of each grid of a spec, by the grid's name."""
+    total = sum(map(count_cells, spec.grids))
+    if total > MOST_CELLS:
+        raise InvalidInput(f"grid: {total} cells together; at most {MOST_CELLS} are allowed")
+    return {grid.name: cells_of(grid) for grid in spec.grids}
 
 
 def shard(cells: Iterable[Cell], which: str | None) -> list[Cell]:
@@ -78,7 +98,13 @@ def part_of(which: str | None) -> str:
     return "cells" if which is None else "cells-{}-of-{}".format(*parse_shard(which))
 
 
-def _product(values: dict[str, Any]) -> list[dict[str, Any]]:
-    lists = [v if isinstance(v, Sequence) and not isinstance(v, str) else [v] for v in
-             values.values()]  # fmt: skip
-    return [dict(zip(values, point, strict=True)) for point in itertools.product(*lists)]
+def _product(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        dict(zip(values, point, strict=True))
+        for point in itertools.product(*_lists(values).values())
+    ]
+
+
+def _lists(values: Mapping[str, Any]) -> dict[str, Sequence[Any]]:
+    """Every field's values, a single one as a list of one."""
+    return {k: v if isinstance(v, list | tuple) else [v] for k, v in values.items()}

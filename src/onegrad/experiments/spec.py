@@ -51,6 +51,7 @@ STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, he
 TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.written)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
 MOST_VALUES = 100_000
+MOST_SEEDS, MOST_BLOCK = 10**9, 10**6  # of a grid, of a cell
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,9 @@ def read_spec(path: Path, *, quick: bool = False) -> Spec:
             table = tomllib.load(file)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InvalidInput(f"{path}: not valid TOML: nested too deeply") from None
+    except ValueError as error:  # of TOML, of an encoding, of a number with too many digits
         raise InvalidInput(f"{path}: not valid TOML: {error}") from None
     try:
         return parse_spec(table, path.stem, quick=quick)
@@ -130,7 +133,12 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
             raise InvalidInput(f"{where}.{key}: missing")
     measure = one_of(f"{where}.measure:", table["measure"], MEASURES)
     convention = one_of(f"{where}.convention:", table.get("convention", "onegrad"), CONVENTIONS)
-    seeds = _count(table.get("seeds", 1), f"{where}.seeds")
+    seeds = _count(table.get("seeds", 1), f"{where}.seeds", MOST_SEEDS)
+    block = _count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell", MOST_SEEDS)
+    if block > MOST_BLOCK and seeds > MOST_BLOCK:
+        raise InvalidInput(
+            f"{where}.seeds_per_cell: must be at most {MOST_BLOCK} of these {seeds} seeds"
+        )
     options = table.get("options", {})
     _known(options, MEASURES[measure].options, f"{where}.options")
     for key, value in options.items():
@@ -141,7 +149,7 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
         measure=measure,
         problem=_fields(table["problem"], convention, f"{where}.problem"),
         seeds=seeds,
-        seeds_per_cell=_count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell"),
+        seeds_per_cell=block,
         convention=convention,
         options=dict(options),
         dtype=one_of(f"{where}.dtype:", table.get("dtype", "float64"), DTYPES),
@@ -188,9 +196,9 @@ def _known(table: Any, allowed: Collection[str], where: str) -> None:
             raise InvalidInput(f"{where}{'.' if where else ''}{key}: unknown key; {hint}")
 
 
-def _count(value: Any, where: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**9:
-        raise InvalidInput(f"{where}: must be a whole number >= 1; got {value!r:.60}")
+def _count(value: Any, where: str, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise InvalidInput(f"{where}: must be a whole number from 1 to {most}; got {value!r:.60}")
     return value
 
 

@@ -1,7 +1,9 @@
 """The store: finished cells in SQLite (write-ahead log), large arrays beside it as .npy.
 
 A cell's row is written in one transaction after its arrays are in place, and `INSERT OR IGNORE`
-makes a second writer harmless: whatever is killed whenever, a row is there whole or not at all.
+makes a second writer harmless: whatever is killed whenever, a row is there whole or not at all. The
+file itself appears with its tables in it; drafts of arrays that a killed runner left are swept by
+the next one.
 Each shard writes its own file, so that machines which share only a network file system never share
 a database; a reader takes all files of the directory together.
 """
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.cell import Cell
-from onegrad.io.files import replacing
+from onegrad.io.files import place, replacing, sweep_drafts
 
 SCHEMA = 1
 APPLICATION = 0x6F6E6567  # "oneg": what kind of SQLite file this is
@@ -82,6 +84,10 @@ class Store:
         try:
             if create:
                 self.arrays.mkdir(parents=True, exist_ok=True)
+                if not self.path.exists():
+                    place(self.path, _empty())
+                for folder in (directory, self.arrays):
+                    sweep_drafts(folder)
         except OSError as error:
             raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
         self._connection = _open(self.path) if create else None
@@ -191,11 +197,29 @@ class Store:
                     with self._lock:
                         rows = self._connection.execute(query, parameters).fetchall()
                 else:
-                    source = f"file:{path.resolve()}?mode=ro"
+                    # killed while creating it by a version before: SQLite must undo that first
+                    undo = path.with_name(f"{path.name}-journal").exists()
+                    source = f"{path.resolve().as_uri()}?mode={'rw' if undo else 'ro'}"
                     with closing(sqlite3.connect(source, PATIENCE, uri=True)) as connection:
                         begun = _version(connection, path) > 0  # else killed while creating it
                         rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows
+
+
+def _empty() -> bytes:
+    """The file of a store without cells, write-ahead log switched on."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _make_tables(connection)
+        data = bytearray(connection.serialize())
+    data[18:20] = b"\x02\x02"  # SQLite's file format: read and written with a log
+    return bytes(data)
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in filter(str.strip, TABLES.split(";")):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id={APPLICATION}")
+    connection.execute(f"PRAGMA user_version={SCHEMA}")
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -204,14 +228,11 @@ def _open(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-        if _version(connection, path) == 0:
+        if _version(connection, path) == 0:  # killed while creating it by a version before
             with connection:
                 connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
                 if _version(connection, path) == 0:
-                    for statement in filter(str.strip, TABLES.split(";")):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id={APPLICATION}")
-                    connection.execute(f"PRAGMA user_version={SCHEMA}")
+                    _make_tables(connection)
         return connection
 
 

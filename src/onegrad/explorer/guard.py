@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:\d{1,5})?", re.ASCII)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HEADERS = {
     # plotly writes style elements and exports pictures as data; nothing comes from elsewhere
@@ -23,7 +26,7 @@ LONGEST_QUERY, LONGEST_BODY = 8_000, 20_000
 
 
 class Guard:
-    """Refuses foreign Host names (DNS rebinding), foreign origins and oversized requests."""
+    """Refuses foreign Host names (DNS rebinding), what other pages ask, and oversized requests."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None = LOOPBACK) -> None:
         self.app = app
@@ -53,11 +56,12 @@ class Guard:
         """Status and reason when the request is not to be answered."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-        if self.hosts is not None and name.lower() not in self.hosts:
+        named = HOST.fullmatch(host)
+        if named is None:
+            return 421, "the Host header must be a name and a port"
+        if self.hosts is not None and named["name"].lower() not in self.hosts:
             return 421, f"this server answers to {', '.join(sorted(self.hosts))} only"
-        origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != host:
+        if len(headers.getlist("host")) > 1 or _foreign(headers, host, scope.get("path", "")):
             return 403, "requests from other pages are not answered"
         if len(scope.get("query_string", b"")) > LONGEST_QUERY:
             return 414, f"the query is longer than {LONGEST_QUERY} characters"
@@ -68,3 +72,16 @@ class Guard:
         if length > LONGEST_BODY or "transfer-encoding" in headers:
             return 413, f"the body is longer than {LONGEST_BODY} bytes"
         return None
+
+
+def _foreign(headers: Headers, host: str, path: str) -> bool:
+    """Whether another page asks, by what the browser says of it.
+
+    A link to this page may be followed from anywhere: the page alone computes nothing.
+    """
+    origin = headers.get("origin")
+    if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+        return True
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return False
+    return path != "/" or headers.get("sec-fetch-mode") != "navigate"

@@ -14,7 +14,7 @@ from onegrad.errors import InvalidInput, one_of
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import plain
-from onegrad.networks.cost import flops, peak_bytes
+from onegrad.networks.cost import SHARE, flops, peak_bytes
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum
@@ -71,17 +71,18 @@ def alphas_of(problem: Problem) -> list[float]:
 
 def estimate(plan: SimulationPlan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
-    p = plan.problem
+    p, on = plan.problem, backend()
+    most = min(MOST_BYTES, SHARE * on.free_bytes())
     steps = {"alpha": len(alphas_of(p)), "step": 1, "sizes": 1}
     total = 0.0
     for part in plan.parts:
         places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
         for place in places:
-            held = peak_bytes(place, steps[part], backend())
-            if held > MOST_BYTES:
+            held = peak_bytes(place, steps[part], on)
+            if held > most:
                 raise InvalidInput(
-                    f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.0f} GB in "
-                    f"memory; a simulation here may take {MOST_BYTES / 1e9:.0f} GB"
+                    f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.2g} GB in "
+                    f"memory; a simulation here may take {most / 1e9:.2g} GB"
                 )
             svd = 4 * place.n * place.N * min(place.n, place.N) if part == "step" else 0.0
             total += plan.seeds * (flops(place, steps[part]) + svd)

@@ -105,7 +105,7 @@ class Routes:
         job = self._job(request)
         if job.status == "running":
             job.end("cancelled", "Cancelled; what was found stays.")
-        return JSONResponse(job.answer(len(job.found)))
+        return JSONResponse(job.answer(job.seen))
 
     def _job(self, request: Request) -> Job:
         job = self.jobs.get(request.path_params["name"])

@@ -13,6 +13,7 @@ from typing import Any
 from onegrad.errors import InvalidInput
 from onegrad.explorer import measure
 from onegrad.explorer.workers import in_the_background
+from onegrad.io.children import end_with
 
 AT_ONCE = 4  # simulations of all pages together
 FORGOTTEN = 20.0  # seconds without a question after which the page is taken to be gone
@@ -34,7 +35,8 @@ class Job:
     connection: Connection
     began: float
     progress: float = 0.0
-    found: list[dict[str, Any]] = field(default_factory=list)
+    seen: int = 0  # answers so far
+    found: dict[str | None, tuple[int, dict[str, Any]]] = field(default_factory=dict)  # newest
     status: str = "running"  # running, finished, cancelled, failed
     message: str = "Starting …"
     asked: float = 0.0
@@ -56,7 +58,8 @@ class Job:
             self.end("finished", f"Simulated in {spent:.0f} s.")
         else:
             self.progress = said["progress"]
-            self.found.append(said["found"])
+            self.seen += 1
+            self.found[said["found"].get("axis")] = (self.seen, said["found"])
             left = spent / self.progress - spent
             self.message = f"{100 * self.progress:.0f} % done, about {left:.0f} s left"
 
@@ -68,13 +71,13 @@ class Job:
 
     def answer(self, since: int) -> dict[str, Any]:
         """State, and what was found after the first `since` answers; later ones replace earlier."""
-        newest = {found.get("axis"): found for found in self.found[since:]}
+        newest = [found for number, found in self.found.values() if number > since]
         return {
             "status": self.status,
             "message": self.message,
             "progress": self.progress,
-            "seen": len(self.found),
-            "found": list(newest.values()),
+            "seen": self.seen,
+            "found": newest,
         }
 
 
@@ -130,6 +133,9 @@ class Simulations:
 
 def _work(connection: Connection, run: Run, plan: measure.SimulationPlan) -> None:
     """The process: run the plan and report; the pages' own work goes first."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None and parent.pid is not None
+    end_with(parent.pid)
     in_the_background(10)
     try:
         for said in run(plan):

@@ -1,25 +1,79 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and the drafts of writers that were killed."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+try:
+    import fcntl
+except ImportError:  # no locks here: drafts are left alone
+    fcntl = None  # type: ignore[assignment]
+
+DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+
 
 @contextmanager
 def replacing(target: Path) -> Iterator[IO[bytes]]:
     """An open file beside `target` that takes its name at the end, and is removed on any failure.
 
-    Whatever happens in between, a reader sees the old file or the new one.
+    Whatever happens in between, a reader sees the old file or the new one. The draft is locked
+    while its writer lives: one that is not locked belongs to nobody (see `sweep_drafts`).
     """
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    draft, file = _locked_draft(target)
     try:
-        with draft.open("xb") as file:
+        with file:
             yield file
-        draft.replace(target)
+            file.flush()
+            if fcntl is None:
+                file.close()
+            draft.replace(target)  # while it is locked: nobody takes it for a leftover
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def place(target: Path, data: bytes) -> bool:
+    """Make a file that appears whole, unless there is one; whether this call made it."""
+    draft, file = _locked_draft(target)
+    try:
+        with file:
+            file.write(data)
+            file.flush()
+            os.link(draft, target)  # unlike a rename, refuses to replace
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    return True
+
+
+def sweep_drafts(directory: Path) -> int:
+    """Remove what killed writers left in a directory; the number of files removed."""
+    swept = 0
+    for path in directory.iterdir() if fcntl is not None and directory.is_dir() else ():
+        if DRAFT.fullmatch(path.name):
+            with contextlib.suppress(OSError), path.open("rb") as file:  # gone, or not ours
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where its writer lives
+                path.unlink()
+                swept += 1
+    return swept
+
+
+def _locked_draft(target: Path) -> tuple[Path, IO[bytes]]:
+    while True:
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+        file = draft.open("xb")
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not draft.exists():  # swept between its making and its locking
+                file.close()
+                continue
+        return draft, file

@@ -17,8 +17,8 @@ def numbers(text: str, name: str, most: int) -> list[float]:
     values: list[float] = []
     for part in str(text).split(","):
         values.extend(_range(part, name, most) if ":" in part else [_float(part, name)])
-    if len(values) > most:
-        raise InvalidInput(f"{name} lists more than {most} values")
+        if len(values) > most:
+            raise InvalidInput(f"{name} lists more than {most} values")
     return values
 
 

@@ -1,53 +1,53 @@
-"""Work in other processes: those of joblib on this machine, or the workers of a Dask cluster."""
+"""Work in the processes of others: joblib's on this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import importlib
+import logging
 import operator
+import os
+import queue
+import signal
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 from onegrad.errors import InvalidInput
+from onegrad.io.children import end_with, timed, together
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-TASK, MOST_TOGETHER = 0.25, 64  # seconds that short items fill together, and how many at most
-ORPHANED = 10  # seconds after which the processes of a parent that was killed go away
+LOOK, ALONE = 1.0, 60.0  # seconds between two looks at a cluster; that one may be without workers
+KEPT = "what is finished is kept: run this again when it is back"
 
 
-def over_processes(
-    function: Callable[[T], R],
-    items: Iterable[T],
-    jobs: int,
-    *,
-    ordered: bool = True,
-    threads: int | None = None,
-) -> Iterator[R]:
-    """Map over `jobs` processes, or in this one for a single job; items are drawn as they are due.
+def over_processes(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
+    """Map over `jobs` processes of joblib, or in this one for a single job; results in order.
 
-    Parameters
-    ----------
-    function : picklable where there are several processes.
-    ordered : results in the order of the items, else as they finish.
-    threads : BLAS threads a process, in processes that do not outlive their parent by long; None
-        leaves both to joblib's settings.
+    Items are drawn as they are due. function : picklable where there are several processes.
     """
     if jobs == 1:
         yield from map(function, items)
         return
-    from joblib import Parallel, delayed, parallel_config
+    from joblib import Parallel, delayed
 
-    settings: dict[str, Any] = {"return_as": "generator" if ordered else "generator_unordered"}
-    with contextlib.ExitStack() as stack:
-        if threads is not None:
-            stack.enter_context(parallel_config("loky", inner_max_num_threads=threads))
-            settings["idle_worker_timeout"] = ORPHANED
-        yield from Parallel(n_jobs=jobs, **settings)(delayed(function)(item) for item in items)
+    watched = delayed(partial(_watched, os.getpid(), function))
+    yield from Parallel(n_jobs=jobs, return_as="generator")(watched(item) for item in items)
+
+
+def _watched(parent: int, function: Callable[[T], R], item: T) -> R:
+    """function(item), in a process that ends with its parent where it is a child of it."""
+    if os.getppid() == parent:
+        end_with(parent)
+    return function(item)
 
 
 def over_cluster(
@@ -65,30 +65,57 @@ def over_cluster(
     lost : the result of an item whose task came to nothing, from the item and a message.
     """
     source = iter(items)
-    waiting: dict[str, list[T]] = {}
+    waiting: dict[Any, list[T]] = {}
+    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def submit(size: int) -> list[Any]:
+    def submit(size: int) -> None:
         """As many tasks of `size` items as the window has room for, at least one."""
         window = 2 * max(1, int(sum(client.nthreads().values())))
-        futures = []
         for _ in range(max(1, window - len(waiting))):
             if block := list(islice(source, size)):
-                futures.append(client.submit(_timed, function, block, pure=False))
-                waiting[futures[-1].key] = block
-        return futures
+                future = client.submit(timed, function, block, pure=False)
+                waiting[future] = block
+                future.add_done_callback(finished.put)
 
-    flow = _distributed().as_completed(submit(1), loop=client.loop)
-    for future in flow:
-        block, error, seconds = waiting.pop(future.key), future.exception(), 0.0
-        if error is None:
-            seconds, results = future.result()
-        else:
-            results = [lost(item, f"{type(error).__name__}: {error}") for item in block]
-        yield from results
-        future.release()
-        each = max(seconds / len(block), 1e-6)
-        for fresh in submit(max(1, min(MOST_TOGETHER, int(TASK / each)))):
-            flow.add(fresh)
+    with _scheduler_there(client):
+        submit(1)
+        while waiting:
+            future = _next(finished, client)
+            block, error, seconds = waiting.pop(future), future.exception(), 0.0
+            if error is None:
+                seconds, results = future.result()
+            elif future.cancelled():
+                raise error
+            else:
+                results = [lost(item, f"{type(error).__name__}: {error}") for item in block]
+            yield from results
+            future.release()
+            submit(together(seconds, len(block)))
+
+
+def _next(finished: queue.SimpleQueue[Any], client: Any) -> Any:
+    """The next future that is done; not waited for for ever where no workers are left."""
+    alone = time.monotonic()
+    while True:
+        with contextlib.suppress(queue.Empty):
+            return finished.get(timeout=LOOK)
+        if client.nthreads():
+            alone = time.monotonic()
+        elif time.monotonic() - alone > ALONE:
+            raise RuntimeError(f"the cluster has had no workers for {ALONE:.0f} s; {KEPT}")
+
+
+@contextlib.contextmanager
+def _scheduler_there(client: Any) -> Iterator[None]:
+    """A scheduler that goes away as one line: Dask cancels all that it was asked for."""
+    address = getattr(client.scheduler, "address", "") or "of this cluster"
+    try:
+        yield
+    except (Exception, asyncio.CancelledError) as error:
+        cancelled = isinstance(error, concurrent.futures.CancelledError | asyncio.CancelledError)
+        if client.status == "running" and not cancelled:
+            raise
+        raise RuntimeError(f"the scheduler {address} went away; {KEPT}") from None
 
 
 def sum_over_cluster(
@@ -102,6 +129,17 @@ def sum_over_cluster(
 
     Dask objects among the arguments are computed first, where their data are.
     """
+    with _scheduler_there(client):
+        return _sum_over_cluster(function, arguments, client, plus, progress)
+
+
+def _sum_over_cluster(
+    function: Callable[..., R],
+    arguments: Sequence[tuple[Any, ...]],
+    client: Any,
+    plus: Callable[[R, R], R],
+    progress: Callable[[int, int], None] | None,
+) -> R:
     from dask.base import is_dask_collection
 
     # a task, not scattered data: the scheduler can make it again when its worker is gone
@@ -128,22 +166,64 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
     """A client of the scheduler at this address, or of a cluster of `workers` processes here."""
     distributed = _distributed()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet("distributed.client"))
         scheduler: Any = address
         if address is None:
-            scheduler = stack.enter_context(
-                distributed.LocalCluster(
+            with _interrupts_later():  # the cluster's threads and processes never see them
+                cluster = distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
-                    silence_logs="ERROR",
+                    silence_logs="CRITICAL",
                 )
-            )
+            scheduler = stack.enter_context(cluster)
+        else:
+            _answering(address)
         try:
             client = distributed.Client(scheduler, timeout="20s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise InvalidInput(f"--cluster {address}: no scheduler answers: {error}") from None
-        yield stack.enter_context(client)
+        stack.enter_context(client)
+        if not client.nthreads():
+            raise InvalidInput(f"--cluster {address}: the scheduler has no workers; start some")
+        yield client
+
+
+def _answering(address: str) -> None:
+    """Complain at once where nobody listens: Dask would try until its time is over."""
+    scheme, _, place = address.rpartition("://")
+    host, _, port = place.rpartition(":")
+    if scheme in ("", "tcp", "tls"):
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except (OSError, ValueError, OverflowError) as error:
+            raise InvalidInput(f"--cluster {address}: no scheduler answers: {error}") from None
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back. Threads and processes that are started meanwhile keep it held back."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would let it through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _quiet(logger: str) -> Iterator[None]:
+    """Without the log of somebody who says again what an exception says."""
+    level = logging.getLogger(logger).level
+    logging.getLogger(logger).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).setLevel(level)
 
 
 def _distributed() -> Any:
@@ -152,9 +232,3 @@ def _distributed() -> Any:
     except ImportError:
         message = "--workers and --cluster need Dask: pip install 'onegrad[dask]'"
         raise InvalidInput(message) from None
-
-
-def _timed(function: Callable[[T], R], items: Sequence[T]) -> tuple[float, list[R]]:
-    start = time.perf_counter()
-    results = [function(item) for item in items]
-    return time.perf_counter() - start, results

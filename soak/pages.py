@@ -1,0 +1,113 @@
+"""Damaged requests to the explorer's server: an answer, or a refusal in one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+import mutations
+from onegrad.explorer import api
+from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS
+from onegrad.explorer.server import create_app
+from onegrad.explorer.simulations import Simulations
+from onegrad.explorer.workers import Workers
+from soak.attempt import attempt
+from soak.ledger import Tally
+
+HOST = b"127.0.0.1:8321"
+REFUSED = (400, 403, 404, 405, 409, 413, 414, 421, 422, 503)
+PATHS = ("/api/instant", "/api/code", "/api/controls", "/api/spectrum", "/api/here", "/api/curve",
+         "/api/simulations/x", "/static/app.js", "/", "/api/../api/instant")  # fmt: skip
+OFTEN = (0.3, 0.25, 0.03, 0.2, 0.01, 0.01, 0.05, 0.05, 0.05, 0.05)
+BODY = {"page": "p", "query": {"n": "300", "d": "100"}, "seeds": "3", "parts": ["alpha", "step"]}
+NAMES = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"content-length")
+VALUES = (HOST, b"http://127.0.0.1:8321", b"same-origin", b"navigate", b"12")
+
+
+class Alone(Workers):
+    """Everything is computed in this process."""
+
+    async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return await self.here(function, *arguments)
+
+    def warm(self) -> None:
+        pass
+
+
+class Idle(Simulations):
+    """Simulations that are read, estimated and not run."""
+
+    def start(self, page: str, plan: Any) -> str:
+        return "x"
+
+
+def requests(rng: np.random.Generator, count: int, where: str) -> Tally:
+    tally = Tally()
+    api.axis_values = lambda axis: [0.2]  # a curve of one point
+    app = create_app(workers=Alone(1), simulations=Idle())
+    loop = asyncio.new_event_loop()
+    for i in range(count):
+        scope, body = _request(rng)
+        with attempt(tally, f"{where}.{i} {scope['path']}?{scope['query_string']!r}", ()):
+            status, said = loop.run_until_complete(_ask(app, scope, body))
+            if status not in (200, 201, *REFUSED):
+                tally.fault("foreign", f"{where}.{i}", f"status {status}: {said!r}")
+            elif status in REFUSED and scope["path"].startswith("/api/"):
+                message = json.loads(said)["message"]
+                if not message or "\n" in message or len(message) > 1000:
+                    tally.fault("foreign", f"{where}.{i}", f"message {message!r}")
+            elif scope["path"].startswith("/api/") and b"NaN" in said:
+                tally.fault("wrong", f"{where}.{i}", "NaN in an answer")
+            tally.ends["answered" if status < 300 else "refused"] += 1
+    loop.close()
+    return tally
+
+
+def _request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
+    """A request of the page after random changes of its query, body, headers."""
+    post = rng.random() < 0.15
+    path = "/api/simulations" if post else str(rng.choice(PATHS, p=OFTEN))
+    preset = [DEFAULTS, *(p.query for p in PRESETS)][int(rng.integers(len(PRESETS) + 1))]
+    values = dict(preset)
+    if rng.random() < 0.5:
+        values[str(rng.choice(list(CONTROLS)))] = str(rng.choice(["1", "0.3", "relu", "H2", "2"]))
+    query = "&".join(f"{quote(k)}={quote(v)}" for k, v in values.items()).encode()
+    if rng.random() < 0.8:
+        query = mutations.mutated(rng, query).replace(b"\n", b"%0A")
+    headers = dict(zip(NAMES[:1], VALUES[:1], strict=True))
+    if rng.random() < 0.3:
+        k = int(rng.integers(len(NAMES)))
+        headers[NAMES[k]] = mutations.mutated(rng, VALUES[k])
+    body = mutations.mutated(rng, json.dumps(BODY).encode()) if post else b""
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
+        "method": "POST" if post else "GET", "path": path, "raw_path": path.encode(),
+        "query_string": b"" if post else query, "root_path": "",
+        "headers": list(headers.items()), "server": ("127.0.0.1", 8321),
+        "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+    return scope, body
+
+
+async def _ask(app: Any, scope: dict[str, Any], body: bytes) -> tuple[int, bytes]:
+    status, said, asked = 0, bytearray(), False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        if asked:
+            return {"type": "http.disconnect"}
+        asked = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        nonlocal status
+        status = message.get("status", status)
+        said.extend(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return status, bytes(said)

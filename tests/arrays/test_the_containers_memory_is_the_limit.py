@@ -1,0 +1,68 @@
+"""Free memory is what the machine has left or what the container has left, whichever is less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import onegrad as og
+from onegrad.arrays import Backend, memory, numpy_backend
+from onegrad.explorer import measure
+from onegrad.networks.simulation import simulate
+
+GB = 10**9
+V1 = {"limit": "memory.limit_in_bytes", "used": "memory.usage_in_bytes", "cache": "total_"}
+V2 = {"limit": "memory.max", "used": "memory.current", "cache": ""}
+
+
+def machine(root: Path, line: str, free: int = 100 * GB) -> Path:
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {free // 1024} kB\n")
+    (root / "proc/self/cgroup").write_text(f"12:cpu,cpuacct:/x\n{line}\n")
+    return root
+
+
+def group(folder: Path, names: dict[str, str], limit: str, used: int, cache: int = 0) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names["limit"]).write_text(f"{limit}\n")
+    (folder / names["used"]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\n{names['cache']}inactive_file {cache}\n")
+
+
+def test_without_a_container_it_is_the_machines(tmp_path: Path) -> None:
+    assert memory.free_bytes(machine(tmp_path, "0::/")) == pytest.approx(100 * GB, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "mount", "names"),
+    [("0::/a/b", "sys/fs/cgroup", V2), ("4:memory:/a/b", "sys/fs/cgroup/memory", V1)],
+)
+def test_the_tightest_group_decides(
+    tmp_path: Path, line: str, mount: str, names: dict[str, str]
+) -> None:
+    root = machine(tmp_path, line)
+    group(root / mount / "a/b", names, "max", 3 * GB)
+    assert memory.free_bytes(root) == pytest.approx(100 * GB, rel=1e-6)
+    group(root / mount / "a", names, str(8 * GB), 3 * GB, cache=GB)  # the group around it
+    assert memory.free_bytes(root) == 6 * GB
+    group(root / mount / "a/b", names, str(4 * GB), 5 * GB)  # over its limit already
+    assert memory.free_bytes(root) == 0
+
+
+def test_a_mount_that_shows_the_containers_own_group(tmp_path: Path) -> None:
+    root = machine(tmp_path, "0::/docker/0123456789abcdef")
+    group(root / "sys/fs/cgroup", V2, str(2 * GB), GB // 2)
+    assert memory.free_bytes(root) == 3 * GB // 2
+
+
+def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = machine(tmp_path, "0::/")
+    group(root / "sys/fs/cgroup", V2, str(60_000_000), 10_000_000)
+    monkeypatch.setattr(numpy_backend, "free_bytes", lambda: memory.free_bytes(root))
+    assert Backend().free_bytes() == 50_000_000
+    with pytest.raises(og.InvalidInput, match=r"but 0\.0373 GiB may be used"):
+        simulate(og.Problem(n=3000, d=1000, N=2000), 1)
+    plan = measure.read_plan({"query": {"n": "3000", "d": "1000", "N": "2000"}, "seeds": "1"})
+    with pytest.raises(og.InvalidInput, match=r"a simulation here may take 0\.04 GB"):
+        measure.estimate(plan, 1e12)

@@ -1,0 +1,127 @@
+"""No scheduler, no workers, a scheduler that goes away, Ctrl-C: one line, at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onegrad.errors import InvalidInput
+from onegrad.experiments.executors import Where, executor
+from onegrad.io.workers import over_cluster, sum_over_cluster
+
+pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
+distributed = pytest.importorskip("distributed")
+
+
+def identity(x: int) -> int:
+    return x
+
+
+def slowly(x: int) -> int:
+    time.sleep(0.2)
+    return x
+
+
+def unexpected(item: int, message: str) -> int:
+    raise AssertionError(message)
+
+
+def plus(a: int, b: int) -> int:
+    return a + b
+
+
+def cluster(workers: int) -> Any:
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
+        dashboard_address=None, silence_logs="CRITICAL",
+    )  # fmt: skip
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without asking Dask, which tries for its 20 seconds."""
+    monkeypatch.setattr(distributed, "Client", None)
+    with socket.socket() as taken:  # bound, not listening: a connection is refused
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            pytest.raises(InvalidInput, match=f"--cluster {address}: no scheduler answers"),
+            executor(Where(cluster=address)),
+        ):
+            pass
+
+
+def test_no_workers() -> None:
+    with (
+        cluster(0) as empty,
+        pytest.raises(InvalidInput, match="the scheduler has no workers"),
+        executor(Where(cluster=empty.scheduler_address)),
+    ):
+        pass
+
+
+def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onegrad.io.workers.LOOK", 0.1)
+    monkeypatch.setattr("onegrad.io.workers.ALONE", 0.5)
+    with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
+        results = over_cluster(slowly, range(50), client, lost=unexpected)
+        next(results)
+        one.scale(0)
+        with pytest.raises(RuntimeError, match=r"no workers for .* what is finished is kept"):
+            list(results)
+
+
+@pytest.mark.parametrize("sums", [False, True])
+def test_the_scheduler_goes_away(sums: bool) -> None:
+    with cluster(1) as one, distributed.Client(one, timeout="3s", set_as_default=False) as client:
+
+        def work() -> Iterator[int]:
+            if not sums:
+                yield from over_cluster(slowly, range(50), client, lost=unexpected)
+                return
+            yield 0
+            items = [(i,) for i in range(50)]
+            yield sum_over_cluster(slowly, items, client, plus, lambda *_: one.close())
+
+        results = work()
+        next(results)
+        if not sums:
+            one.close()
+        with pytest.raises(RuntimeError, match=r"the scheduler .* went away; what is finished"):
+            list(results)
+
+
+SPEC = """
+[[grid]]
+measure = "rehearsal"
+seeds = 400
+options = { wait = 0.3, numbers = 1200 }
+seeds_per_cell = 1
+problem = { n = 10, d = 5, N = 5 }
+"""
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    """As a terminal sends it: to the runner and to the workers, which say nothing."""
+    spec, store = tmp_path / "spec.toml", tmp_path / "store"
+    spec.write_text(SPEC)
+    command = [sys.executable, "-m", "onegrad.cli", "sweep", "run", str(spec), "--workers", "2"]
+    process = subprocess.Popen(
+        [*command, "--store", str(store)], stderr=subprocess.PIPE, text=True, process_group=0
+    )
+    while not list((store / "arrays").glob("*.npy")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "onegrad sweep: interrupted"
+    assert "Traceback" not in said and "Error" not in said, said

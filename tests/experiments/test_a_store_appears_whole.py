@@ -1,0 +1,97 @@
+"""A store that is killed while it is being made is not there, or is there with its tables."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import sweeping
+from onegrad.experiments import Store
+from onegrad.io.files import replacing
+
+
+def make(directory: str, about_to: str) -> None:
+    """Make a store again and again, so that a kill falls into the making of one."""
+    Path(about_to).touch()
+    for i in range(10_000):
+        Store(Path(directory, str(i))).close()
+
+
+def test_kills_during_creation(tmp_path: Path) -> None:
+    moments = random.Random(3)
+    made = 0
+    for kill in range(8):
+        place, about_to = tmp_path / f"{kill}", tmp_path / f"{kill}.begun"
+        process = sweeping.start(make, str(place), str(about_to))
+        while not about_to.exists():
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0.02, 0.1))
+        process.kill()
+        process.join()
+        for directory in place.iterdir():
+            assert not list(directory.glob("*-journal"))
+            if list(directory.glob("*.sqlite")):
+                made += 1
+                with Store(directory, create=False) as store:  # as a reader sees it
+                    assert store.done() == set()
+            Store(directory, part="other").close()  # as another shard finds it
+            with Store(directory) as store:
+                assert store.done() == set()
+            assert not list(directory.glob(".*.tmp"))
+    assert made > 20
+
+
+def test_a_shard_half_made_by_a_version_before_is_read_past(tmp_path: Path) -> None:
+    """Its rollback journal is hot: nobody may read the file before the change is undone."""
+    sweeping.sweep(str(tmp_path / "store"), {"cells": 4})
+    draft = tmp_path / "draft.sqlite"
+    with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_size=2")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("BEGIN")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 3000,)] * 50)
+        for end in ("", "-journal"):
+            target = tmp_path / "store" / f"cells-2-of-2.sqlite{end}"
+            shutil.copy(f"{draft}{end}", target)
+    with Store(tmp_path / "store", create=False) as store:
+        assert len(store.done()) == 4
+    with Store(tmp_path / "store", part="cells-1-of-2") as store:
+        assert len(store.done()) == 4
+
+
+def leave_a_draft(target: str) -> None:
+    with replacing(Path(target)) as file:
+        file.write(b"half of an ar")
+        file.flush()
+        time.sleep(3600)
+
+
+def test_drafts_of_the_dead_are_swept_those_of_the_living_are_not(tmp_path: Path) -> None:
+    sweeping.sweep(str(tmp_path), {"cells": 2})
+    arrays = tmp_path / "arrays"
+    process = sweeping.start(leave_a_draft, str(arrays / "killed.npy"))
+    while not list(arrays.glob(".killed*.tmp")):
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    assert list(arrays.glob(".killed*.tmp"))
+    with replacing(arrays / "alive.npy") as file:
+        file.write(b"the other half")
+        sweeping.sweep(str(tmp_path), {"cells": 3})
+        assert not list(arrays.glob(".killed*.tmp"))
+        assert len(list(arrays.glob(".alive*.tmp"))) == 1
+    assert (arrays / "alive.npy").read_bytes() == b"the other half"
+    assert not list(arrays.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("name", ["a b#c?d%20", "ü"])
+def test_any_directory_can_be_read(tmp_path: Path, name: str) -> None:
+    sweeping.sweep(str(tmp_path / name), {"cells": 2})
+    with Store(tmp_path / name, create=False) as store:
+        assert len(store.done()) == 2

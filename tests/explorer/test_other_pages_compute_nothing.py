@@ -1,0 +1,74 @@
+"""Only the page itself is answered: whatever names, origins and sites a request claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from onegrad.explorer import api
+
+OWN = "127.0.0.1:8321"
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What the server was made to compute."""
+    calls: list[object] = []
+
+    def instant(problem: object) -> dict[str, object]:
+        calls.append(problem)
+        return {}
+
+    monkeypatch.setattr(api, "instant", instant)  # before the fixture `client` makes its routes
+    return calls
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        f"{OWN}@evil.com", "127.0.0.1@evil.com:80", "127.0.0.1:8321:evil.com", "evil.com",
+        "127.0.0.1.evil.com", "evil.com#127.0.0.1", "127.0.0.1/evil.com", "127.0.0.1:", "",
+        "localhost:99999999", "[::1", "[::1]evil.com", "127.0.0.1\\evil.com", "2130706433",
+    ],
+)  # fmt: skip
+def test_hosts_that_are_not_this_server(computed, client, host) -> None:
+    answer = client.get("/api/instant", headers={"host": host})
+    assert answer.status_code in (400, 421)
+    assert not computed
+
+
+@pytest.mark.parametrize("host", [OWN, "localhost:8321", "LOCALHOST", "[::1]:8321", "127.0.0.1"])
+def test_hosts_that_are(computed, client, host) -> None:
+    assert client.get("/api/instant", headers={"host": host}).status_code == 200
+    assert computed
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.com", "null", "", f"http://{OWN}.evil.com", f"http://{OWN}@evil.com",
+        f"evil://{OWN}", f"//{OWN}", OWN, f"http://evil.com://{OWN}", f"http://{OWN}/",
+    ],
+)  # fmt: skip
+def test_foreign_origins(computed, client, origin) -> None:
+    assert client.get("/api/instant", headers={"origin": origin}).status_code == 403
+    assert not computed
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
+@pytest.mark.parametrize("mode", ["no-cors", "navigate", "cors", "websocket"])
+def test_cross_site_requests_compute_nothing(computed, client, site, mode) -> None:
+    """A picture, a frame or a link elsewhere sends no Origin: the browser says where it is."""
+    headers = {"sec-fetch-site": site, "sec-fetch-mode": mode}
+    assert client.get("/api/instant", headers=headers).status_code == 403
+    assert client.get("/static/app.js", headers=headers).status_code == 403
+    assert not computed
+
+
+def test_a_link_to_the_page_may_be_followed(computed, client) -> None:
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert client.get("/?n=300", headers=headers).status_code == 200
+    assert not computed
+    for site in ("same-origin", "none"):
+        answer = client.get("/api/instant", headers={"sec-fetch-site": site})
+        assert answer.status_code == 200
+    assert computed
