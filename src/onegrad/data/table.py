@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import numbers
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +27,9 @@ def is_frame(X: Any) -> bool:
     """Whether X has named columns: pandas, polars, pyarrow, or whatever speaks Arrow; a dict."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
         return False
-    return type(X) is dict or is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+    if type(X) is dict or type(X).__module__.startswith("polars"):
+        return hasattr(X, "items") or hasattr(X, "lazy")
+    return is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
 def as_table(X: Any) -> Any:
@@ -43,6 +47,8 @@ def as_table(X: Any) -> Any:
         else:
             frame = X.collect() if hasattr(X, "collect") else X  # a lazy one of polars
             table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+    except InvalidInput:
+        raise
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInput(f"not a table: {' '.join(str(error).split()):.150}") from None
     distinct(table.column_names)
@@ -55,17 +61,24 @@ def _pandas_column(column: Any) -> Any:
 
     if column.dtype.kind == "c":
         raise InvalidInput(f"column {column.name!r} holds complex numbers")
+    if hasattr(column, "sparse"):
+        column = column.sparse.to_dense()
     try:
         return pa.array(column, from_pandas=True)
-    except pa.ArrowException:
-        gaps = column.isna()
-        texts = [None if gap else _text(v) for gap, v in zip(gaps, column, strict=True)]
-        return pa.array(texts, pa.string())
+    except (pa.ArrowException, OverflowError):
+        given = [None if gap else v for gap, v in zip(column.isna(), column, strict=True)]
+        if all(isinstance(v, numbers.Real | None) for v in given):
+            return pa.array([None if v is None else float(v) for v in given])
+        return pa.array([None if v is None else _text(v, column.name) for v in given])
 
 
-def _text(value: Any) -> str:
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
+def _text(value: Any, name: Any) -> str:
+    """A value among others of other types, as text."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, str | numbers.Number | np.generic | datetime.date):
+        return str(value)
+    raise InvalidInput(f"column {name!r} holds {type(value).__name__} objects among others")
 
 
 def distinct(names: Sequence[str], where: str = "") -> None:
