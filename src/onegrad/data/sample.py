@@ -119,7 +119,8 @@ def entry_bits(column: Any) -> Keys:
             return _text_bits(*distinct_texts(column))
         column = column_values(column)
     if column.dtype.kind in "fiub":
-        return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
+        bits: Keys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
+        return bits
     return _text_bits(*np.unique(column.astype(str), return_inverse=True))
 
 
