@@ -1,4 +1,4 @@
-"""onegrad fit --cluster: the workers of a running scheduler read the file; the model is the same."""
+"""onegrad fit --cluster: workers of a running scheduler read the file; the model is the same."""
 
 import json
 import warnings

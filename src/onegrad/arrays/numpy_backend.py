@@ -15,7 +15,7 @@ import numpy as np
 
 from onegrad.arrays import blas
 from onegrad.arrays.memory import free_bytes
-from onegrad.arrays.namespace import Array, transpose
+from onegrad.arrays.namespace import Array, transpose, upper
 from onegrad.arrays.threads import Item, Value, abreast
 from onegrad.errors import InvalidInput
 
@@ -168,7 +168,7 @@ class Backend:
 
     def inverse_triangle(self, U: Array) -> Array:
         """U^-1, zeros below its diagonal."""
-        inverse = np.triu(U)
+        inverse = upper(U)
         for i in np.ndindex(U.shape[:-2]):
             blas.invert_triangle(inverse[i])
         return inverse

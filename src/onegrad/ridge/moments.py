@@ -55,12 +55,9 @@ class Moments:
 
     def in_units(self, step: Array) -> Moments:
         """Of features that were counted in units of `step`: exact for powers of two."""
-        return replace(
-            self,
-            F1=self.F1 * step,
-            FtF=self.FtF * step * step[:, None],
-            Fty=self.Fty * step[:, None],
-        )
+        FtF = self.FtF * step
+        FtF *= step[:, None]
+        return replace(self, F1=self.F1 * step, FtF=FtF, Fty=self.Fty * step[:, None])
 
     def _combined(self, other: Moments, sign: int) -> Moments:
         if self.Fty.shape != other.Fty.shape:
