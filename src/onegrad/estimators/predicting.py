@@ -115,7 +115,7 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
 
 
 class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
-    """Labels of any type."""
+    """Multilabel of any type."""
 
     class_weight: Any
 

@@ -108,7 +108,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels as +1 for the class and -1 for others; one column for two classes."""
+    """Multilabel as +1 for the class and -1 for others; one column for two classes."""
 
     values: Values  # distinct labels in order
     weights: Floats | None = None  # of each class, beside those of rows
@@ -189,7 +189,7 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Multilabel:
     """Several labels a row, each there (+1) or not (-1); one column a label."""
 
     outputs: int
@@ -242,7 +242,7 @@ class Labels:
         }
 
 
-Targets = Numbers | Classes | Labels
+Targets = Numbers | Classes | Multilabel
 LARGEST = 1e300  # size of a target
 
 
