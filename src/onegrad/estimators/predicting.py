@@ -115,7 +115,7 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
 
 
 class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
-    """Multilabel of any type."""
+    """Labels of any type."""
 
     class_weight: Any
 

@@ -108,7 +108,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Multilabel as +1 for the class and -1 for others; one column for two classes."""
+    """Labels as +1 for the class and -1 for others; one column for two classes."""
 
     values: Values  # distinct labels in order
     weights: Floats | None = None  # of each class, beside those of rows
