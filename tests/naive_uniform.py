@@ -8,8 +8,17 @@ solver; those have their own tests.
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from onegrad.theory.uniform.equations import Equations
+
+
+def inverse_off(constant, G):
+    """The inverse of G on what an intercept leaves: the functions orthogonal to the constant."""
+    if not constant.any():
+        return np.linalg.inv(G)
+    Q = scipy.linalg.null_space(constant[None])
+    return Q @ np.linalg.inv(Q.T @ G @ Q) @ Q.T
 
 
 def solve_delta(eq: Equations, lam, pi, delta):
@@ -18,9 +27,10 @@ def solve_delta(eq: Equations, lam, pi, delta):
     root = np.sqrt(pi)
     for _ in range(20000):
         E = []
-        for profile in eq.profile:
+        for r, profile in enumerate(eq.profile):
             b = root * profile
-            E.append(np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b))
+            G = np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b
+            E.append(inverse_off(root if eq.intercept and r == eq.bulk else 0 * root, G))
         new = lam + eq.C2 @ pi
         for omega, profile, E_r in zip(eq.omega, eq.profile, E, strict=True):
             b = root * profile
@@ -45,25 +55,33 @@ def training_error(eq: Equations, lam, pi, delta):
     """The ridge objective as a function of pi, delta following."""
     delta, E = solve_delta(eq, lam, pi, delta)
     K, root = len(pi), np.sqrt(pi)
-    teacher = np.zeros((K, K))
+    t = len(eq.Y1)
+    teacher = np.zeros((t * K, t * K))
     for varpi, profile in zip(eq.varpi, eq.teacher_profile, strict=True):
         b = root * profile
-        teacher += varpi * np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
-    G = np.zeros((2 * K, 2 * K))
-    G[:K, :K] = np.eye(K)
-    G[K:, K:] = np.linalg.inv(teacher)
-    H = np.hstack([root * eq.A, root * eq.step.sideways * eq.readout_row])
+        inverse = np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
+        teacher += np.kron(np.outer(varpi, varpi), inverse)
+    Q = len(eq.squares.Y)
+    G = np.eye((1 + t + Q) * K)
+    G[K : (1 + t) * K, K : (1 + t) * K] = np.linalg.inv(teacher)
+    H = np.hstack([root * eq.A, *(root * eq.aside), *(root * eq.squares.mean)])
     row = root * eq.readout_row
     w = eq.N * eq.weight / delta
     G += (H.T * w) @ H
+    for u, bend in enumerate(root * eq.squares.bend):
+        G[(1 + t) * K :, (1 + t) * K :] += w[u] * np.kron(
+            eq.squares.wobble[u], np.outer(bend, bend)
+        )
     if eq.in_plane:
         omega = eq.omega[:-1] / eq.omega[:-1].sum()
         bulk = sum(o * E_r for o, E_r in zip(omega, E[:-1], strict=True))
         inner = np.linalg.inv(eq.in_plane * bulk) - (row.T * w) @ row
         cross = (H.T * w) @ row
         G += cross @ np.linalg.inv(inner) @ cross.T
-    y = np.concatenate([root * eq.Y0, root * eq.Y1])
-    return y @ np.linalg.solve(G, y) + pi @ eq.Y2
+    y = np.concatenate([root * eq.Y0, *(root * eq.Y1), *(root * eq.squares.Y)])
+    constant = np.zeros(len(y))
+    constant[:K] = eq.intercept * root
+    return y @ inverse_off(constant, G) @ y + pi @ eq.Y2
 
 
 def fixed_point(eq: Equations, lam: float):

@@ -11,12 +11,12 @@ import onegrad as og
 
 NAMED = ("tanh", "erf", "relu", "leaky_relu", "elu", "hardtanh", "softplus", "sigmoid", "gelu",
          "silu", "sin", "cos", "arctan")  # fmt: skip
-WRITTEN = ("H1", "H2", "H3", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "H1 + H20/1e9", "H2 - H4/10",
-           "100*H1", "1e-6*H1", "1e6*H1 + H2", "H1 + 1e-9*H2", "1e20*H3",
+WRITTEN = ("H1", "H2", "H3", "H1 - H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "H1 + H20/1e9",
+           "H2 - H4/10", "100*H1", "1e-6*H1", "1e6*H1 + H2", "H1 + 1e-9*H2", "1e20*H3",
            "H1 + H5/100")  # fmt: skip
 TEACHERS_ONLY = ("H1 - H1", "H1@1 + H2@2", "H1 + H30/sqrt(2.65e32)", "1e-200*H1")
 MODES = ("", "", "", ":raw", ":unit")
-EXTREME = 0.25  # share of problems with numbers that nobody means
+EXTREME = 0.1  # share of problems with numbers that nobody means
 
 
 def random_problem(rng: np.random.Generator) -> og.Problem:
@@ -76,6 +76,8 @@ def _fields(rng: np.random.Generator) -> dict[str, object]:
         "corrupted": float(rng.choice([0.0, 0.0, 0.0, 0.0, 0.3])),
         "noise_law": str(rng.choice(["gaussian", "gaussian", "gaussian", "student-t(3)"])),
         "ridge_rows": str(rng.choice(["fresh"] * 9 + ["same"])),
-        "steps": int(rng.choice([1] * 9 + [2])),
+        "steps": int(rng.choice([1] * 19 + [2])),
+        "update": str(rng.choice(["gradient"] * 18 + ["preconditioned", "spectral"])),
+        "labels": str(rng.choice(["plain"] * 18 + ["centred", "residual-linear"])),
         "inputs": str(rng.choice(["gaussian"] * 12 + ["rademacher", "spiked(4)", "power-law(1)"])),
     }  # fmt: skip

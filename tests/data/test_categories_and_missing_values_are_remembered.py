@@ -57,5 +57,5 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(InvalidInput, match="column 'colour' is missing"):
         encoding(TABLE.drop_columns(["colour"]))
     text = pa.table({**{c: TABLE[c] for c in TABLE.column_names}, "size": ["a", "b", "c", "d"]})
-    with pytest.raises(InvalidInput, match="'size' was numeric"):
+    with pytest.raises(InvalidInput, match="'size' cannot be read as numbers"):
         encoding(text)

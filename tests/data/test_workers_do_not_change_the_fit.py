@@ -63,7 +63,7 @@ def test_blas_threads(data, make):
         one = make().fit(*data)
     with blas_threads(2):
         two = make().fit(*data)
-    np.testing.assert_array_equal(two.fitted_.layer.W, one.fitted_.layer.W)
+    np.testing.assert_array_equal(two.fitted_.layers[0].W, one.fitted_.layers[0].W)
     np.testing.assert_allclose(two.coef_, one.coef_, rtol=0, atol=1e-10 * np.abs(one.coef_).max())
 
 
@@ -100,3 +100,14 @@ def test_a_worker_killed_in_the_pass_changes_nothing(data, serial, cluster):
     got = estimator().fit(parts(data), client=cluster, progress=kill_one_worker)
     assert killed == [(3, 24)]  # three parts of the second pass were done
     np.testing.assert_array_equal(got.coef_, serial.coef_)
+
+
+def test_a_committee_on_processes_and_on_a_cluster(data, cluster):
+    def make(**settings):
+        return og.AlternatingRegressor(
+            40, members=2, sample_rows=1000, rounds=2, random_state=0, **settings
+        )
+
+    serial = make().fit(*data)
+    np.testing.assert_array_equal(make(n_jobs=2).fit(parts(data)).coef_, serial.coef_)
+    np.testing.assert_array_equal(make().fit(parts(data), client=cluster).coef_, serial.coef_)

@@ -48,11 +48,12 @@ def test_the_metric_is_the_mean_gradient_product(single_index):
     X = X[:300, :4]
     model = og.OneStepRegressor(30, activation="tanh", hold_out=0, ridge=0.01, random_state=0)
     f = model.fit(X, y[:300]).fitted_
-    z = f.layer.scaling(X)
+    layer = f.layers[0]
+    z = layer.scaling(X)
     h = 1e-5
     gradient = np.stack(
         [
-            (f.layer.of_scaled(z + h * e) - f.layer.of_scaled(z - h * e)) @ f.readout.coef[:, 0]
+            (layer.of_scaled(z + h * e) - layer.of_scaled(z - h * e)) @ f.coef[:, 0]
             for e in np.eye(4)
         ],
         axis=1,

@@ -122,5 +122,5 @@ def test_products_and_steps_of_few_inputs_are_found(product):
 def test_rounds_at_half_the_width_are_never_the_choice(product):
     X, y = product
     model = og.AlternatingRegressor(41, rounds=8, random_state=0).fit(X, y)
-    assert model.fitted_.layer.W.shape == (41, 12)
+    assert model.fitted_.layers[0].W.shape == (41, 12)
     assert model.choice_["round"] > 2  # a quarter of the rounds is made at half the width

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.errors import InvalidInput
+from onegrad.errors import AssumptionWarning, InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +49,10 @@ def test_removed_rows_leave_no_trace(data, start):
 
 def test_the_first_layer_stays(data, start):
     X, y = data
-    before = start.fitted_.layer.W.copy()
+    before = start.fitted_.layers[0].W.copy()
     later = start.blank().partial_fit(X, 5 * y + 3)
-    assert np.array_equal(later.fitted_.layer.W, before)
-    assert np.array_equal(start.fitted_.layer.W, before)
+    assert np.array_equal(later.fitted_.layers[0].W, before)
+    assert np.array_equal(start.fitted_.layers[0].W, before)
 
 
 def test_what_does_not_fit_together_is_refused(data, start):
@@ -74,7 +74,8 @@ def test_classes_are_known_from_the_start_or_refused():
     first.partial_fit(X[:40], y[:40], classes=["a", "b", "c"])
     first.partial_fit(X[40:], y[40:])
     assert list(first.classes_) == ["a", "b", "c"]
-    assert first.predict_proba(X).shape == (60, 3)
+    with pytest.warns(AssumptionWarning, match="20 rows were added"):
+        assert first.predict_proba(X).shape == (60, 3)
     strict = og.OneStepClassifier(10, random_state=0).partial_fit(X[:40], y[:40])
     with pytest.raises(InvalidInput, match=r"label .*c.* is not among the classes a, b"):
         strict.partial_fit(X[40:], y[40:])

@@ -104,8 +104,8 @@ def test_any_changed_byte_is_noticed_or_harmless(saved):
 
 def test_numpy_opens_it_without_this_package(saved):
     with np.load(saved, allow_pickle=False) as archive:
-        np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layer.W)
-        assert json.loads(archive["model.json"])["format"] == 2
+        np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
+        assert json.loads(archive["model.json"])["format"] == 3
 
 
 def rewritten(path, change):
@@ -129,15 +129,18 @@ def edited(members, change):
     [
         (lambda m: m.pop("W.npy"), "'W.npy' is missing"),
         (lambda m: m.pop("model.json"), "no model.json"),
-        (lambda m: m.update({"W.npy": m["W.npy"][:-8]}), "not a valid model"),
+        (lambda m: m.update({"W.npy": m["W.npy"][:-8]}), "232 bytes of numbers where"),
         (lambda m: m.update({"W.npy": m["b.npy"]}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
-        (lambda m: edited(m, lambda h: h.update(format=99)), "this version reads format 1 and 2"),
+        (
+            lambda m: edited(m, lambda h: h.update(format=99)),
+            "this version reads format 1 and 2 and 3",
+        ),
         (lambda m: edited(m, lambda h: h.update(estimator="os.system")), "unknown estimator"),
         (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
-        (lambda m: edited(m, lambda h: h.pop("ridge")), "not a valid model"),
+        (lambda m: edited(m, lambda h: h.pop("ridges")), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(skip=False)), "array step is"),
     ],
 )
@@ -168,7 +171,7 @@ def test_pickles_are_never_read(saved, tmp_path):
     buffer = io.BytesIO()
     np.save(buffer, np.array([Hostile()], dtype=object), allow_pickle=True)
     rewritten(saved, lambda members: members.update({"W.npy": buffer.getvalue()}))
-    with pytest.raises(InvalidInput, match="not a valid model"):
+    with pytest.raises(InvalidInput, match="Python objects, which are never loaded"):
         load(saved)
     saved.write_bytes(pickle.dumps(Hostile()))
     with pytest.raises(InvalidInput, match="not a model file"):
@@ -187,3 +190,80 @@ def test_a_python_function_cannot_be_saved(tmp_path):
     model = og.OneStepRegressor(5, activation=(np.sin, np.cos), random_state=0).fit(X, Y)
     with pytest.raises(InvalidInput, match="cannot be saved; give it by name"):
         model.save(tmp_path / "m")
+
+
+def encrypted(data):
+    """The flag that says that members are encrypted, in every header of the archive."""
+    changed = bytearray(data)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = changed.find(mark)
+        while place >= 0:
+            changed[place + offset] |= 1
+            place = changed.find(mark, place + 4)
+    return bytes(changed)
+
+
+def forged(shape, descr="<f8"):
+    """An .npy member whose header promises more than there is."""
+    import io
+
+    buffer = io.BytesIO()
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + b"\0" * 64
+
+
+def test_encrypted_members_are_refused(saved):
+    saved.write_bytes(encrypted(saved.read_bytes()))
+    with pytest.raises(InvalidInput, match="encrypted"):
+        load(saved)
+
+
+@pytest.mark.parametrize("depth", [500, 5_000, 200_000])
+def test_deep_json_is_refused(saved, depth):
+    deep = b"[" * depth + b"]" * depth
+    rewritten(saved, lambda m: m.update({"model.json": b'{"format": 3, "choice": ' + deep + b"}"}))
+    with pytest.raises(InvalidInput):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        forged((10**9, 10**9)),
+        forged((2**62, 4)),
+        forged((8,), "|O"),
+        forged((8,), "<c16"),
+        forged((4, 2), "<f8"),
+        forged((1,), "<U2000000000"),
+        b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3,",
+        b"",
+    ],
+)
+@pytest.mark.parametrize("name", ["W", "FtF", "y_scale", "row_keys", "residuals"])
+def test_forged_arrays_are_refused(saved, name, member):
+    rewritten(saved, lambda m: m.update({f"{name}.npy": member}))
+    with pytest.raises(InvalidInput):
+        load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: h.update(rows="many"),
+        lambda h: h.update(rows=-3),
+        lambda h: h.update(weight="nan"),
+        lambda h: h.update(ridges=["inf"]),
+        lambda h: h.update(ridges=[]),
+        lambda h: h.update(slope=None),
+        lambda h: h.update(changes=[1]),
+        lambda h: h.update(labels=7),
+        lambda h: h.update(encoding=[{"name": "a", "categories": None, "fill": 0, "flag": False}]),
+        lambda h: h.update(arrays={"a": 1}),
+        lambda h: h["parameters"].update(class_weight=[[1, 2, 3]]),
+    ],
+)
+def test_a_header_of_other_values_is_refused(saved, change):
+    rewritten(saved, lambda m: edited(m, change))
+    with pytest.raises(InvalidInput):
+        load(saved)

@@ -10,8 +10,10 @@ import onegrad as og
         og.OneStepRegressor(20),
         og.OneStepClassifier(20),
         og.OneStepFeatures(20),
-        og.AlternatingRegressor(20, rounds=2),
-        og.AlternatingClassifier(20, rounds=2),
+        og.AlternatingRegressor(20, rounds=2, members=1),
+        og.AlternatingRegressor(10, rounds=1, members=2),
+        og.AlternatingClassifier(20, rounds=2, members=1),
+        og.AlternatingClassifier(10, rounds=1, members=2),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

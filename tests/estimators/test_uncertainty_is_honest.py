@@ -22,10 +22,10 @@ def test_deviation_is_the_ridge_posterior():
     model = og.OneStepRegressor(20, random_state=0).fit(X, y)
     _, std = model.predict(X, return_std=True)
     fitted = model.fitted_
-    F = fitted.layer(X)
+    F = fitted.features(X)
     F = F - F.mean(0)
     t = (y - y.mean()) / y.std()
-    lam = len(X) * fitted.second.ridge
+    lam = len(X) * fitted.members[0].second.ridge
     A = F.T @ F + lam * np.eye(F.shape[1])
     a = np.linalg.solve(A, F.T @ t)
     s2 = (((t - F @ a) ** 2).sum() + lam * a @ a) / len(X)
@@ -43,14 +43,15 @@ def test_deviation_grows_away_from_the_data():
 
 def test_left_out_residuals_are_those_of_refitting():
     X, y = noisy(120, 1)
-    f = og.AlternatingRegressor(15, rounds=2, random_state=0).fit(X, y).fitted_
+    f = og.AlternatingRegressor(15, rounds=2, random_state=0, members=1).fit(X, y).fitted_
     t = f.targets.encode(y)
-    at_once = f.second.left_out(f.layer, Rows(f.layer.scaling(X), t, np.ones(120)))
+    (member,) = f.members
+    at_once = member.left_out(Rows(member.layer.scaling(X), t, np.ones(120)))
     for i in range(120):
         row = slice(i, i + 1)
-        moments = f.moments - f.layer.moments(X[row], t[row])
-        ridge = f.second.ridge * 120 / 119  # the penalty is ridge times rows
-        rest = replace(f, second=replace(f.second, moments=moments, ridge=ridge))
+        moments = member.second.moments - member.layer.moments(X[row], t[row])
+        ridge = member.second.ridge * 120 / 119  # the penalty is ridge times rows
+        rest = replace(member, second=replace(member.second, moments=moments, ridge=ridge))
         # moments are of features on their grid, predictions of features as they are: 2^-14
         assert at_once[i] == pytest.approx((t[row] - rest.predict(X[row]))[0], abs=5e-4)
     assert f.at_fit.residuals.shape == (24, 1)

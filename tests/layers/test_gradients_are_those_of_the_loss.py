@@ -44,5 +44,5 @@ def test_in_the_inputs():
             (network(ROWS.z + H * e) - network(ROWS.z - H * e)) @ coef / (2 * H) for e in np.eye(D)
         ]  # (D, n, K)
         expected = np.einsum("ink,jnk,n->ij", g, g, ROWS.w) / ROWS.w.sum()
-        got = gradient_outer_product(ROWS, network, coef)
+        got = gradient_outer_product(ROWS, (network, coef))
         np.testing.assert_allclose(got, expected, rtol=1e-6)

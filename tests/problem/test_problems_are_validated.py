@@ -27,7 +27,7 @@ BASE = {"n": 1000, "d": 500, "N": 667}
         ("weights", "cube"), ("readout", "x"), ("residual", None), ("batches", 1),
         ("ridge_rows", "old"), ("intercept", "yes"), ("intercept", 1),
         ("inputs", "cauchy"), ("inputs", "student-t(1)"), ("inputs", "gaussian(2)"), ("inputs", 5),
-        ("noise_law", "uniform"), ("activation", "tahn"), ("activation", 5),
+        ("noise_law", "mixture"), ("activation", "tahn"), ("activation", 5),
         ("activation", "H1@2"), ("teacher", "H1@1 +"), ("teacher", None), ("teacher", ("a", "b")),
     ],
     ids=str,

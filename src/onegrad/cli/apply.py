@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
-from onegrad.errors import InvalidInput
+from onegrad.errors import AssumptionWarning, InvalidInput, warn
+from onegrad.io.files import replacing
 
 EXAMPLE = """examples:
   onegrad apply price.model new.parquet --out predicted.parquet
@@ -42,6 +44,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
+    from onegrad.estimators.inputs import Unknown, as_read
 
     if args.out.suffix not in KINDS:
         raise InvalidInput(f"--out must end in {', '.join(KINDS)}; got {str(args.out)!r}")
@@ -53,15 +56,29 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("--proba is for classifiers; this model predicts numbers")
     if classifies and (args.std or args.interval is not None):
         raise InvalidInput("--std and --interval are for regression; this model predicts classes")
-    blocks = (_columns(model, block.X, args) for block in source(args.data).blocks())
-    rows = _write(args.out, blocks)
-    if not rows:
-        raise InvalidInput(f"{args.data!r} has no rows")
+    data, unknown = as_read(source(args.data), model.fitted_.encoding), Unknown()
+    not_an_input("--out", args.out, data, args.model)
+    with warnings.catch_warnings():
+        # said once for all blocks, below
+        warnings.filterwarnings("ignore", "column .* rows hold", AssumptionWarning)
+        rows = _write(args.out, (_columns(model, X, args) for X in _inputs(model, data, unknown)))
+    warn(*unknown.lines)
     if args.json:
-        print_json({"out": str(args.out), "rows": rows, "estimator": type(model).__name__})
+        counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
+        kind = type(model).__name__
+        print_json({"out": str(args.out), "rows": rows, "estimator": kind, "unknown": counts})
     else:
         print(f"{rows:,} predictions written to {args.out}")
     return 0
+
+
+def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
+    """Inputs of all blocks; values that the model does not know are counted."""
+    for block in data.blocks():
+        if model.fitted_.encoding is not None:
+            unknown.noticed(model.fitted_.encoding, block.X)
+        if len(block):
+            yield block.X
 
 
 def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarray[Any, Any]]:
@@ -87,15 +104,30 @@ def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any,
 
 
 def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
-    """Write the columns of all blocks; number of rows."""
-    if path.suffix == ".npz":
-        pieces = list(blocks)
-        if not pieces:
-            return 0
-        joined = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
-        write: Any = np.savez
-        write(path, **joined)
-        return len(next(iter(joined.values())))
+    """Write the columns of all blocks, beside the file and then in its place; number of rows."""
+    with replacing(path) as file:
+        if path.suffix == ".npz":
+            rows = _write_arrays(file, blocks)
+        else:
+            rows = _write_table(file, blocks, path.suffix == ".parquet")
+        if not rows:
+            raise InvalidInput("the data have no rows")
+    return rows
+
+
+def _write_arrays(file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
+    pieces = list(blocks)
+    if not pieces:
+        return 0
+    joined = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
+    write: Any = np.savez
+    write(file, **joined)
+    return len(next(iter(joined.values())))
+
+
+def _write_table(
+    file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, Any]]], parquet: bool
+) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv
@@ -105,8 +137,8 @@ def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int
         for columns in blocks:
             table = pa.table(columns)
             if writer is None:
-                make = pq.ParquetWriter if path.suffix == ".parquet" else csv.CSVWriter
-                writer = make(str(path), table.schema)
+                make = pq.ParquetWriter if parquet else csv.CSVWriter
+                writer = make(file, table.schema)
             writer.write_table(table)
             rows += table.num_rows
     finally:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
@@ -40,10 +40,15 @@ def add_parser(subparsers: Any) -> None:
         help="auto (default): text is classes, else numbers",
     )  # fmt: skip
     parser.add_argument("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
+    parser.add_argument("--categorical", metavar="A,B,…",
+                        help="columns whose numbers are codes (text always is)")  # fmt: skip
     parser.add_argument("--weight", metavar="COL", help="weights of the rows")
-    parser.add_argument("--width", type=int, default=1000, metavar="N", help="neurons")
-    parser.add_argument("--sample-rows", type=int, default=20_000, metavar="M",
-                        help="rows that the first layer is learned on")  # fmt: skip
+    parser.add_argument("--width", type=int, metavar="N", help="neurons (default: by rows)")
+    parser.add_argument("--members", type=int, metavar="M", help="networks that are averaged")
+    parser.add_argument("--budget", choices=("fast", "default", "best"),
+                        help="what is spent where nothing is said")  # fmt: skip
+    parser.add_argument("--sample-rows", type=int, metavar="M",
+                        help="rows that the first layer is learned on (20,000)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="of all random numbers")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     where = parser.add_mutually_exclusive_group()
@@ -61,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"--workers must be a whole number >= 1; got {args.workers}")
     columns = None if args.columns is None else args.columns.split(",")
     data = source(args.data, target=args.target, weight=args.weight, columns=columns)
+    not_an_input("--out", args.out, data)
     estimator = _estimator(args, _is_text(data))
     start = time.monotonic()
     with nullcontext() if args.cluster is None else connected(args.cluster) as client:
@@ -71,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(estimator.report())
         print(f"saved to {args.out}")
-    return 0
+    return 130 if "interrupted" in estimator.choice_ else 0
 
 
 def _is_text(data: Any) -> bool:
@@ -90,13 +96,14 @@ def _estimator(args: argparse.Namespace, text: bool) -> Any:
     classes = args.task == "classification" or (args.task == "auto" and text)
     family = "Alternating" if args.estimator == "alternating" else "OneStep"
     kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
-    return kind(
-        args.width,
-        sample_rows=args.sample_rows,
-        device=args.device,
-        n_jobs=args.workers,
-        random_state=args.seed,
-    )
+    wished = ("width", "sample_rows", "members", "budget")
+    settings = {name: getattr(args, name) for name in wished if getattr(args, name) is not None}
+    if args.categorical is not None:
+        settings["categorical_features"] = args.categorical.split(",")
+    for name in ("members", "budget"):
+        if name in settings and family == "OneStep":
+            raise InvalidInput(f"--{name} is for --estimator alternating")
+    return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[s
         "rows": estimator.n_rows_,
         "inputs": estimator.input_names_,
         "choice": estimator.choice_,
-        "ridge": estimator.fitted_.second.ridge,
+        "ridge": [member.second.ridge for member in estimator.fitted_.members],
         "importance": dict(importance),
         "seconds": seconds,
     }

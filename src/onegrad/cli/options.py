@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from pathlib import Path
 from typing import Any
 
 from onegrad.errors import InvalidInput
@@ -28,6 +29,13 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+
+
+def not_an_input(option: str, out: Path, data: Any, *others: str) -> None:
+    """What is written replaces nothing that is read."""
+    for path in (*data.paths, *others):
+        if out.exists() and out.samefile(path):
+            raise InvalidInput(f"{option} {str(out)!r} is an input; choose another name")
 
 
 def problem_of(args: argparse.Namespace) -> tuple[Problem, dict[str, list[float]]]:

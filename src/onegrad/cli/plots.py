@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.errors import InvalidInput
+from onegrad.io.files import replacing
 from onegrad.problem import FIELDS
 
 GREY = "#666666"
@@ -17,7 +18,7 @@ FORMATS = (".svg", ".png", ".pdf")
 
 def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> None:
     """Train and test error along the first axis, one line for each value of the others."""
-    from onegrad.experiments.figures.style import BLUE, GREEN, RED, panels
+    from onegrad.experiments.figures.style import BLUE, GREEN, RED, band, panels
     from onegrad.theory import thresholds
 
     figure, ((ax,),) = panels(1, width=6.4, height=4.0)
@@ -28,6 +29,11 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
 
     curves(prediction.test, color=RED, label="test error")
     curves(prediction.train, color=BLUE, ls="--", label="train objective")
+    for which, colour in (("test", RED), ("train", BLUE)):
+        value, bar = getattr(prediction, which), getattr(prediction.accuracy, which)
+        lines = (np.reshape(v, (len(x), -1)).T for v in (value, value * bar))
+        for y, half_width in zip(*lines, strict=True):
+            band(ax, x, y, half_width, colour)
     if name == "alpha":
         for threshold in thresholds(8):
             if min(x) < threshold < max(x):
@@ -40,7 +46,7 @@ def plot_errors(prediction: Any, axes: dict[str, list[float]], path: str) -> Non
     unique = dict(zip(labels, handles, strict=True))
     ax.legend(unique.values(), unique.keys(), frameon=False)
     ax.set(xlabel=FIELDS[name].label, ylabel="error", title=f"{prediction.theory} theory")
-    figure.savefig(path, dpi=DPI)
+    _save(figure, path)
 
 
 def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
@@ -64,7 +70,12 @@ def plot_spectrum(theory: Any, measured: Any, path: str) -> None:
     ax.set_ylim(0, 1.1 * np.quantile(theory.rho, 0.98) if len(theory.rho) else None)
     ax.set(xlabel=r"eigenvalue of $FF^\top/n$", ylabel="density", xlim=(0, 1.1 * top))
     ax.legend(frameon=False)
-    figure.savefig(path, dpi=DPI)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: str) -> None:
+    with replacing(Path(path)) as file:
+        figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
 
 
 def check_plot_path(path: str) -> None:

@@ -47,5 +47,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(answer | references)
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
-    print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
+    columns = [*extra, "alpha", "eta", "ridge", "train", "test", "risk"]
+    if any(row["test_accuracy"] is not None for row in rows):
+        columns += ["train_accuracy", "test_accuracy"]
+    print_table(rows, columns)
     return 0

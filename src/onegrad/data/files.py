@@ -1,43 +1,78 @@
-"""Parts of files: Parquet, CSV, npz and npy, read block by block."""
+"""Parts of files with named columns: Parquet and CSV, read block by block."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import IO, Any
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from onegrad.data.parts import BLOCK, PART_ROWS, ArrayPart, Block, Columns, Part
-from onegrad.data.table import Values
+from onegrad.data.kinds import Reading, arrow_type
+from onegrad.data.parts import BLOCK, PART_ROWS, Block, Columns, Part
+from onegrad.data.table import distinct, kinds
 from onegrad.errors import InvalidInput
 
 
 @dataclass(frozen=True)
-class CsvPart(Part):
-    """One CSV file, read as a stream; types are those of its first megabyte.
-
-    Whole numbers and columns that are empty there are read as float64: later rows may hold others.
-    """
+class FilePart(Part):
+    """A file, or a piece of one, whose columns have names."""
 
     path: str
     columns: Columns
 
-    def blocks(self) -> Iterator[Block]:
-        import pyarrow as pa
+    def kinds(self) -> dict[str, str]:
+        """The kinds of the input columns, in order; empty where a column has no values."""
+        raise NotImplementedError
+
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> FilePart:
+        return replace(self, columns=self.columns.typed(readings, only))
+
+
+@contextmanager
+def one_line(path: str, kind: str) -> Iterator[None]:
+    """Whatever a reader says of a file that it cannot read, as one line that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path}: the names of its columns are not UTF-8 text") from None
+    except FileNotFoundError:
+        raise InvalidInput(f"no such file: {path!r}") from None
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
+        raise InvalidInput(f"{path}: not a {kind} file, or damaged: {reason:.200}") from None
+
+
+@dataclass(frozen=True)
+class CsvPart(FilePart):
+    """One CSV file, read as a stream; types are those of its first megabyte, or those asked for.
+
+    Whole numbers and columns that are empty there are read as float64: later rows may hold others.
+    """
+
+    def kinds(self) -> dict[str, str]:
+        with one_line(self.path, "CSV"):
+            schema = self._fragment().physical_schema
+            return {n: k for n, k in kinds(schema).items() if self.columns.is_input(n)}
+
+    def _fragment(self) -> Any:
         from pyarrow import csv, dataset, fs
 
         empty_is_null = csv.ConvertOptions(strings_can_be_null=True)
         form = dataset.CsvFileFormat(convert_options=empty_is_null)
-        file = form.make_fragment(self.path, fs.LocalFileSystem())
-        try:
-            schema = pa.schema(
-                field.with_type(pa.float64())
-                if pa.types.is_integer(field.type) or pa.types.is_null(field.type)
-                else field
-                for field in file.physical_schema
-            )
+        return form.make_fragment(self.path, fs.LocalFileSystem())
+
+    def blocks(self) -> Iterator[Block]:
+        import pyarrow as pa
+
+        with one_line(self.path, "CSV"):
+            file = self._fragment()
+            distinct(file.physical_schema.names, f"{self.path}: ")
+            schema = pa.schema(self._typed(field) for field in file.physical_schema)
             for batch in file.to_batches(
                 schema=schema,
                 columns=self.columns.of(schema.names),
@@ -48,130 +83,78 @@ class CsvPart(Part):
             ):
                 if batch.num_rows:
                     yield self.columns.block(pa.Table.from_batches([batch]))
-        except pa.ArrowInvalid as error:
-            reason = str(error).splitlines()[0].split("Invalid: ")[-1]
-            raise InvalidInput(f"{self.path}: {reason:.200}") from None
+
+    def _typed(self, field: Any) -> Any:
+        """A field as it is asked for; text, from which others are made, where a type is narrower.
+
+        A learned column of dates may have a time of day here, or a zone.
+        """
+        import pyarrow as pa
+
+        reading = self.columns.readings.get(field.name)
+        if reading is not None:
+            exact = reading.kind in ("number", "truth")
+            return field.with_type(arrow_type(reading.kind if exact else "text"))
+        vague = pa.types.is_integer(field.type) or pa.types.is_null(field.type)
+        return field.with_type(pa.float64()) if vague else field
 
 
 @dataclass(frozen=True)
-class ParquetPart(Part):
+class ParquetPart(FilePart):
     """Some row groups of one Parquet file.
 
     pyarrow.dataset decodes a whole row group before it gives the first block of it (460 MB where
     this reader takes 180, for one group of a million rows and forty columns).
     """
 
-    path: str
     groups: tuple[int, ...]
-    columns: Columns
+
+    def kinds(self) -> dict[str, str]:
+        import pyarrow.parquet as pq
+
+        with one_line(self.path, "Parquet"):
+            schema = pq.read_schema(self.path)
+            wanted = set(self.columns.of(schema.names, index_columns(schema)))
+            found = kinds(field for field in schema if field.name in wanted)
+            return {n: k for n, k in found.items() if self.columns.is_input(n)}
 
     def blocks(self) -> Iterator[Block]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path, pre_buffer=False) as file:
-            names = self.columns.of(file.schema_arrow.names)
+        with one_line(self.path, "Parquet"), pq.ParquetFile(self.path, pre_buffer=False) as file:
+            schema = file.schema_arrow
+            names = self.columns.of(schema.names, index_columns(schema))
             for batch in file.iter_batches(
                 BLOCK, row_groups=list(self.groups), columns=names, use_threads=False
             ):
                 yield self.columns.block(pa.Table.from_batches([batch]))
 
 
+def index_columns(schema: Any) -> set[str]:
+    """Columns that are the index of the pandas frame that was written: row labels, not inputs."""
+    try:
+        pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return {name for name in pandas.get("index_columns", ()) if isinstance(name, str)}
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return set()  # another writer's metadata
+
+
 def parquet_parts(path: str, columns: Columns) -> Iterator[Part]:
     """Neighbouring row groups of at least PART_ROWS rows together."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with one_line(path, "Parquet"):
         metadata = pq.read_metadata(path)
-    except pa.ArrowInvalid as error:
-        raise InvalidInput(f"{path!r} is not a Parquet file: {error!s:.100}") from None
-    columns.of(metadata.schema.to_arrow_schema().names)
+        schema = metadata.schema.to_arrow_schema()
+        distinct(schema.names, f"{path}: ")
+        columns.of(schema.names, index_columns(schema))
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     groups: list[int] = []
     rows = 0
-    for i in range(metadata.num_row_groups):
+    for i, size in enumerate(sizes):
         groups.append(i)
-        rows += metadata.row_group(i).num_rows
-        if rows >= PART_ROWS or i == metadata.num_row_groups - 1:
-            yield ParquetPart(path, tuple(groups), columns)
+        rows += size
+        if rows >= PART_ROWS or i == len(sizes) - 1:
+            yield ParquetPart(path, columns, tuple(groups))
             groups, rows = [], 0
-
-
-@dataclass(frozen=True)
-class NpyPart(Part):
-    """Rows of an .npy file, as a memory map that each process opens for itself."""
-
-    path: str
-    start: int
-    stop: int
-    target: int | None
-
-    def blocks(self) -> Iterator[Block]:
-        X = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        return ArrayPart(X[self.start : self.stop], target=self.target).blocks()
-
-
-def npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
-    """PART_ROWS rows each; the target is the number of a column."""
-    X = np.load(path, mmap_mode="r", allow_pickle=False)
-    if X.ndim != 2:
-        raise InvalidInput(f"{path!r} must hold a matrix; it has {X.ndim} dimensions")
-    d = X.shape[1]
-    if target is not None and str(target) not in map(str, range(-d, d)):
-        raise InvalidInput(
-            f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
-        )
-    column = None if target is None else int(target)
-    return (NpyPart(path, i, i + PART_ROWS, column) for i in range(0, len(X), PART_ROWS))
-
-
-@dataclass(frozen=True)
-class NpzPart(Part):
-    """Arrays X, y and w of an .npz file, unpacked as they are read."""
-
-    path: str
-    columns: Columns
-
-    def blocks(self) -> Iterator[Block]:
-        with zipfile.ZipFile(self.path) as archive:
-            present = {name.removesuffix(".npy") for name in archive.namelist()}
-            wanted = ["X", self.columns.target, self.columns.weight]
-            for name in wanted:
-                if name is not None and name not in present:
-                    raise InvalidInput(
-                        f"{self.path} has no array {name!r}; it has {', '.join(sorted(present))}"
-                    )
-            streams = [None if name is None else _rows(archive, name) for name in wanted]
-            assert streams[0] is not None
-            for X in streams[0]:
-                yield Block(X, *(None if s is None else next(s) for s in streams[1:]))
-
-
-def _rows(archive: zipfile.ZipFile, name: str) -> Iterator[Values]:
-    """Blocks of rows of one .npy member; pickled arrays are refused."""
-    with archive.open(f"{name}.npy") as file:
-        shape, fortran, dtype = _npy_header(file)
-        if dtype.hasobject:
-            raise InvalidInput(f"array {name!r} holds Python objects, which are never loaded")
-        row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
-        if fortran and len(shape) > 1:
-            whole = np.frombuffer(file.read(), dtype).reshape(shape, order="F")
-            yield from (whole[i : i + BLOCK] for i in range(0, shape[0], BLOCK))
-            return
-        for start in range(0, shape[0], BLOCK):
-            rows = min(BLOCK, shape[0] - start)
-            data = file.read(rows * row_bytes)
-            if len(data) < rows * row_bytes:
-                raise InvalidInput(f"array {name!r} ends after row {start}: the file is truncated")
-            yield np.frombuffer(data, dtype).reshape(rows, *shape[1:])
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
-    if read is None:
-        raise InvalidInput(f".npy version {version} is not supported")
-    return read(file)

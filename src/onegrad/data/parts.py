@@ -6,13 +6,22 @@ parts of files are in onegrad.data.files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad.data.table import Tabular, Values, column_values, is_numeric, is_table
+from onegrad.data.kinds import KINDS, Reading, converted, kind_of
+from onegrad.data.table import (
+    Tabular,
+    Values,
+    as_table,
+    canonical,
+    column_values,
+    is_frame,
+    is_table,
+)
 from onegrad.errors import InvalidInput
 
 BLOCK = 16_384  # rows read at once
@@ -37,6 +46,10 @@ class Part:
     def blocks(self) -> Iterator[Block]:
         raise NotImplementedError
 
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
+        """This part with columns read as is asked, with `only` these; a matrix has none."""
+        return self
+
     def remote(self) -> tuple[Any, ...]:
         """What a cluster has to compute before this part can be read (Dask objects)."""
         return ()
@@ -48,38 +61,87 @@ class Part:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are what: the target, the weights, the inputs (all others)."""
+    """Which columns of a table are what: the target, the weights, the inputs (all others).
+
+    `readings` says how columns are to be read where that is known.
+    """
 
     target: str | None = None
     weight: str | None = None
     inputs: tuple[str, ...] | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
-    def of(self, names: Sequence[str]) -> list[str]:
-        """The columns to read, all known to exist."""
+    def typed(self, readings: Mapping[str, Reading], only: bool) -> Columns:
+        inputs = tuple(readings) if only else self.inputs
+        return replace(self, inputs=inputs, readings=readings)
+
+    def is_input(self, name: str) -> bool:
+        if self.inputs is not None:
+            return name in self.inputs
+        return name not in (self.target, self.weight)
+
+    def of(self, names: Sequence[str], index: Collection[str] = ()) -> list[str]:
+        """The columns to read, all known to exist; those of an index only where they are named."""
         wanted = [c for c in (self.target, self.weight, *(self.inputs or ())) if c is not None]
         for name in wanted:
             if name not in names:
-                raise InvalidInput(f"no column {name!r}; the data have {', '.join(names):.200}")
-        return wanted if self.inputs is not None else list(names)
+                what = (
+                    f"column {name!r} is missing"
+                    if name in self.readings
+                    else f"no column {name!r}"
+                )
+                raise InvalidInput(f"{what}; the data have {', '.join(names):.200}")
+        if self.inputs is None:
+            wanted = [c for c in names if c in wanted or c not in index]
+        return list(dict.fromkeys(wanted))
 
     def block(self, table: Any) -> Block:
         """A table cut into inputs, target, weights."""
         y = None if self.target is None else target_values(table[self.target], self.target)
-        w = None if self.weight is None else column_values(table[self.weight])
-        inputs = self.inputs or [
-            c for c in table.column_names if c not in (self.target, self.weight)
-        ]
+        w = None if self.weight is None else weights(table[self.weight], self.weight)
+        inputs = [c for c in self.inputs or table.column_names if self.is_input(c)]
         if not inputs:
             raise InvalidInput("the data have no input columns besides target and weight")
-        return Block(table.select(inputs), y, w)
+        return Block(canonical(table.select(inputs), self.readings), y, w)
 
 
 def target_values(column: Any, name: str) -> Values:
     """A target column without missing values: numbers, or text."""
     if column.null_count:
         raise InvalidInput(f"target {name!r} has missing values; drop those rows first")
-    values = column_values(column)
-    return values if is_numeric(column) else values.astype(str)
+    values = column_values(converted(column, None, name))
+    return values.astype(str) if values.dtype == object else values
+
+
+def weights(column: Any, name: str) -> Values:
+    """A column of weights: numbers."""
+    kind = kind_of(column.type, name)
+    if kind not in ("number", "truth"):
+        raise InvalidInput(f"weight column {name!r} holds {KINDS[kind]}; weights are numbers")
+    return column_values(converted(column, Reading("number"), name))
+
+
+@dataclass(frozen=True)
+class TablePart(Part):
+    """Rows of an Arrow table in memory; targets and weights beside it, or columns of it."""
+
+    table: Any
+    y: Any = None
+    w: Any = None
+    columns: Columns = Columns()
+
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
+        return replace(self, columns=self.columns.typed(readings, only))
+
+    def blocks(self) -> Iterator[Block]:
+        table = self.table.select(self.columns.of(self.table.column_names))
+        for i in range(0, table.num_rows, BLOCK):
+            block = self.columns.block(table.slice(i, BLOCK))
+            beside = (None if a is None else np.asarray(a[i : i + BLOCK]) for a in (self.y, self.w))
+            y, w = (
+                a if a is not None else b for a, b in zip(beside, (block.y, block.w), strict=True)
+            )
+            yield Block(block.X, y, w)
 
 
 @dataclass(frozen=True)
@@ -107,14 +169,21 @@ class IteratorPart(Part):
     """Blocks (X, y) or (X, y, w) of an iterator, or of a function that starts a new one."""
 
     make: Callable[[], Iterable[Any]]
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
+        return replace(self, readings=readings)
 
     def blocks(self) -> Iterator[Block]:
         for item in self.make():
-            yield item if isinstance(item, Block) else Block(*map(_array, item))
-
-
-def _array(value: Any) -> Any:
-    return None if value is None else np.asarray(value)
+            if isinstance(item, Block):
+                yield item
+                continue
+            if not isinstance(item, tuple | list) or not 1 <= len(item) <= 3:
+                raise InvalidInput("an iterator gives blocks (X, y) or (X, y, weights)")
+            X, *rest = item
+            inputs = canonical(as_table(X), self.readings) if is_frame(X) else np.asarray(X)
+            yield Block(inputs, *(None if a is None else np.asarray(a) for a in rest))
 
 
 @dataclass(frozen=True)
@@ -129,6 +198,9 @@ class DaskPart(Part):
     def remote(self) -> tuple[Any, ...]:
         return self.X, self.y, self.w
 
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
+        return replace(self, columns=self.columns.typed(readings, only))
+
     def filled(self, *values: Any) -> Part:
         X, y, w = values
         return DaskPart(X, y, w, self.columns)
@@ -139,10 +211,7 @@ class DaskPart(Part):
             from dask.base import compute
 
             X, y, w = compute(X, y, w)  # type: ignore[no-untyped-call]
-        if hasattr(X, "columns"):  # a pandas frame
-            import pyarrow as pa
-
-            table = pa.Table.from_pandas(X, preserve_index=False)
-            yield self.columns.block(table.select(self.columns.of(table.column_names)))
+        if is_frame(X):
+            yield from TablePart(as_table(X), y, w, self.columns).blocks()
         else:
             yield from ArrayPart(X, y, w).blocks()

@@ -9,22 +9,23 @@ weighting it, and no row can be both learned from and held out.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.table import Tabular, Values, columns, concatenate, take
-
-Keys = np.ndarray[Any, np.dtype[np.uint64]]
+from onegrad.data.tally import Keys, Tally, together
 
 
 @dataclass(frozen=True)
 class Sample:
     """At most `size` rows: keys in increasing order, inputs, targets, weights.
 
-    `labels` are all distinct targets that were seen, where they are collected (classification).
+    `seed` is that of the keys; `labels` are the distinct targets of all rows with the sums of
+    their weights, where they are collected (classification).
     """
 
     size: int
@@ -32,48 +33,70 @@ class Sample:
     X: Tabular
     y: Values
     w: Floats
-    labels: frozenset[Any] = frozenset()
+    seed: int
+    labels: Mapping[Any, float]
+    tally: Tally | None = None  # of all rows
 
     def __add__(self, other: Sample) -> Sample:
-        return _smallest(
+        both = Sample(
             self.size,
             np.concatenate([self.keys, other.keys]),
             concatenate([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.w, other.w]),
-            self.labels | other.labels,
+            self.seed,
+            _added(self.labels, other.labels),
+            together(self.tally, other.tally),
+        )
+        return both.smallest()
+
+    def smallest(self) -> Sample:
+        """The rows of smallest keys, equal ones as one."""
+        unique, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
+        weights: Floats = np.bincount(group, weights=self.w).astype(np.float64)
+        first = first[: self.size]
+        return replace(
+            self,
+            keys=unique[: self.size],
+            X=take(self.X, first),
+            y=self.y[first],
+            w=weights[: self.size],
         )
 
 
 def sample(
-    X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: bool = False
+    X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: str = ""
 ) -> Sample:
-    """The sample of one block; rows of weight zero do not exist."""
+    """The sample of one block; rows of weight zero do not exist.
+
+    `labels` says which distinct targets are collected: "all", "text" or none.
+    """
     w = np.ones(len(y)) if w is None else w
     keep = w > 0
     if not keep.all():
         X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
-    found = frozenset(np.unique(y).tolist()) if labels else frozenset()
-    return _smallest(size, row_keys(X, y, seed), X, y, w, found)
+    found: Mapping[Any, float] = {}
+    if y.ndim == 1 and (labels == "all" or (labels and y.dtype.kind not in "fiub")):
+        distinct, codes = np.unique(y, return_inverse=True)
+        found = dict(zip(distinct.tolist(), np.bincount(codes.ravel(), w).tolist(), strict=True))
+    keys = row_keys(X, y, seed)
+    return Sample(size, keys, X, y, w, seed, found, Tally.of(keys, w, seed)).smallest()
 
 
-def _smallest(
-    size: int, keys: Keys, X: Tabular, y: Values, w: Floats, labels: frozenset[Any]
-) -> Sample:
-    unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    weights: Floats = np.bincount(group, weights=w).astype(np.float64)
-    first = first[:size]
-    return Sample(size, unique[:size], take(X, first), y[first], weights[:size], labels)
+def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
+    return {**a, **{label: a.get(label, 0.0) + weight for label, weight in b.items()}}
 
 
-def row_keys(X: Tabular, y: Values, seed: int) -> Keys:
-    """(n,) hash of each row (x, y): sum of odd multiples of its entries' bits, then mixed."""
-    targets = y if y.ndim > 1 else y[:, None]
-    parts = [*columns(X), *(targets[:, k] for k in range(targets.shape[1]))]
+def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
+    """(n,) hash of each row (x, y), or x: sum of odd multiples of its entries' bits, then mixed."""
+    parts = list(columns(X))
+    if y is not None:
+        targets = y if y.ndim > 1 else y[:, None]
+        parts += [targets[:, k] for k in range(targets.shape[1])]
     odd = np.random.Generator(np.random.Philox(seed)).integers(
         0, 2**63, size=len(parts), dtype=np.uint64
     )
-    total = np.zeros(len(y), np.uint64)
+    total = np.zeros(len(parts[0]), np.uint64)
     for part, factor in zip(parts, odd * np.uint64(2) + np.uint64(1), strict=True):
         bits = entry_bits(part)
         total += (bits ^ (bits >> np.uint64(32))) * factor

@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, files of any size, iterators, Dask collections.
+"""Where rows come from: arrays, frames, files of any size, iterators, Dask collections.
 
 A source is a list of parts (see onegrad.data.parts); :func:`source` finds the right kind.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.files import CsvPart, NpzPart, npy_parts, parquet_parts
-from onegrad.data.parts import PART_ROWS, ArrayPart, Block, Columns, DaskPart, IteratorPart, Part
+from onegrad.data.files import CsvPart, FilePart, parquet_parts
+from onegrad.data.kinds import KINDS, Reading
+from onegrad.data.matrices import NpyPart, NpzPart, npy_parts
+from onegrad.data.parts import (
+    PART_ROWS,
+    ArrayPart,
+    Block,
+    Columns,
+    DaskPart,
+    IteratorPart,
+    Part,
+    TablePart,
+)
+from onegrad.data.table import as_table, is_frame
 from onegrad.errors import InvalidInput
 
 FILES = (".parquet", ".csv", ".npz", ".npy")
@@ -29,10 +41,33 @@ class Source:
     parts: Sequence[Part]
     once: bool = False
 
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [part.path for part in self.parts if isinstance(part, FilePart | NpyPart | NpzPart)]
+
     def blocks(self) -> Iterator[Block]:
         """All blocks in order."""
         for part in self.parts:
             yield from part.blocks()
+
+    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Source:
+        """The same rows with columns read as is asked, whatever a file suggests.
+
+        With `only`, other columns are not read at all.
+        """
+        return Source([part.typed(readings, only) for part in self.parts], self.once)
+
+    def aligned(self, text: Sequence[str] = ()) -> Source:
+        """All files read alike: the same columns in one order, each of one kind.
+
+        `text` are columns whose values are categories even where they look like numbers.
+        """
+        asked = {name: Reading("text") for name in text}
+        files = {part.path: part for part in self.parts if isinstance(part, FilePart)}
+        if len(files) < 2:
+            return self.typed(asked) if asked else self
+        return self.typed(together([(p, part.kinds()) for p, part in files.items()]) | asked, True)
 
     def with_head(self, rows: int) -> tuple[Source, Source]:
         """The source of the first pass and that of the second.
@@ -65,8 +100,8 @@ def source(
     ----------
     data : a path, a directory or a glob pattern of .parquet, .csv, .npz or .npy files; an iterator
         of blocks (X, y) or (X, y, weights), or a function that starts a new one; a NumPy array or
-        memory map; a Dask array or dataframe.
-    y, sample_weight : with arrays, the targets and weights beside them.
+        memory map; a pandas, polars or pyarrow table; a Dask array or dataframe.
+    y, sample_weight : with arrays and tables, the targets and weights beside them.
     target, weight, columns : with tables, the names of the target, the weights and the inputs
         (default: all others). With .npz the target is the name of an array beside X (default "y"),
         with .npy the number of a column.
@@ -82,6 +117,8 @@ def source(
         return _from_dask(data, y, sample_weight, chosen)
     if isinstance(data, np.ndarray):
         return Source(_array_parts(data, y, sample_weight))
+    if is_frame(data):
+        return Source(_table_parts(as_table(data), y, sample_weight, chosen))
     if isinstance(data, Iterator):
         return Source([IteratorPart(lambda: data)], once=True)
     if callable(data):
@@ -121,9 +158,62 @@ def _files(path: str) -> list[str]:
     return sorted(found)
 
 
+def together(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, Reading]:
+    """How the columns of several files are read: in the order of the first, of one kind each.
+
+    CSV files do not say what a column holds: where one has numbers and another has not, they are
+    all text. Parquet files do.
+    """
+    (first, kinds), *others = files
+    found = dict(kinds)
+    for path, kinds in others:
+        differs = set(found) ^ set(kinds)
+        if differs:
+            raise InvalidInput(f"column {min(differs)!r} is only in one of {first} and {path}")
+        for name, kind in kinds.items():
+            both = {kind, found[name]} - {""}
+            if len(both) < 2:
+                found[name] = kind or found[name]
+            elif both == {"number", "truth"}:
+                found[name] = "number"
+            elif Path(path).suffix == ".csv":
+                found[name] = "text"
+            else:
+                known = next(f for f, k in files if k[name] == found[name])
+                raise InvalidInput(
+                    f"column {name!r} holds {KINDS[found[name]]} in {known} "
+                    f"and {KINDS[kind]} in {path}"
+                )
+    return {name: Reading(kind or "number") for name, kind in found.items()}
+
+
+def _slices(rows: int, y: Any, w: Any) -> Iterator[slice]:
+    """Pieces of PART_ROWS rows; targets and weights are as long as the inputs."""
+    for name, values in (("y", y), ("sample_weight", w)):
+        if values is not None and len(values) != rows:
+            raise InvalidInput(f"{name} has {len(values)} rows; the inputs have {rows}")
+    return (slice(i, i + PART_ROWS) for i in range(0, rows, PART_ROWS))
+
+
 def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
-    pieces = (slice(i, i + PART_ROWS) for i in range(0, len(X), PART_ROWS))
+    if X.ndim != 2:
+        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+    pieces = _slices(len(X), y, w)
     return [ArrayPart(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
+
+
+def _table_parts(table: Any, y: Any, w: Any, columns: Columns) -> list[Part]:
+    columns.of(table.column_names)
+    y, w = (None if a is None else np.asarray(a) for a in (y, w))
+    return [
+        TablePart(
+            table.slice(p.start, PART_ROWS),
+            None if y is None else y[p],
+            None if w is None else w[p],
+            columns,
+        )
+        for p in _slices(table.num_rows, y, w)
+    ]
 
 
 def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:

@@ -1,19 +1,100 @@
-"""Rows of inputs, as a matrix of numbers or as an Arrow table with names and types."""
+"""Rows of inputs, as a matrix of numbers or as an Arrow table with names and kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
+from onegrad.errors import InvalidInput
+
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]
+MICRO = 1_000_000  # microseconds in a second
 
 
 def is_table(X: Tabular) -> bool:
     """Whether X is an Arrow table; pyarrow is never imported for the question."""
     return not isinstance(X, np.ndarray) and hasattr(X, "column_names")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X has named columns: pandas, polars, pyarrow, or whatever speaks Arrow; a dict."""
+    if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
+        return False
+    return type(X) is dict or is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+
+
+def as_table(X: Any) -> Any:
+    """A frame as an Arrow table; the index of a pandas frame is no column."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(X, pa.Table | pa.RecordBatch):
+            table = pa.table(X)
+        elif isinstance(X, dict):
+            table = pa.table({str(name): values for name, values in X.items()})
+        elif type(X).__module__.startswith("pandas") or hasattr(X, "iloc"):
+            columns = [_pandas_column(X.iloc[:, j]) for j in range(X.shape[1])]
+            table = pa.table(columns, names=[str(name) for name in X.columns])
+        else:
+            frame = X.collect() if hasattr(X, "collect") else X  # a lazy one of polars
+            table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidInput(f"not a table: {' '.join(str(error).split()):.150}") from None
+    distinct(table.column_names)
+    return table
+
+
+def _pandas_column(column: Any) -> Any:
+    """An Arrow array; where values of several types are mixed they are text."""
+    import pyarrow as pa
+
+    if column.dtype.kind == "c":
+        raise InvalidInput(f"column {column.name!r} holds complex numbers")
+    try:
+        return pa.array(column, from_pandas=True)
+    except pa.ArrowException:
+        gaps = column.isna()
+        texts = [None if gap else _text(v) for gap, v in zip(gaps, column, strict=True)]
+        return pa.array(texts, pa.string())
+
+
+def _text(value: Any) -> str:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def distinct(names: Sequence[str], where: str = "") -> None:
+    """Names that come once each; else the complaint."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidInput(f"{where}column {twice[0]!r} comes twice; names must differ")
+
+
+def canonical(table: Any, readings: Mapping[str, Reading] | None = None) -> Any:
+    """The table with the one type of each column's kind, or of the kind that is asked for."""
+    import pyarrow as pa
+
+    readings = readings or {}
+    names = table.column_names
+    missing = [name for name in readings if name not in names]
+    if missing:
+        raise InvalidInput(
+            f"column {missing[0]!r} is missing; the data have {', '.join(names):.200}"
+        )
+    columns = [converted(table[name], readings.get(name), name) for name in names]
+    return pa.table(columns, names=names)
+
+
+def kinds(schema: Any) -> dict[str, str]:
+    """The kind of each column of an Arrow schema; the empty kind of columns without any value."""
+    import pyarrow.types as t
+
+    return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in schema}
 
 
 def take(X: Tabular, rows: Values) -> Tabular:
@@ -24,14 +105,33 @@ def take(X: Tabular, rows: Values) -> Tabular:
 def concatenate(parts: Sequence[Tabular]) -> Tabular:
     """Rows of several blocks, one below the other."""
     if not is_table(parts[0]):
+        widths = {part.shape[1] for part in parts}
+        if len(widths) > 1:
+            raise InvalidInput(
+                f"blocks of inputs have {', '.join(map(str, sorted(widths)))} columns"
+            )
         return np.concatenate(parts)
     import pyarrow as pa
 
-    return pa.concat_tables(parts, promote_options="permissive")
+    first = parts[0]
+    return pa.concat_tables([first, *(_like(first, part) for part in parts[1:])])
+
+
+def _like(first: Any, other: Any) -> Any:
+    """Another table in the order of the first; nothing missing, nothing more, the same kinds."""
+    differs = set(first.column_names) ^ set(other.column_names)
+    if differs:
+        raise InvalidInput(f"column {min(differs)!r} is in some blocks of the data, not in all")
+    other = other.select(first.column_names)
+    for a, b in zip(first.schema, other.schema, strict=True):
+        if a.type != b.type:
+            both = " and ".join(KINDS[kind_of(f.type, f.name)] for f in (a, b))
+            raise InvalidInput(f"column {a.name!r} holds {both} in different blocks of the data")
+    return other
 
 
 def columns(X: Tabular) -> Iterator[Values]:
-    """Each column as a NumPy array: float64 with NaN for missing, or objects with None."""
+    """Each column as a NumPy array: float64 with NaN for missing, or text."""
     if is_table(X):
         for column in X.columns:
             yield column_values(column)
@@ -39,32 +139,28 @@ def columns(X: Tabular) -> Iterator[Values]:
         yield from (X[:, j] for j in range(X.shape[1]))
 
 
-def is_numeric(column: Any) -> bool:
-    """Whether an Arrow column holds numbers, truth values or points in time."""
-    import pyarrow.types as t
-
-    kind = column.type
-    return bool(
-        t.is_integer(kind)
-        or t.is_floating(kind)
-        or t.is_decimal(kind)
-        or t.is_boolean(kind)
-        or t.is_null(kind)
-        or t.is_temporal(kind)
-    )
-
-
 def column_values(column: Any) -> Values:
-    """An Arrow column as float64 (missing: NaN) where it is numeric, else text (missing: None)."""
+    """A column of one of the types of KINDS as float64 (missing: NaN), or as text."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as t
 
-    if not is_numeric(column):
-        if t.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        values = np.array(column.to_pylist(), dtype=object)
-        return np.array([None if v is None else str(v) for v in values], dtype=object)
-    if t.is_temporal(column.type):  # dates and times as whole numbers of their unit
-        narrow = t.is_date32(column.type) or t.is_time32(column.type)
-        column = column.cast(pa.int32() if narrow else pa.int64())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    if t.is_string(column.type):
+        try:
+            return np.array(pc.fill_null(column, MISSING).to_pylist(), dtype=object)
+        except UnicodeDecodeError:
+            raise InvalidInput("a column of text is not UTF-8") from None
+    if t.is_temporal(column.type):
+        return _seconds(column)
+    return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def _seconds(column: Any) -> Values:
+    """Whole seconds and the rest apart: the same number from every unit that holds the instant."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    gaps = np.asarray(pc.is_null(column))
+    count = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
+    whole, rest = np.divmod(count, MICRO)
+    return np.where(gaps, np.nan, whole + rest / MICRO)

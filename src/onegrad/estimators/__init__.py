@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators import saving
+from onegrad.estimators import loading
 from onegrad.estimators.alternating import AlternatingClassifier, AlternatingRegressor
 from onegrad.estimators.one_step import OneStepClassifier, OneStepFeatures, OneStepRegressor
 from onegrad.estimators.saving import save
@@ -29,4 +29,4 @@ KINDS = (
 
 def load(path: str | Path) -> Any:
     """The fitted estimator in a file written by `save`; a damaged or foreign file is refused."""
-    return saving.load(path, {kind.__name__: kind for kind in KINDS})
+    return loading.load(path, {kind.__name__: kind for kind in KINDS})

@@ -1,212 +1,124 @@
-r"""Ridge, first-layer update with the trained readout, ridge, and so on.
+r"""The alternating family: first layers made of the neurons of several searches.
 
-A round of the update looks at the fitted function f and at what it leaves unexplained:
-
-1. the metric :math:`M = \frac1n\sum_i \nabla f(x_i)\,\nabla f(x_i)^\top` says in which directions f
-   varies;
-2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
-   the penalised loss grows by without neuron i;
-3. the others make room for new ones, drawn with the metric in several ways
-   (:mod:`onegrad.estimators.neurons`); of every few entrants the one that goes best with the
-   residual comes in.
-
-For classification the best layer then makes a few gradient steps on the logistic loss,
-:math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is judged on held-out rows.
+A search (:mod:`onegrad.estimators.rounds`) is ridge, first-layer update with the trained readout,
+ridge, and so on. A wide layer is made of the neurons of several searches, each with
+random numbers of its own; one ridge readout goes over all of them
+(:mod:`onegrad.estimators.capacity`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.special
 
-from onegrad.arrays import Floats
+from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
-from onegrad.estimators.learner import COMMON, FeatureLearner
-from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, lowest, try_layer
-from onegrad.estimators.neurons import Ground, Metric, Neurons
+from onegrad.errors import one_of
+from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
+from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
+from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, try_layer
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
-from onegrad.functions import Function, resolve
-from onegrad.layers.gradient import gradient_outer_product, weight_gradient
+from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, search
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
-
-KEPT = 0.4  # share of the neurons that stays in a round
-ENTRANTS = 4  # new neurons that compete for a place
-NARROW = 4  # one in so many rounds is made at half the width, before the others
-PATIENCE = 4  # rounds without improvement after which they end
-STEPS = (0.3, 1.0)  # relative lengths of the gradient step
-GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
-
-
-@dataclass(frozen=True)
-class Manner:
-    """What differs between numbers and classes.
-
-    Parameters
-    ----------
-    shares : of each kind of new neurons; they sum to one.
-    power : of the metric.
-    steps : most gradient steps after the rounds of new neurons.
-    """
-
-    shares: Mapping[str, float]
-    power: float
-    steps: int
-
-
-FOR_NUMBERS = Manner({"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3}, 0.75, 0)
-FOR_CLASSES = Manner(
-    {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25}, 0.5, 4
-)
 
 
 @dataclass(frozen=True)
 class AlternatingRecipe:
-    """The parameters of the estimators that say how rounds are made, see there, and the manner."""
+    """The parameters of the estimators that say how rounds are made, see there, and the manner.
 
-    width: int
-    rounds: int
+    `capacity` is known once the rows are counted.
+    """
+
+    width: int | None
+    members: int | None
+    rounds: int | None
+    budget: str
     ridge: float | str
     clip: float
     manner: Manner
+    capacity: Capacity | None = None
 
     inputs: ClassVar[str] = "standard"
     intercept: ClassVar[bool] = True
     chooses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_layer(self.width, self.clip, self.ridge)
-        check_number("rounds", self.rounds, 0, whole=True)
+        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
+        if self.members is not None:
+            check_number("members", self.members, 1, whole=True)
+        if self.rounds is not None:
+            check_number("rounds", self.rounds, 0, whole=True)
+        one_of("budget", self.budget, BUDGETS)
+
+    def on(self, rows: int) -> AlternatingRecipe:
+        wish = Wish(self.budget, self.width, self.members, self.rounds)
+        return replace(self, capacity=wish.on(rows, self.manner.classes))
+
+    @property
+    def size(self) -> Capacity:
+        assert self.capacity is not None
+        return self.capacity
+
+    @property
+    def networks(self) -> int:
+        return self.size.members
+
+    @property
+    def most_trials(self) -> int:
+        size = self.size
+        of_search = 1 + size.rounds + 2 * size.steps
+        return size.members * (size.searches * of_search + (size.searches > 1))
 
     def split(self, sample: Sample, held: Mask) -> Split:
         return Split(~held, ~held)
 
-    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
-        """All trials, the untrained layer first."""
-        activation = resolve("relu:raw")
-        assert isinstance(activation, Function)
-        rounds = Rounds(self, lesson, Ground.of(lesson.update, float(self.clip)), rng, activation)
-        trials = [rounds.untrained()]
-        if len(lesson.held):
-            trials += rounds.renewals(trials[0])
-            trials += rounds.steps(lowest(trials))
-        return trials[0].layer, trials
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned:
+        """The neurons of all searches, which run side by side."""
+        size, ridge = self.size, given(self.ridge)
+
+        def terms(width: int) -> Terms:
+            return Terms(self.manner, width, size.rounds, size.steps, ridge, float(self.clip))
+
+        if size.searches == 1:
+            return search(terms(size.width), lesson, rng)
+        widths = [len(part) for part in np.array_split(range(size.width), size.searches)]
+        alone = replace(lesson, threads=1)
+        jobs = [*zip(widths, (rng, *rng.spawn(size.searches - 1)), strict=True)]
+        found = [*abreast(lambda job: search(terms(job[0]), alone, job[1]), jobs, lesson.threads)]
+        best = [one.best for one in found]
+        label = {key: [trial.label[key] for trial in best] for key in ("update", "round")}
+        start = min(trial.ridge for trial in best)
+        layer = pooled([trial.layer for trial in best])
+        together = try_layer(lesson, layer, Search(ridge, start), label)
+        trials = [
+            replace(trial, label={"search": number, **trial.label})
+            for number, one in enumerate(found)
+            for trial in one.trials
+        ]
+        return Learned(pooled([one.untrained for one in found]), [*trials, together], together)
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """Everything that the rounds of one fit share; a round goes from trial to trial."""
-
-    recipe: AlternatingRecipe
-    lesson: Lesson
-    ground: Ground
-    rng: np.random.Generator
-    activation: Function
-
-    def tried(
-        self, neurons: Neurons, start: float, label: dict[str, Any], worth: bool = True
-    ) -> Trial:
-        """The trial of a layer of these neurons; the search of its ridge begins at `start`."""
-        bound, scaling = float(self.recipe.clip), self.lesson.scaling
-        layer = Layer(scaling, neurons.W, neurons.b, self.activation, True, bound)
-        search = Search(given(self.recipe.ridge), start)
-        return try_layer(self.lesson, layer, search, label, worth)
-
-    def drawn(self, count: int, M: Floats) -> Neurons:
-        """New neurons of all kinds, for a metric M."""
-        manner = self.recipe.manner
-        return self.ground.draw(manner.shares, count, Metric(M, manner.power), self.rng)
-
-    def untrained(self) -> Trial:
-        neurons = self.drawn(self.recipe.width, np.eye(self.lesson.inputs))
-        return self.tried(neurons, START, {"update": "none", "round": 0})
-
-    def renewals(self, first: Trial) -> Iterator[Trial]:
-        """Rounds of new neurons at full width, after a few at half of it, which cost a quarter."""
-        width, rounds = self.recipe.width, self.recipe.rounds
-        few = rounds // NARROW
-        narrow = list(self.phase(first, (width + 1) // 2, range(1, few + 1)))
-        before = len(narrow)
-        best = lowest(narrow) if narrow else first
-        yield from self.phase(best, width, range(before + 1, before + rounds - few + 1))
-
-    def phase(self, trial: Trial, width: int, rounds: range) -> Iterator[Trial]:
-        """Rounds at one width, until held-out rows say that they no longer help."""
-        least, waited = np.inf, 0
-        for number in rounds:
-            neurons = self.renewed(trial, width)
-            if neurons is None:
-                return
-            trial = self.tried(neurons, trial.ridge, {"update": "neurons", "round": number})
-            yield trial
-            waited = 0 if trial.score < least else waited + 1
-            least = min(least, trial.score)
-            if waited == PATIENCE:
-                return
-
-    def renewed(self, trial: Trial, width: int) -> Neurons | None:
-        """The neurons of a trial that are worth most, and new ones; None where f is constant."""
-        layer, rows = trial.layer, self.lesson.update
-        outputs = rows.t.shape[1]
-        few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, self.lesson.inputs)]
-        M = gradient_outer_product(few, layer, trial.eager.coef)
-        if not M.any():
-            return None
-        kept = round(KEPT * width)
-        entrants = self.drawn(ENTRANTS * (width - kept), M)
-        fitted = [layer.of_scaled(block.z) @ trial.readout.coef for block in rows.blocks()]
-        residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
-        assert trial.worth is not None
-        stays = np.argsort(-trial.worth, kind="stable")[:kept]
-        old = Neurons(layer.W[stays], layer.b[stays])
-        return old + self.ground.best(entrants, residual, ENTRANTS)
-
-    def steps(self, trial: Trial) -> Iterator[Trial]:
-        """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
-        at = self.ground.z[self.ground.rows(self.rng.random(self.recipe.width))]
-        for number in range(1, self.recipe.manner.steps + 1 if self.recipe.rounds else 1):
-            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial)
-            length = np.linalg.norm(G)
-            if length == 0:
-                return
-            candidates = []
-            for step in STEPS:
-                moved = self.ground.placed(W + step * np.linalg.norm(W) / length * G, at)
-                label = {"update": "gradient", "round": number, "step": step}
-                candidates.append(self.tried(moved, trial.ridge, label, worth=False))
-            yield from candidates
-            trial = lowest(candidates)
-
-
-def loss_gradient(rows: Rows, trial: Trial) -> Floats:
-    r"""(N, d) minus the gradient of the logistic loss in W: its residual is
-
-    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
-    """
-    layer, readout = trial.layer, trial.readout
-
-    def residual(block: Rows, h: Floats) -> Floats:
-        f = layer.of_scaled(block.z) @ readout.coef + readout.intercept
-        # softmax of (-2f, 2f) where there is one score for two classes
-        p = scipy.special.expit(4 * f) if f.shape[1] == 1 else scipy.special.softmax(2 * f, axis=1)
-        r: Floats = (block.t > 0) - p
-        return r
-
-    return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
+def pooled(layers: Sequence[Layer]) -> Layer:
+    """The layer of all their neurons."""
+    W, b = (np.concatenate([getattr(layer, name) for layer in layers]) for name in ("W", "b"))
+    return replace(layers[0], W=W, b=b, step=None)
 
 
 PARAMETERS = """
 
     Parameters
     ----------
-    width : number of neurons N.
-    rounds : most rounds of new neurons.
+    width : number of neurons N of a member; None: by rows and budget. Above 1,000 they are looked
+        for in several searches, one readout goes over all.
+    members : networks whose predictions are averaged, each with random numbers of its own; all
+        share the passes over the data. None: by budget.
+    rounds : most rounds of new neurons in a search; None: by budget.
+    budget : "fast", "default" or "best": what None stands for.
     ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
     clip : standard deviations at which the neurons' inputs are clipped.
     hold_out : share of the rows that no first-layer update sees; they choose round and ridge.
@@ -221,14 +133,20 @@ class _Alternating(FeatureLearner):
 
     _manner: ClassVar[Manner]
 
-    width: int = 1000
+    width: int | None = None
     _: KW_ONLY
-    rounds: int = 32
+    members: int | None = None
+    rounds: int | None = None
+    budget: str = "default"
+    sample_rows: int | None = None
     ridge: float | str = "auto"
     clip: float = 4.0
 
     def _recipe(self) -> AlternatingRecipe:
-        return recipe_of(AlternatingRecipe, self, manner=self._manner)
+        return recipe_of(AlternatingRecipe, self, manner=self._manner, capacity=None)
+
+    def _rows_of_sample(self) -> int | None:
+        return SAMPLE[self.budget] if self.sample_rows is None else self.sample_rows
 
 
 class AlternatingRegressor(_Alternating, Regression):
@@ -236,6 +154,11 @@ class AlternatingRegressor(_Alternating, Regression):
     _manner = FOR_NUMBERS
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
-    __doc__ = "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS
+    __doc__ = (
+        "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS + WEIGHTS
+    )
+    _: KW_ONLY
+    class_weight: Any = None
     _manner = FOR_CLASSES

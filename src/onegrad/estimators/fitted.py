@@ -6,6 +6,8 @@ adding or subtracting moments and solving again.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
+from onegrad.data.tally import Tally
 from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import Layer
@@ -81,16 +84,62 @@ class SecondLayer:
         variance: Floats = (1.0 + self.equations.leverage(F, self.factor))[:, None] * noise
         return variance
 
-    def left_out(self, layer: Layer, rows: Rows) -> Floats:
-        """(m, K) residual of each row if the readout were fitted without it: e / (1 - h)."""
+    def left_out(self, F: Floats, rows: Rows) -> Floats:
+        """(m, K) residual of each row, of features F, were the readout fitted without it:
+        e / (1 - h).
+        """
         constant = self.intercept / self.moments.weight
+        h = rows.w * (self.equations.leverage(F, self.factor) + constant)
+        e = rows.t - F @ self.readout.coef - self.readout.intercept
+        left: Floats = e / np.maximum(1.0 - h, 1e-3)[:, None]
+        return left
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network of a committee: first layer and second.
+
+    The layer is learned from a sample of the rows of the fit, and fixed from then on.
+    """
+
+    layer: Layer
+    second: SecondLayer
+
+    def predict(self, x: Floats) -> Floats:
+        """(n, K) predictions on the scale of the targets."""
+        readout = self.second.readout
+        pieces = [self.layer(x[rows]) @ readout.coef for rows in row_blocks(len(x))]
+        return np.concatenate(pieces) + readout.intercept
+
+    def variance(self, x: Floats) -> Floats:
+        """(n, K) posterior variance of a new target, on its scale."""
+        return np.concatenate(
+            [self.second.variance(self.layer(x[rows])) for rows in row_blocks(len(x))]
+        )
+
+    def left_out(self, rows: Rows) -> Floats:
+        """(m, K) residual of each row if the readout were fitted without it."""
         pieces = [np.empty((0, rows.t.shape[1]))]
         for block in rows.blocks() if len(rows) else ():
-            F = layer.of_scaled(block.z)
-            h = block.w * (self.equations.leverage(F, self.factor) + constant)
-            e = block.t - F @ self.readout.coef - self.readout.intercept
-            pieces.append(e / np.maximum(1.0 - h, 1e-3)[:, None])
+            pieces.append(self.second.left_out(self.layer.of_scaled(block.z), block))
         return np.concatenate(pieces)
+
+
+@dataclass(frozen=True)
+class CommitteeMoments:
+    """The moments of the same rows under every member's layer; they add and subtract together."""
+
+    members: tuple[Moments, ...]
+
+    @property
+    def rows(self) -> int:
+        return self.members[0].rows
+
+    def __add__(self, other: CommitteeMoments) -> CommitteeMoments:
+        return CommitteeMoments(tuple(map(operator.add, self.members, other.members)))
+
+    def __sub__(self, other: CommitteeMoments) -> CommitteeMoments:
+        return CommitteeMoments(tuple(map(operator.sub, self.members, other.members)))
 
 
 @dataclass(frozen=True)
@@ -103,7 +152,8 @@ class AtFit:
     untrained : eigenvalues of the untrained features' covariance, largest first.
     residuals : (m, K) leave-one-out residuals of the held-out rows, scaled targets.
     slope : of the logistic function that turns scores into probabilities.
-    choice, trials : what held-out rows chose, and everything that they were asked.
+    choice, trials : what held-out rows chose, and everything that they were asked; where there are
+        several members, lists of their choices.
     rows : how many the readout was fitted on.
     """
 
@@ -117,47 +167,97 @@ class AtFit:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """How many rows came and went since the fit, or since rows last described the model."""
+
+    added: int = 0
+    removed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def __str__(self) -> str:
+        return f"{self.added:,} rows were added and {self.removed:,} removed since"
+
+
+@dataclass(frozen=True)
 class Fitted:
-    """The state of an estimator.
+    r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
+
+    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x)
 
     Parameters
     ----------
-    layer, targets, encoding : x -> features, y -> targets, table -> x (None for matrices); learned
-        from a sample of the rows of the fit, and fixed from then on.
-    second : the readout, of all rows that are in the model now.
+    members : the networks; their readouts are of all rows that are in the model now.
+    targets, encoding : y -> targets, table -> x (None for matrices); learned from a sample of the
+        rows of the fit, and fixed from then on.
     at_fit : what describes the rows of the fit.
+    tally : which rows are in the model, where there are few enough to be kept.
+    changes : rows that came and went since the fit.
     """
 
-    layer: Layer
+    members: tuple[Member, ...]
     targets: Targets
     encoding: Encoding | None
-    second: SecondLayer
     at_fit: AtFit
+    tally: Tally | None = None
+    changes: Changes = Changes()
 
     @property
-    def moments(self) -> Moments:
-        return self.second.moments
+    def layers(self) -> tuple[Layer, ...]:
+        return tuple(member.layer for member in self.members)
 
     @property
-    def readout(self) -> Readout:
-        return self.second.readout
+    def moments(self) -> CommitteeMoments:
+        return CommitteeMoments(tuple(member.second.moments for member in self.members))
+
+    @property
+    def width(self) -> int:
+        """Number of features of all members."""
+        return sum(layer.width for layer in self.layers)
+
+    @property
+    def coef(self) -> Floats:
+        """(width, K): all members' features times these, plus a constant, are the prediction."""
+        coef = np.concatenate([member.second.readout.coef for member in self.members])
+        return coef / len(self.members)
 
     @cached_property
     def spectrum(self) -> FeatureSpectrum:
-        learned = np.maximum(self.second.equations.eigenvalues(), 0.0)
+        each = [member.second.equations.eigenvalues() for member in self.members]
+        learned = np.maximum(largest_first(each), 0.0)
         return FeatureSpectrum(learned, self.at_fit.untrained)
 
-    def with_moments(self, moments: Moments) -> Fitted:
-        """The same first layer with the readout of other rows."""
-        return replace(self, second=replace(self.second, moments=moments))
+    def with_moments(self, moments: CommitteeMoments) -> Fitted:
+        """The same first layers with the readouts of other rows."""
+        pairs = zip(self.members, moments.members, strict=True)
+        members = (replace(m, second=replace(m.second, moments=sums)) for m, sums in pairs)
+        return replace(self, members=tuple(members))
+
+    def features(self, x: Floats) -> Floats:
+        """(n, width) of all members."""
+        return np.concatenate([layer(x) for layer in self.layers], 1)
 
     def predict(self, x: Floats) -> Floats:
         """(n, K) predictions on the scale of the targets."""
-        pieces = [self.layer(x[rows]) @ self.readout.coef for rows in row_blocks(len(x))]
-        return np.concatenate(pieces) + self.readout.intercept
+        return mean([member.predict(x) for member in self.members])
 
     def variance(self, x: Floats) -> Floats:
-        """(n, K) posterior variance of a new target, on its scale."""
-        return np.concatenate(
-            [self.second.variance(self.layer(x[rows])) for rows in row_blocks(len(x))]
-        )
+        """(n, K) variance of a new target, on its scale.
+
+        The members are equally likely posteriors: the mean of their variances, and the variance
+        of their means.
+        """
+        means = [member.predict(x) for member in self.members]
+        within = mean([member.variance(x) for member in self.members])
+        spread: Floats = within + np.var(means, axis=0)
+        return spread
+
+
+def mean(values: Sequence[Floats]) -> Floats:
+    mean: Floats = sum(values[1:], values[0]) / len(values)
+    return mean
+
+
+def largest_first(values: Sequence[Floats]) -> Floats:
+    return np.sort(np.concatenate(values))[::-1]

@@ -10,10 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.data import fold
 from onegrad.errors import InvalidInput
+from onegrad.estimators.changes import (
+    Counted,
+    CountedPass,
+    added,
+    described_by,
+    emptied,
+    removed,
+)
 from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.inputs import more_rows
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.passes import MomentsPass
-from onegrad.ridge import Moments
 
 
 class Incremental(FeatureLearner):
@@ -23,12 +31,15 @@ class Incremental(FeatureLearner):
         """Add rows. The first call learns the first layer; later ones change the readout only."""
         if not hasattr(self, "fitted_"):
             return self.fit(X, y, sample_weight)
-        return self._with(self.fitted_.moments + self._moments(X, y, sample_weight))
+        return self._became(added(self.fitted_, self._counted(X, y, sample_weight)))
 
     def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out of the readout, exactly; the first layer stays."""
+        """Take rows out of the readout, exactly; the first layer stays.
+
+        Rows that are not in the model are refused as long as it has at most 131,072 distinct ones.
+        """
         check_is_fitted(self)
-        return self._with(self.fitted_.moments - self._moments(X, y, sample_weight))
+        return self._became(removed(self.fitted_, self._counted(X, y, sample_weight)))
 
     def merge(self, other: Incremental) -> Self:
         """Add the rows of an estimator that has the same first layer (see `blank`)."""
@@ -38,24 +49,40 @@ class Incremental(FeatureLearner):
             raise InvalidInput(
                 "merge needs an estimator with the same first layer: start it with blank()"
             )
-        return self._with(self.fitted_.moments + other.fitted_.moments)
+        theirs = other.fitted_
+        rows = Counted(theirs.moments, theirs.tally, theirs.targets)
+        return self._became(added(self.fitted_, rows))
 
     def blank(self) -> Self:
         """A copy with the same first layer and no rows, to be filled by partial_fit."""
         check_is_fitted(self)
-        return copy(self)._with(self.fitted_.moments - self.fitted_.moments)
+        return copy(self)._became(emptied(self.fitted_))
 
-    def _with(self, moments: Moments) -> Self:
-        self._publish(self.fitted_.with_moments(moments))
+    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Let other rows, which are not in the model, say how good it is.
+
+        Importances, intervals, the slope of probabilities and the scores of the report are those
+        of the rows that were held out at the fit. Once rows came or went, rows of today can take
+        their place.
+        """
+        check_is_fitted(self)
+        data, encoding = more_rows(self, X, y, sample_weight), self.fitted_.encoding
+        return self._became(described_by(self.fitted_, data.blocks(), encoding))
+
+    def _became(self, fitted: Fitted) -> Self:
+        self._publish(fitted)
         return self
 
-    def _moments(self, X: Any, y: Any, sample_weight: Any) -> Moments:
-        """Of more rows under the layer as it is."""
+    def _counted(self, X: Any, y: Any, sample_weight: Any) -> Counted:
+        """More rows under the layer as it is."""
         f = self.fitted_
-        data = self._source(X, y, sample_weight, reset=False)
-        return fold(MomentsPass(f.layer, f.targets, f.encoding, self.device), data.parts)
+        data = more_rows(self, X, y, sample_weight)
+        sums = MomentsPass(f.layers, f.targets, f.encoding, self.device)
+        return fold(CountedPass(sums, None if f.tally is None else f.tally.seed), data.parts)
 
 
 def _same_layer(a: Fitted, b: Fitted) -> bool:
-    arrays = ((f.W, f.b, f.step, f.scaling.centre, f.scaling.scale) for f in (a.layer, b.layer))
-    return all(map(np.array_equal, *arrays))
+    def arrays(f: Fitted) -> list[Any]:
+        return [x for m in f.layers for x in (m.W, m.b, m.step, m.scaling.centre, m.scaling.scale)]
+
+    return len(a.members) == len(b.members) and all(map(np.array_equal, arrays(a), arrays(b)))

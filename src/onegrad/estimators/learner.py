@@ -8,31 +8,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
-from onegrad.data import Source, source
+from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.goals import Goal
+from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
-from onegrad.estimators.report import Report
-from onegrad.estimators.targets import Goal
+from onegrad.estimators.report import Report, importances
+from onegrad.io.progress import Progress
 
 # of every estimator, after the parameters of its family
 COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
+    categorical_features : columns whose values are categories even where they are numbers: names,
+        numbers or a mask; text always is.
     device : "cpu", or "cuda" for the pass over the data.
     n_jobs : processes for the passes over a source of several parts.
     random_state : seed of all random numbers.
+    verbose : whether progress is told on standard error.
 
     Attributes
     ----------
     choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
     metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
+"""
+
+# of classifiers
+WEIGHTS = """    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
 """
 
 
@@ -42,21 +51,32 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     """A first layer learned on a sample of rows, a readout fitted on all of them."""
 
     hold_out: float = 0.2
-    sample_rows: int = 20_000
+    sample_rows: int | None = 20_000
+    categorical_features: Any = None
     device: str = "cpu"
     n_jobs: int | None = None
     random_state: Any = None
+    verbose: bool | int = False
 
     fitted_: Fitted = field(init=False)
 
     # -- what families and kinds of targets say ------------------------------------------------
 
-    _goal: ClassVar[Goal]
+    @property
+    def _goal(self) -> Goal:
+        raise NotImplementedError
 
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
 
+    def _rows_of_sample(self) -> Any:
+        return self.sample_rows
+
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        raise NotImplementedError
+
+    def _targets_of(self, y: Any) -> Any:
+        """Targets that came beside a table, validated."""
         raise NotImplementedError
 
     # -- fitting -------------------------------------------------------------------------------
@@ -69,12 +89,15 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : matrix of inputs; or a source of any size (see onegrad.data.source), a Dask array or
-            dataframe, whose rows are read block by block.
+        X : matrix of inputs; a pandas, polars or pyarrow table, whose columns may hold numbers,
+            text, categories, truth values, dates and gaps; or a source of any size (see
+            onegrad.data.source), a Dask array or dataframe, whose rows are read block by block.
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
         progress : called with (parts done, parts) during a pass.
+
+        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """
         return self._fit(X, y, sample_weight, self._goal, client, progress)
 
@@ -83,28 +106,21 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         progress: Any = None,
     ) -> Self:  # fmt: skip
         recipe = self._recipe()
-        check_number("sample_rows", self.sample_rows, 1, whole=True)
+        rows = self._rows_of_sample()
+        check_number("sample_rows", rows, 1, whole=True)
         check_number("hold_out", self.hold_out, 0, 0.9)
-        data = self._source(X, y, sample_weight, reset=True)
+        data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        sampling = pipeline.Sampling(self.sample_rows, self.hold_out, seed)
+        sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
+        if self.verbose and progress is None:
+            progress = Progress()
         means = pipeline.Means(client, jobs, progress, self.device)
-        self._publish(pipeline.fit(recipe, data, goal, sampling, means))
+        fitted = pipeline.fit(recipe, data, goal, sampling, means)
+        if fitted.encoding is not None and is_source(X):
+            self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
+        self._publish(fitted)
         return self
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Source:
-        """X as a source; matrices are validated as scikit-learn does."""
-        if is_source(X):
-            if reset and hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return source(X, y, sample_weight)
-        X, y = self._validated(X, y, reset)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        return source(X, y, sample_weight)
 
     def _publish(self, fitted: Fitted) -> None:
         """Show a state in the attributes that scikit-learn and people look for."""
@@ -112,9 +128,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         self.n_rows_ = fitted.moments.rows
         self.choice_ = fitted.at_fit.choice
         self.held_out_score_ = self.choice_["held_out_score"]
-        self.n_features_in_ = fitted.layer.W.shape[1]
+        self.n_features_in_ = fitted.layers[0].W.shape[1]
         if fitted.encoding is not None:
-            self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
             self.n_features_in_ = len(fitted.encoding.names)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -125,14 +140,21 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def metric_(self) -> Floats:
         """(d, d) average gradient outer product of the fitted function in scaled inputs."""
+        self._say_changes("importances")
         return self.fitted_.at_fit.metric
 
     @property
     def feature_importances_(self) -> Floats:
         """Diagonal of the metric, scaled to sum one, in the order of `input_names_`."""
-        diagonal = np.diag(self.metric_)
-        total = diagonal.sum()
-        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+        return importances(self.metric_)
+
+    def _say_changes(self, what: str) -> None:
+        """What describes the rows of the fit says so once others came, or some went."""
+        if self.fitted_.changes:
+            warn(
+                f"{what} describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
+                f"{self.fitted_.changes}: calibrate(X, y) with new rows brings them up to date"
+            )
 
     @property
     def input_names_(self) -> list[str]:
@@ -149,8 +171,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Floats:
-        """(features, outputs) coefficients of the readout, for scaled targets."""
-        return self.fitted_.readout.coef
+        """(features, outputs) coefficients of all features of all members, for scaled targets."""
+        return self.fitted_.coef
 
     def report(self) -> Report:
         """What was learned, in words and numbers."""
@@ -166,8 +188,3 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file that holds numbers and JSON, no code."""
         saving.save(self, path)
-
-
-def is_source(X: Any) -> bool:
-    """Whether X is read block by block, and not validated as a matrix."""
-    return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")

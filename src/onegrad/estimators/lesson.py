@@ -8,7 +8,7 @@ final model is fitted on everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
-from onegrad.data.sample import Keys
+from onegrad.data.tally import Keys
 from onegrad.estimators.targets import Targets
+from onegrad.estimators.watching import Watch
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import BLOCK_ROWS, Rows
 from onegrad.layers.scaling import Scaling
@@ -43,6 +44,7 @@ class Lesson:
     encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
     used_up : key below which rows are left out of the readout of the final model, too.
     threads : that add up moments.
+    watch : who is told of trials, and may have had enough of them.
     """
 
     update: Rows
@@ -53,10 +55,20 @@ class Lesson:
     targets: Targets
     used_up: int
     threads: int
+    watch: Watch = field(default_factory=Watch)
 
     @property
     def inputs(self) -> int:
         return int(self.update.z.shape[1])
+
+    def losses(self, predicted: Floats) -> Floats:
+        """(m,) of the held-out rows, for predictions (m, K) on the scale of the targets."""
+        return self.targets.loss(predicted, self.held.t, self.held.w)
+
+    def score(self, losses: Floats) -> float:
+        """The mean loss of the held-out rows, which the best choice makes least."""
+        w = self.held.w
+        return float(w @ losses / w.sum()) if len(w) else np.nan
 
     def gridded(self, layer: Layer) -> Layer:
         """The layer with the grid of its features on the readout's first rows."""
@@ -88,6 +100,7 @@ class Judged:
 
     score: float
     losses: Floats
+    predicted: Floats
     readout: Readout
     factor: Factor
 
@@ -107,6 +120,7 @@ class Trial:
     ridge: float
     score: float
     losses: Floats  # of the held-out rows; the score is their mean
+    predicted: Floats  # (m, K) for the held-out rows
     label: Mapping[str, Any]
     worth: Floats | None = None  # (N,) what the loss would grow by without a neuron, where asked
 
@@ -129,15 +143,25 @@ def try_layer(
     def judge(relative: float) -> Judged:
         factor = equations.factor(relative * equations.scale)
         readout = equations.solve(relative * equations.scale, factor)
-        if not len(held):
-            return Judged(np.nan, np.zeros(0), readout, factor)
-        losses = lesson.targets.loss(F @ readout.coef + readout.intercept, held.t, held.w)
-        return Judged(float(held.w @ losses / held.w.sum()), losses, readout, factor)
+        predicted = F @ readout.coef + readout.intercept
+        losses = lesson.losses(predicted) if len(held) else np.zeros(0)
+        return Judged(lesson.score(losses), losses, predicted, readout, factor)
 
     ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)
     best, eager = judge(ridge), judge(min(ridge, EAGER))
     neurons = equations.worth(best.readout, best.factor)[-len(layer.W) :] if worth else None
-    return Trial(layer, best.readout, eager.readout, ridge, best.score, best.losses, label, neurons)
+    judged = best.score, best.losses, best.predicted
+    lesson.watch.tried(best.score)
+    return Trial(layer, best.readout, eager.readout, ridge, *judged, label, neurons)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The first layer of one network: untrained, everything that was tried, what was chosen."""
+
+    untrained: Layer
+    trials: Sequence[Trial]
+    best: Trial
 
 
 def lowest(trials: Sequence[Trial]) -> Trial:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,8 +21,17 @@ from sklearn.utils.validation import check_is_fitted
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput, one_of
-from onegrad.estimators.learner import COMMON, FeatureLearner
-from onegrad.estimators.lesson import START, Lesson, Mask, Search, Trial, try_layer
+from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
+from onegrad.estimators.lesson import (
+    START,
+    Learned,
+    Lesson,
+    Mask,
+    Search,
+    Trial,
+    chosen,
+    try_layer,
+)
 from onegrad.estimators.neurons import Ground
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
@@ -88,6 +97,8 @@ class OneStepRecipe:
     intercept: bool
     clip: float
 
+    networks: ClassVar[int] = 1
+
     def __post_init__(self) -> None:
         check_layer(self.width, self.clip, self.ridge)
         for name, allowed in CHOICES.items():
@@ -110,6 +121,10 @@ class OneStepRecipe:
         """eta for n rows where it is given; None where held-out rows choose it."""
         return given(self.eta) if self.alpha is None else float(self.c * float(n) ** self.alpha)
 
+    @property
+    def most_trials(self) -> int:
+        return len(RELATIVE_STEPS) if self.step(2) is None else 1
+
     def split(self, sample: Sample, held: Mask) -> Split:
         if self.rows == "same":
             return Split(~held, ~held)
@@ -121,7 +136,10 @@ class OneStepRecipe:
             )
         return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
 
-    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, list[Trial]]:
+    def on(self, rows: int) -> OneStepRecipe:
+        return self
+
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned:
         """A trial for each step that is tried: eta where given, else multiples of |W_0| / |G|."""
         start = self.start(lesson, rng)
         W = start.plain.W
@@ -138,13 +156,15 @@ class OneStepRecipe:
             etas = [unit]
         trials: list[Trial] = []
         for eta in etas:
+            if trials and lesson.watch.enough:
+                break
             layer = untrained if eta == 0 else start.layer(W + eta * G)
             ridge = trials[-1].ridge if trials else START
             search = Search(given(self.ridge), ridge, self.intercept)
             relative = eta / unit if unit > 0 else 0.0
             label = {"eta": eta, "relative_step": relative, "step_rows": len(lesson.update)}
             trials.append(try_layer(lesson, layer, search, label))
-        return untrained, trials
+        return Learned(untrained, trials, chosen(trials, lesson.held.w))
 
     def start(self, lesson: Lesson, rng: np.random.Generator) -> Start:
         """All random numbers: drawn once, so that candidates differ in what is learned."""
@@ -261,8 +281,13 @@ class OneStepRegressor(_OneStep, Regression):
     __doc__ = "One gradient step with a random readout, then ridge: regression." + PARAMETERS
 
 
+@dataclass(eq=False, repr=False)
 class OneStepClassifier(_OneStep, Classification):
-    __doc__ = "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS
+    __doc__ = (
+        "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS + WEIGHTS
+    )
+    _: KW_ONLY
+    class_weight: Any = None
 
 
 class OneStepFeatures(_OneStep, Features):

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import abreast, backend, to_numpy
+from onegrad.arrays import Array, Backend, abreast, backend, to_numpy
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
 from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
 from onegrad.errors import InvalidInput
+from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.ridge import Moments
@@ -27,49 +28,53 @@ class SamplePass:
 
     size: int
     seed: int
-    labels: bool
+    labels: str
 
     def __call__(self, part: Part) -> Sample | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Sample:
-        return sample(block.X, _targets(block), block.w, self.size, self.seed, self.labels)
+        return sample(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
 
 
 @dataclass(frozen=True)
 class MomentsPass:
-    """part -> Moments of its rows under a fixed layer.
+    """part -> moments of its rows under fixed layers, those of all members in one reading.
 
     Rows whose key is below `skip_below` do not count: they were used up by the gradient step.
     """
 
-    layer: Layer
+    layers: tuple[Layer, ...]
     targets: Targets
     encoding: Encoding | None
     device: str = "cpu"
     seed: int = 0
     skip_below: int = 0
 
-    def __call__(self, part: Part) -> Moments | None:
+    def __call__(self, part: Part) -> CommitteeMoments | None:
         return reduce(plus, abreast(self.block, checked(part.blocks())), None)
 
-    def block(self, block: Block) -> Moments:
+    def block(self, block: Block) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
-        X, y, w = block.X, _targets(block), block.w
+        X, y, w = block.X, targets_of(block), block.w
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encoded(X, self.encoding), self.targets.encode(y)
+        x, t = encoded(X, self.encoding, known=True), self.targets.encode(y)
+        w = self.targets.weighted(y, w)
         if self.device == "cpu":
-            return self.layer.moments(x, t, w)
+            return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         there = backend(self.device)
-        m = DeviceLayer.of(self.layer, there).moments(
-            there.asarray(x), there.asarray(t), None if w is None else there.asarray(w)
-        )
+        rows = [None if v is None else there.asarray(v) for v in (x, t, w)]
+        return CommitteeMoments(tuple(self._on(there, layer, *rows) for layer in self.layers))
+
+    def _on(self, there: Backend, layer: Layer, x: Array, t: Array, w: Array | None) -> Moments:
+        m = DeviceLayer.of(layer, there).moments(x, t, w)
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 
 
-def _targets(block: Block) -> Any:
+def targets_of(block: Block) -> Any:
+    """The targets of a block that has some."""
     if block.y is None:
         raise InvalidInput("the data have no target; name its column, or give y")
     return block.y
@@ -84,9 +89,22 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
                 raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidInput(f"{name} must be finite; found NaN or infinity")
-        if not is_table(block.X) and not np.isfinite(block.X).all():
-            raise InvalidInput("inputs must be finite; found NaN or infinity")
-        if block.w is not None and (block.w < 0).any():
-            raise InvalidInput("weights must not be negative")
+        if not is_table(block.X):
+            _check_matrix(block.X)
+        if block.y is not None and block.y.dtype.kind == "c":
+            raise InvalidInput("y must be real; found complex numbers")
+        if block.w is not None and block.w.dtype.kind not in "fiub":
+            raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
+        if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
+            raise InvalidInput("weights must be one a row, and not negative")
         if n:
             yield block
+
+
+def _check_matrix(X: Any) -> None:
+    if X.ndim != 2:
+        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+    if X.dtype.kind not in "fiub":
+        raise InvalidInput(f"inputs must be real numbers; found entries of type {X.dtype}")
+    if not np.isfinite(X).all():
+        raise InvalidInput("inputs must be finite; found NaN or infinity")

@@ -8,27 +8,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from onegrad.arrays import Floats, blas_threads, cores
 from onegrad.data import Source, fold
-from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
-from onegrad.errors import InvalidInput
-from onegrad.estimators.fitted import AtFit, Fitted, SecondLayer
-from onegrad.estimators.lesson import Lesson, Mask, Trial, chosen, held_out
+from onegrad.errors import InvalidInput, warn
+from onegrad.estimators.fitted import (
+    AtFit,
+    Fitted,
+    Member,
+    SecondLayer,
+    largest_first,
+    mean,
+)
+from onegrad.estimators.goals import Goal
+from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Classes, Goal, Targets
+from onegrad.estimators.targets import Targets
+from onegrad.estimators.watching import Watch, interruptible, staged
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
 from onegrad.layers.scaling import Scaling
 
+FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
 FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
 
 
@@ -56,13 +66,23 @@ class Recipe(Protocol):
         """Whether the readout has a free constant."""
 
     @property
+    def networks(self) -> int:
+        """How many are learned, each with random numbers of its own, and averaged."""
+
+    @property
     def chooses(self) -> bool:
         """Whether there is anything to choose on held-out rows."""
 
+    def on(self, rows: int) -> Recipe:
+        """The recipe for a sample of so many rows."""
+
+    @property
+    def most_trials(self) -> int:
+        """Candidates for the first layer that are tried at most, in all networks."""
+
     def split(self, sample: Sample, held: Mask) -> Split: ...
 
-    def learn(self, lesson: Lesson, rng: np.random.Generator) -> tuple[Layer, Sequence[Trial]]:
-        """The untrained layer, and everything that was tried, the first one where in doubt."""
+    def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned: ...
 
 
 @dataclass(frozen=True)
@@ -106,45 +126,113 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     means : who makes the two passes over the data.
     """
     head, whole = data.with_head(sampling.rows)
+    staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
         raise InvalidInput("all weights are zero: there are no rows to learn from")
-    threads = cores()
+    recipe, threads = recipe.on(len(drawn.y)), cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        untrained, trials = recipe.learn(lesson, np.random.default_rng(sampling.seed))
-        best = chosen(trials, lesson.held.w)
-        at_start = lesson.equations(lesson.gridded(untrained), recipe.intercept).eigenvalues()
-    targets, encoding, layer = lesson.targets, lesson.encoding, best.layer
-    sums = MomentsPass(layer, targets, encoding, means.device, sampling.seed, lesson.used_up)
-    second = SecondLayer(means.fold(sums, whole), best.readout.ridge, recipe.intercept)
-    residuals = second.left_out(layer, lesson.held)
-    at_fit = AtFit(
-        metric=gradient_outer_product(lesson.update, layer, second.readout.coef),
-        untrained=at_start,
-        residuals=residuals,
-        slope=calibrated(targets, residuals, lesson.held),
-        choice={
-            **best.label,
-            "relative_ridge": best.ridge,
-            "held_out_rows": len(lesson.held),
-            "held_out_score": best.score,
-            "sample_rows": len(drawn.y),
-        },
-        trials=tuple(trial.summary for trial in trials),
-        rows=second.moments.rows,
+        lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
+        learned = networks(recipe, lesson, sampling.seed)
+        at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
+    targets, encoding = lesson.targets, lesson.encoding
+    layers = tuple(one.best.layer for one in learned)
+    if encoding is not None:
+        whole = whole.typed(encoding.readings, only=True)
+    sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
+    staged(means.progress, "second pass")
+    moments = means.fold(sums, whole).members
+    members = tuple(
+        Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
+        for one, m in zip(learned, moments, strict=True)
     )
-    return Fitted(layer, targets, encoding, second, at_fit)
+    untrained = largest_first(at_start)
+    at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
+    tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
+    return Fitted(members, targets, encoding, at_fit, tally)
+
+
+def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
+    """The first layers of all networks, or, once it was enough, of those so far."""
+    learned: list[Learned] = []
+    watch = lesson.watch
+    with interruptible(watch):
+        for rng in generators(seed, recipe.networks):
+            if not (watch.enough and learned):
+                learned.append(recipe.learn(lesson, rng))
+    watch.over()
+    if watch.enough:
+        warn(
+            f"interrupted after {watch.done} trials of the first layer: the best so far is kept, "
+            "its readout is fitted on all rows"
+        )
+    return learned
+
+
+def generators(seed: int, networks: int) -> Iterator[np.random.Generator]:
+    """Random numbers of each network; the first one's are those of a single one."""
+    yield np.random.default_rng(seed)
+    for member in range(1, networks):
+        yield np.random.default_rng([seed, member])
+
+
+def spectrum(lesson: Lesson, layer: Layer, intercept: bool) -> Floats:
+    """Eigenvalues of a layer's features on the sample, largest first; of many, the leading ones."""
+    equations = lesson.equations(lesson.gridded(layer), intercept)
+    return equations.eigenvalues(None if layer.width <= FEW else LEADING)
+
+
+def described(
+    members: Sequence[Member], learned: Sequence[Learned], lesson: Lesson, rows: int
+) -> AtFit:
+    """What the rows of the fit say of a committee, but for the untrained spectrum."""
+    held, best = lesson.held, [one.best for one in learned]
+    residuals = mean([member.left_out(held) for member in members])
+    labels = [{**trial.label, "relative_ridge": trial.ridge} for trial in best]
+    several = len(members) > 1
+    together = mean([trial.predicted for trial in best])
+    return AtFit(
+        metric=gradient_outer_product(
+            lesson.update, *((m.layer, m.second.readout.coef) for m in members)
+        ),
+        untrained=np.zeros(0),
+        residuals=residuals,
+        slope=calibrated(lesson.targets, residuals, held),
+        choice={
+            **{
+                key: [x.get(key) for x in labels] if several else labels[0][key]
+                for key in labels[0]
+            },
+            "held_out_rows": len(held),
+            "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
+            "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)
+            if len(held)
+            else {},
+            "sample_rows": rows,
+            **({"interrupted": True} if lesson.watch.enough else {}),
+        },
+        trials=tuple(
+            {"member": number, **trial.summary} if several else trial.summary
+            for number, one in enumerate(learned)
+            for trial in one.trials
+        ),
+        rows=members[0].second.moments.rows,
+    )
 
 
 def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:
     """The sample as the lesson of a recipe."""
-    encoding = Encoding.of(drawn.X) if is_table(drawn.X) else None
-    x = np.ascontiguousarray(encoded(drawn.X, encoding))  # one order of sums for all sources
     standard = recipe.inputs == "standard"
     targets = goal.targets(drawn, standard)
+    t = targets.encode(drawn.y)
+    known = Known(t, drawn.w, drawn.seed)
+    encoding = Encoding.of(drawn.X, known) if is_table(drawn.X) else None
+    x = encoded(drawn.X, encoding, known=True)
+    x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
-    rows = Rows(scaling(x), targets.encode(drawn.y), drawn.w)
+    w = targets.weighted(drawn.y, drawn.w)
+    rows = Rows(scaling(x), t, drawn.w if w is None else w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]
@@ -153,6 +241,6 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
 
 def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:
     """The slope of the logistic function for scores with these residuals; one for numbers."""
-    if not isinstance(targets, Classes) or not len(held):
+    if not len(held):
         return 1.0
     return targets.slope(held.t - residuals, held.t, held.w)

@@ -13,18 +13,16 @@ from sklearn.base import (
     RegressorMixin,
     TransformerMixin,
 )
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d, validate_data
 
 from onegrad.arrays import Floats
-from onegrad.data import source
-from onegrad.data.encoding import encoded
-from onegrad.data.table import is_table
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
+from onegrad.estimators.goals import Goal, any_targets, class_targets, number_targets
 from onegrad.estimators.incremental import Incremental
-from onegrad.estimators.learner import is_source
-from onegrad.estimators.targets import Goal, any_targets, class_targets, number_targets
+from onegrad.estimators.inputs import numeric_blocks
+from onegrad.estimators.targets import Classes
 
 
 class Predictor(Incremental):
@@ -33,19 +31,7 @@ class Predictor(Incremental):
     def _inputs(self, X: Any) -> Iterator[Floats]:
         """Blocks of numeric inputs."""
         check_is_fitted(self)
-        encoding = self.fitted_.encoding
-        if is_source(X):
-            for block in source(X).blocks():
-                x = encoded(block.X, encoding)
-                if x.shape[1] != len(self.input_names_):
-                    raise InvalidInput(
-                        f"X has {x.shape[1]} columns; the model has {len(self.input_names_)}"
-                    )
-                yield x
-        elif encoding is not None or is_table(X):
-            yield encoded(_as_table(X), encoding)
-        else:
-            yield validate_data(self, X, reset=False, dtype=np.float64)
+        return numeric_blocks(self, X)
 
     @property
     def _targets(self) -> Any:
@@ -58,19 +44,6 @@ class Predictor(Incremental):
         return np.concatenate([self.fitted_.predict(x) for x in self._inputs(X)])
 
 
-def _as_table(X: Any) -> Any:
-    """A pandas frame, a dict of columns or an Arrow table as an Arrow table."""
-    if is_table(X):
-        return X
-    import pyarrow as pa
-
-    if isinstance(X, dict):
-        return pa.table(X)
-    if hasattr(X, "columns"):
-        return pa.Table.from_pandas(X, preserve_index=False)
-    raise InvalidInput("the model was fitted on named columns; give a table with their names")
-
-
 class Interval(NamedTuple):
     """Lower and upper ends, in the shape of predictions."""
 
@@ -81,13 +54,19 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
     """Numbers, one or several a row."""
 
-    _goal = Goal(number_targets)
+    @property
+    def _goal(self) -> Goal:
+        return Goal(number_targets)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(
             self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
         )
         return X, np.asarray(y, dtype=np.float64)
+
+    def _targets_of(self, y: Any) -> Any:
+        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+        return np.asarray(y, dtype=np.float64)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions; with `return_std`, also the standard deviation of a new target.
@@ -112,6 +91,11 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
         if not 0 < coverage < 1:
             raise InvalidInput(f"coverage must be between 0 and 1; got {coverage!r}")
         mean = self.predict(X)
+        if self.fitted_.changes:
+            raise InvalidInput(
+                f"intervals describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
+                f"{self.fitted_.changes}: calibrate(X, y) with new rows first"
+            )
         residuals = self.fitted_.at_fit.residuals
         m = len(residuals)
         rank = int(np.ceil(coverage * (m + 1)))
@@ -133,12 +117,18 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
 class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
     """Labels of any type."""
 
-    _goal = Goal(class_targets, labels=True)
+    class_weight: Any
+
+    @property
+    def _goal(self) -> Goal:
+        return Goal(partial(class_targets, class_weight=self.class_weight), labels="all")
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
-        check_classification_targets(y)
-        return X, column_or_1d(y)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
+        return X, _labels(y)
+
+    def _targets_of(self, y: Any) -> Any:
+        return _labels(_check_y(y, multi_output=True, estimator=self))
 
     def _publish(self, fitted: Fitted) -> None:
         super()._publish(fitted)
@@ -150,44 +140,74 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
         """Add rows; the first call learns the first layer and may name all classes."""
         if hasattr(self, "fitted_") or classes is None:
             return super().partial_fit(X, y, sample_weight)
-        declared = partial(class_targets, declared=np.unique(classes))
-        return self._fit(X, y, sample_weight, Goal(declared, labels=True))
+        known = {"declared": np.unique(classes), "class_weight": self.class_weight}
+        goal = Goal(partial(class_targets, **known), labels="all")
+        return self._fit(X, y, sample_weight, goal)
 
     def decision_function(self, X: Any) -> Floats:
         """Fitted scores: (n,) for two classes, else (n, classes); plus one is the class itself."""
         t = self._scores(X)
-        return t[:, 0] if self._targets.outputs == 1 else t
+        single = self._targets.outputs == 1 and isinstance(self._targets, Classes)
+        return t[:, 0] if single else t
 
     def predict(self, X: Any) -> Any:
         """The most likely class."""
         return self._targets.decode(self._scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Softmax of the scores, with the slope that fits the held-out rows best."""
+        """Softmax of the scores, with the slope that fits the held-out rows best.
+
+        Of several labels a row, (n, labels): of each by itself.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Logarithm of `predict_proba`."""
         scores, slope = self._scores(X), self.fitted_.at_fit.slope
+        self._say_changes("probabilities")
         return np.asarray(self._targets.log_probabilities(scores, slope))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _labels(y: Any) -> Any:
+    """One label a row, or a matrix of 0 and 1 with a column for each of several."""
+    check_classification_targets(y)
+    kind = type_of_target(y)
+    if kind == "multilabel-indicator":
+        return np.asarray(y)
+    if kind == "multiclass-multioutput":
+        raise InvalidInput(
+            "y has several columns; several labels a row are 0 and 1, one column each"
+        )
+    return column_or_1d(y, warn=True)
 
 
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Predictor):  # type: ignore[misc]
     """The learned features themselves, for any model on top."""
 
-    _goal = Goal(any_targets)
+    @property
+    def _goal(self) -> Goal:
+        return Goal(any_targets, labels="text")
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
-        return X, y
+        return X, self._targets_of(y)
+
+    def _targets_of(self, y: Any) -> Any:
+        y = _check_y(y, multi_output=True, estimator=self)
+        return y if y.dtype.kind in "fiub" else y.astype(str)
 
     def transform(self, X: Any) -> Floats:
         """(n, features)."""
-        return np.concatenate([self.fitted_.layer(x) for x in self._inputs(X)])
+        return np.concatenate([self.fitted_.features(x) for x in self._inputs(X)])
 
     @property
     def _n_features_out(self) -> int:
-        return self.fitted_.layer.width
+        return self.fitted_.width
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

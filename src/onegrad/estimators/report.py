@@ -7,6 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from onegrad.arrays import Floats
+
 MOST_INPUTS = 10
 
 
@@ -17,16 +21,22 @@ class Report:
     title: str
     lines: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, float], ...]
+    about: str = "importance of inputs"
 
     @classmethod
     def of(cls, estimator: Any) -> Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
-        ridge = f"{fitted.second.ridge:.3g} ({choice['relative_ridge']:.3g} of the mean variance)"
+        several = len(fitted.members) > 1
+        relative = _listed("{:.3g}", choice["relative_ridge"])
+        ridge = _listed("{:.3g}", [member.second.ridge for member in fitted.members])
+        neurons = _listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
-            ("features", f"{fitted.layer.width} ({len(fitted.layer.W)} neurons)"),
+            ("features", f"{fitted.width} ({neurons} neurons)"),
         ]
+        if several:
+            lines.insert(1, ("members", f"{len(fitted.members)}, whose mean is predicted"))
         if "eta" in choice:
             alpha = f"{estimator.alpha_:.3g}" if estimator.alpha_ > -math.inf else "none: no step"
             lines += [
@@ -34,27 +44,28 @@ class Report:
                 ("implied alpha", f"{alpha} (eta = n^alpha, n = {choice['step_rows']:,})"),
             ]
         else:
-            lines.append(("first layer", f"{choice['update']}, round {choice['round']}"))
+            update, rounds = (_listed("{}", choice[key]) for key in ("update", "round"))
+            lines.append(("first layer", f"{update}, round {rounds}"))
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
-            ("ridge", ridge),
-            (
-                "held out",
-                f"{choice['held_out_rows']} rows, score {choice['held_out_score']:.4g}"
-                if choice["held_out_rows"]
-                else "nothing: no choice was made on data",
-            ),
+            ("ridge", f"{ridge} ({relative} of the mean variance)"),
+            ("held out", _scores(choice)),
             (
                 "spectrum",
                 f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
             ),
         ]
+        about = "importance of inputs"
+        if fitted.changes:
+            rows = f"the {fitted.at_fit.rows:,} rows of the fit"
+            lines.append(("since the fit", f"{fitted.changes}; held out: of {rows}"))
+            about += f" ({rows})"
         weights = sorted(
-            zip(estimator.input_names_, estimator.feature_importances_.tolist(), strict=True),
+            zip(estimator.input_names_, importances(fitted.at_fit.metric).tolist(), strict=True),
             key=lambda pair: -pair[1],
         )
-        return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]))
+        return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]), about)
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in (*self.lines, *self.inputs))
@@ -63,7 +74,7 @@ class Report:
             f"  {name.ljust(width)}  {share:6.1%} {'#' * round(40 * share)}"
             for name, share in self.inputs
         ]
-        return "\n".join([self.title, *rows, "importance of inputs", *bars])
+        return "\n".join([self.title, *rows, self.about, *bars])
 
     def _repr_html_(self) -> str:
         bar = "<span style='display:inline-block;height:.8em;background:#4477aa;width:{:.2f}em'>"
@@ -71,9 +82,35 @@ class Report:
         bars = [_row(name, f"{bar.format(10 * x)}</span> {x:.1%}") for name, x in self.inputs]
         return (
             f"<table><caption>{html.escape(self.title)}</caption>{''.join(rows)}"
-            f"<tr><th colspan='2' style='text-align:left'>importance of inputs</th></tr>"
+            f"<tr><th colspan='2' style='text-align:left'>{html.escape(self.about)}</th></tr>"
             f"{''.join(bars)}</table>"
         )
+
+
+def importances(metric: Floats) -> Floats:
+    """The diagonal of the metric, scaled to sum one."""
+    diagonal = np.diag(metric)
+    total = diagonal.sum()
+    return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
+
+def _scores(choice: dict[str, Any]) -> str:
+    """How good the model is on rows it has not seen, each score by name and direction."""
+    if not choice["held_out_rows"]:
+        return "nothing: no choice was made on data"
+    rows, found = f"{choice['held_out_rows']} rows", choice.get("measures")
+    if not found:
+        return f"{rows}, mean loss {choice['held_out_score']:.4g} (lower is better)"
+    better = {"R2": "higher", "accuracy": "higher"}
+    scores = [f"{name} {value:.4g} ({better.get(name, 'lower')} is better)"
+              for name, value in found.items()]  # fmt: skip
+    return f"{rows}, {', '.join(scores)}"
+
+
+def _listed(form: str, values: Any, between: str = ", ") -> str:
+    """One value, or those of all members; equal ones once where they are only listed."""
+    values = [form.format(x) for x in (values if isinstance(values, list) else [values])]
+    return values[0] if between == ", " and len(set(values)) == 1 else between.join(values)
 
 
 def _row(name: str, cell: str) -> str:

@@ -5,8 +5,9 @@ Both codings lie on a binary grid (see onegrad.ridge.moments), so that their mom
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ import scipy.optimize
 import scipy.special
 
 from onegrad.arrays import Floats
-from onegrad.data.sample import Sample
 from onegrad.data.table import Values
 from onegrad.errors import InvalidInput
+from onegrad.layers.scaling import unit_of
 from onegrad.ridge import TARGET_BITS, grid, rounded
 
 
@@ -36,11 +37,15 @@ class Numbers:
         """Mean, deviation and range of the targets; without scaling, y as it is and no bounds."""
         matrix = y.reshape(len(y), -1).astype(np.float64)
         K, single = matrix.shape[1], y.ndim == 1
+        most = LARGEST if scaled else math.sqrt(LARGEST)  # sums of squares are numbers, too
+        if np.abs(matrix).max(initial=0.0) > most:
+            raise InvalidInput(f"y must be at most {most:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
             return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
-        centre = w @ matrix / w.sum()
-        deviation = np.sqrt(w @ (matrix - centre) ** 2 / w.sum())
+        unit = unit_of(matrix)
+        centre = w @ (matrix / unit) / w.sum() * unit
+        deviation = np.sqrt(w @ (matrix / unit - centre / unit) ** 2 / w.sum()) * unit
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
         scale = np.where(equal, 1.0, deviation)
@@ -50,13 +55,29 @@ class Numbers:
     def outputs(self) -> int:
         return len(self.centre)
 
+    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
+        """The weights of rows with these targets: as they are."""
+        return w
+
     def encode(self, y: Values) -> Floats:
         """(n, K) scaled targets."""
+        if y.dtype.kind not in "fiub":
+            raise InvalidInput("targets must be numbers, as when fitted")
         matrix = y if y.ndim > 1 else y[:, None]
         if matrix.shape[1] != self.outputs:
             raise InvalidInput(f"y has {matrix.shape[1]} outputs; the model has {self.outputs}")
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
+
+    def widened(self, low: Floats, high: Floats) -> Numbers:
+        """With bounds that leave room for targets between these, too."""
+        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+
+    def clipped(self, t: Floats) -> Floats:
+        """Predictions between the bounds, on the scale of the targets."""
+        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        inside: Floats = np.clip(t, low, high)
+        return inside
 
     def decode(self, t: Floats) -> Floats:
         """Predictions in the units of y, (n,) or (n, K) as the targets came."""
@@ -65,9 +86,24 @@ class Numbers:
 
     def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
         """(m,) squared error of each row, in units of the targets' variance."""
-        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        square: Floats = ((np.clip(t, low, high) - target) ** 2).mean(1)
+        square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
         return square
+
+    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
+        """Numbers have no probabilities."""
+        return 1.0
+
+    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
+        """R2, the mean over outputs, and for one output the root mean squared error."""
+        share = w / w.sum()
+        square = share @ (t - target) ** 2
+        spread = share @ (target - share @ target) ** 2
+        found = {}
+        if (spread > 0).all():
+            found["R2"] = float(np.mean(1 - square / spread))
+        if self.outputs == 1:
+            found["RMSE"] = float(np.sqrt(square[0]) * self.scale[0])
+        return found
 
 
 @dataclass(frozen=True)
@@ -75,6 +111,7 @@ class Classes:
     """Labels as +1 for the class and -1 for others; one column for two classes."""
 
     values: Values  # distinct labels in order
+    weights: Floats | None = None  # of each class, beside those of rows
 
     @property
     def outputs(self) -> int:
@@ -82,12 +119,22 @@ class Classes:
 
     def index(self, y: Values) -> np.ndarray[Any, np.dtype[np.intp]]:
         """The number of each label."""
+        text = self.values.dtype.kind in "UO"
+        if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
+            raise InvalidInput(f"labels must be one a row and {'text' if text else 'numbers'}")
         found = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         unknown = self.values[found] != y
         if np.any(unknown):
             known = ", ".join(map(str, self.values[:20]))
             raise InvalidInput(f"label {y[unknown][0]!r:.60} is not among the classes {known}")
         return found
+
+    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
+        """The weights of rows with these labels: times those of their classes."""
+        if self.weights is None:
+            return w
+        own: Floats = self.weights[self.index(y)]
+        return own if w is None else own * w
 
     def encode(self, y: Values) -> Floats:
         index = self.index(y)
@@ -120,47 +167,88 @@ class Classes:
         return loss
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        """The slope between 1/8 and 64 with the lowest log-loss."""
-        result = scipy.optimize.minimize_scalar(
-            lambda s: w @ self.log_loss(t, target, 2.0**s),
-            bounds=(-3, 6),
-            method="bounded",
-            options={"xatol": 0.02},
+        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+
+    def share(self, f: Floats) -> Floats:
+        """(n, K) probabilities of slope 2, in the form of the targets."""
+        # softmax of (-2f, 2f) where there is one score for two classes
+        p: Floats = (
+            scipy.special.expit(4 * f)
+            if self.outputs == 1
+            else scipy.special.softmax(2 * f, axis=1)
         )
-        return float(2.0**result.x)
+        return p
 
-
-Targets = Numbers | Classes
+    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
+        """Accuracy, and the log-loss at the best slope."""
+        right = (t > 0) == (target > 0) if self.outputs == 1 else t.argmax(1) == target.argmax(1)
+        return {
+            "accuracy": float(w @ right.reshape(len(t)) / w.sum()),
+            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
+        }
 
 
 @dataclass(frozen=True)
-class Goal:
-    """How targets will be coded once a sample of rows is seen, and scaled where that is asked.
+class Labels:
+    """Several labels a row, each there (+1) or not (-1); one column a label."""
 
-    `labels` says whether all distinct targets are collected on the way.
-    """
+    outputs: int
 
-    targets: Callable[[Sample, bool], Targets]
-    labels: bool = False
+    @property
+    def values(self) -> Values:
+        return np.arange(self.outputs)
+
+    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
+        return w
+
+    def encode(self, y: Values) -> Floats:
+        """(n, K) plus or minus one."""
+        if y.ndim != 2 or y.shape[1] != self.outputs or not np.isin(y, (0, 1)).all():
+            raise InvalidInput(f"y must be a matrix of 0 and 1 with {self.outputs} columns")
+        return np.where(np.asarray(y) == 1, 1.0, -1.0)
+
+    def decode(self, t: Floats) -> Values:
+        """(n, K) one for every label that is likelier there than not."""
+        return (t > 0).astype(int)
+
+    def log_probabilities(self, t: Floats, slope: float) -> Floats:
+        """(n, K) of each label by itself."""
+        value: Floats = scipy.special.log_expit(2 * slope * t)
+        return value
+
+    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
+        """(m,) mean log-loss of a row's labels, at the slope that is best for all of them."""
+        return self.log_loss(t, target, self.slope(t, target, w))
+
+    def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
+        """(m,) minus the mean log-probability of what is true of each label."""
+        loss: Floats = -self.log_probabilities(t * target, slope).mean(1)
+        return loss
+
+    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
+        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+
+    def share(self, f: Floats) -> Floats:
+        """(n, K) probabilities of slope 2."""
+        p: Floats = scipy.special.expit(4 * f)
+        return p
+
+    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
+        """Accuracy over all labels, and the log-loss at the best slope."""
+        right = ((t > 0) == (target > 0)).mean(1)
+        return {
+            "accuracy": float(w @ right / w.sum()),
+            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
+        }
 
 
-def number_targets(sample: Sample, scaled: bool) -> Targets:
-    if sample.y.dtype.kind not in "fiub":
-        raise InvalidInput("the target is text: use a classifier")
-    return Numbers.of(sample.y, sample.w, scaled)
+Targets = Numbers | Classes | Labels
+LARGEST = 1e300  # size of a target
 
 
-def class_targets(sample: Sample, scaled: bool, declared: Values | None = None) -> Targets:
-    """Of the labels that were seen, or of those that were declared before."""
-    values = np.array(sorted(sample.labels)) if declared is None else declared
-    if len(values) < 2:
-        raise InvalidInput(
-            f"classification needs at least 2 classes; the data have {len(values)} class"
-        )
-    return Classes(values)
-
-
-def any_targets(sample: Sample, scaled: bool) -> Targets:
-    if sample.y.dtype.kind in "fiub":
-        return Numbers.of(sample.y, sample.w, scaled)
-    return Classes(np.unique(sample.y))
+def best_slope(loss: Callable[[float], float]) -> float:
+    """The slope between 1/8 and 64 with the lowest loss."""
+    result = scipy.optimize.minimize_scalar(
+        lambda s: loss(2.0**s), bounds=(-3, 6), method="bounded", options={"xatol": 0.02}
+    )
+    return float(2.0**result.x)

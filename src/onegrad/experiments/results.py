@@ -34,6 +34,13 @@ class Point:
         """Standard error over seeds; 0 for a theory, NaN with a single seed."""
         return float(standard_error(self.values[name])) if self.seeded else 0.0
 
+    def band(self, name: str) -> float:
+        """How far a theory may be off, absolute; NaN where it does not say."""
+        of = {"train": "train", "test": "test", "risk": "test"}.get(name, "")
+        if self.seeded or f"{of}_accuracy" not in self.values:
+            return math.nan
+        return self.mean(f"{of}_accuracy") * self.mean(of)
+
     @property
     def seeds(self) -> int:
         return len(next(iter(self.values.values()))) if self.seeded else 0
@@ -45,15 +52,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity along an axis: positions, means, standard errors."""
+    """A quantity along an axis: positions, means, standard errors, and a theory's accuracy."""
 
     x: Floats
     y: Floats
     se: Floats
+    band: Floats | None = None
 
     def divided(self, by: float) -> Curve:
         """The same curve with positions in units of `by`."""
-        return Curve(self.x / by, self.y, self.se)
+        return replace(self, x=self.x / by)
 
 
 class Points(Sequence[Point]):
@@ -91,6 +99,7 @@ class Points(Sequence[Point]):
             np.array([p.field(x) for p in points], dtype=float),
             np.array([p.mean(y) for p in points]),
             np.array([p.se(y) for p in points]),
+            np.array([p.band(y) for p in points]),
         )
 
     def ratio(self, size: str, y: str) -> Curve:

@@ -127,7 +127,9 @@ def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
 def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
     """The uniform theory of one problem: errors and, if wanted, what is learned."""
     with computing() as notes:
-        answer: dict[str, Any] = _errors(og.predict(problem, theory="uniform"))
+        found = og.predict(problem, theory="uniform")
+        bars = {f"{name}_accuracy": getattr(found.accuracy, name) for name in ("train", "test")}
+        answer: dict[str, Any] = _errors(found) | bars
         if with_learned:
             answer["learned"] = learned(problem).learned
     return dict(plain(answer | {"notes": notes}))

@@ -136,7 +136,24 @@ class MultiIndex:
 
     @property
     def second_moment(self) -> float:
-        return sum(c * c * math.prod(math.factorial(k) for _, k in m) for m, c in self.terms)
+        return self._energy(0)
+
+    @property
+    def variance(self) -> float:
+        return self._energy(1)
+
+    @property
+    def nonlinear_energy(self) -> float:
+        """Mean square of what is neither constant nor linear."""
+        return self._energy(2)
+
+    def _energy(self, lowest: int) -> float:
+        """Mean square of the terms of this degree and more."""
+        return sum(
+            c * c * math.prod(math.factorial(k) for _, k in m)
+            for m, c in self.terms
+            if sum(k for _, k in m) >= lowest
+        )
 
 
 @dataclass(frozen=True)

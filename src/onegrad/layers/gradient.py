@@ -6,6 +6,7 @@ The clip of the inputs counts as the identity: a clipped input still says where 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +36,30 @@ def weight_gradient(rows: Rows, layer: Layer, A: Floats, residual: Residual) -> 
     return G
 
 
-def gradient_outer_product(rows: Rows, layer: Layer, coef: Floats) -> Floats:
+def gradient_outer_product(rows: Rows, *networks: tuple[Layer, Floats]) -> Floats:
     r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`.
 
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
 
-    with the coefficients (a_z, a_h) of the skip and of the neurons.
+    with the coefficients (a_z, a_h) of the skip and of the neurons. f is the mean of some networks,
+    each a layer with its coefficients.
     """
-    skip = layer.width - len(layer.W)
     M = np.zeros((rows.z.shape[1],) * 2)
+    outputs = range(networks[0][1].shape[1])
     for block in rows.blocks():
-        slopes = layer.activation.derivative(layer.preactivations(block.z))
-        for a in coef.T:
-            g = (slopes * a[skip:]) @ layer.W
-            if skip:
-                g += a[:skip]
-            g *= np.sqrt(block.w)[:, None]
+        slopes = [n.activation.derivative(n.preactivations(block.z)) for n, _ in networks]
+        for k in outputs:
+            g = sum(_slope(n, s, a[:, k]) for (n, a), s in zip(networks, slopes, strict=True))
+            g *= np.sqrt(block.w)[:, None] / len(networks)
             M += g.T @ g
     M /= rows.w.sum()
     return M
+
+
+def _slope(layer: Layer, slopes: Floats, a: Floats) -> Any:
+    """(m, d) gradients of one output with coefficients a, from the neurons' slopes (m, N)."""
+    skip = layer.width - len(layer.W)
+    g = (slopes * a[skip:]) @ layer.W
+    if skip:
+        g += a[:skip]
+    return g

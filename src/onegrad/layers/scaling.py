@@ -23,14 +23,25 @@ class Scaling:
     @classmethod
     def standard(cls, x: Floats, w: Floats, bound: float) -> Scaling:
         """Weighted mean and standard deviation; a constant column is not divided by ~0."""
-        centre = w @ x / w.sum()
-        deviation = np.sqrt(w @ (x - centre) ** 2 / w.sum())
+        unit = unit_of(x)
+        centre = w @ (x / unit) / w.sum() * unit
+        deviation = np.sqrt(w @ (x / unit - centre / unit) ** 2 / w.sum()) * unit
         constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         return cls(centre, np.where(constant, 1.0, deviation), bound)
 
     @classmethod
     def identity(cls, columns: int) -> Scaling:
         return cls(np.zeros(columns), np.ones(columns), np.inf)
+
+
+def unit_of(x: Floats) -> Floats:
+    """Of each column, one, or a power of two near its largest entry where squares would overflow.
+
+    Dividing by it is exact.
+    """
+    largest = np.abs(x).max(0, initial=0.0)
+    extreme = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
+    return np.where(extreme, 2.0 ** np.floor(np.log2(np.where(extreme, largest, 1.0))), 1.0)
 
 
 def clipped(z: Array, bound: float) -> Array:

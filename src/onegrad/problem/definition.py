@@ -209,10 +209,10 @@ class Problem(Conventions):
 
     @property
     def sigma_star(self) -> Function:
-        """The single-index teacher; raises for several indices, which the theories do not cover."""
+        """The single-index teacher; raises for several indices, where it is not enough."""
         if isinstance(self.teacher_function, MultiIndex):
             raise OutOfScope(
-                "teacher: the theories cover single-index teachers; simulate multi-index ones"
+                "teacher: one index is covered here; the uniform theory and simulation take several"
             )
         return self.teacher_function
 

@@ -43,6 +43,8 @@ INPUTS: dict[str, Parameter | None] = {
 
 NOISE: dict[str, Parameter | None] = {
     "gaussian": None,
+    "rademacher": None,
+    "uniform": None,
     "student-t": Parameter(2.0, 3.0, "degrees of freedom"),
 }
 

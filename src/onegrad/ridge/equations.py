@@ -93,9 +93,14 @@ class NormalEquations:
         half = factor.half_solve(F - self.f_mean)
         return np.asarray((half * half).sum(1) / self.weight)
 
-    def eigenvalues(self) -> Floats:
-        """(N,) of G, largest first."""
-        return np.asarray(scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1])
+    def eigenvalues(self, leading: int | None = None) -> Floats:
+        """(N,) of G, largest first; or so many leading ones, by Lanczos."""
+        if leading is None or 2 * leading >= len(self.G):
+            return np.asarray(scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1])
+        from scipy.sparse.linalg import eigsh
+
+        start = np.ones(len(self.G))  # the same result every time
+        return np.sort(eigsh(self.G, leading, v0=start, return_eigenvectors=False))[::-1]
 
     # -- a path of ridges, one target, matrices in a stack -------------------------------------
 

@@ -32,7 +32,7 @@ def kernel_lower_bound(teacher: Spec) -> float:
 
     See Ba et al. 2022, eq. (3.3); tests/theory/asymptotic/test_reference_values.py (task 9).
     """
-    return _function(teacher, "teacher").nonlinear_energy
+    return resolve(teacher, "teacher").nonlinear_energy
 
 
 def tau_star(activation: Spec, teacher: Spec) -> Approximation:

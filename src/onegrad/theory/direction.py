@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from onegrad.functions.several import linear_part
 from onegrad.problem import Problem
 
 Value = Any  # a number, or an array over problems
@@ -17,8 +18,8 @@ class Direction(NamedTuple):
     .. math:: b^2 = c_{\star,1}^2 + \phi_0 E[res^2] \;(+\,c_1^2),\qquad \rho = c_{\star,1}/b,\qquad
         E[res^2] = E\sigma_\star^2 + \sigma_\varepsilon^2 \;(+\,E\sigma^2)
 
-    with the terms in brackets for the full residual, and rho = 0 where b is. The printed form has
-    the residual y only.
+    with the terms in brackets for the full residual (:math:`Ef_0^2` of `output_energy` in place of
+    :math:`E\sigma^2`), and rho = 0 where b is. The printed form has the residual y only.
     """
 
     b_squared: Value
@@ -29,14 +30,34 @@ class Direction(NamedTuple):
 def direction(problem: Problem) -> Direction:
     """The limit n, d, N to infinity of the learned direction.
 
-    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y.
+    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y. Of a
+    teacher of several indices the direction is that of its linear part.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
-    sigma, sigma_star, full = problem.sigma, problem.sigma_star, problem.residual == "full"
-    labels = sigma_star.second_moment + problem.noise**2
-    output, c1 = full * sigma.second_moment, full * sigma.c[1]
-    found = from_moments(labels, output, sigma_star.c[1], c1, problem.phi_step)
+    teacher, full = problem.teacher_function, problem.residual == "full"
+    labels = teacher.second_moment + problem.noise**2
+    output, c1 = full * output_energy(problem), full * problem.sigma.c[1]
+    linear = linear_part(teacher)
+    c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
+    c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
+    found = from_moments(labels, output, c1_star, c1, problem.phi_step)
     return Direction(*map(float, found))
+
+
+def mean_readout(problem: Problem) -> float:
+    """E g of the readout g = sqrt(N) a."""
+    return 1.0 if problem.readout == "constant" else 0.0
+
+
+def output_energy(problem: Problem) -> float:
+    r"""Mean square of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)`.
+
+    .. math:: Ef_0^2 = E\sigma^2 + 2c_2^2\,(Eg)^2 N/d
+
+    A readout of nonzero mean adds up what all neurons share, :math:`c_2(|x|^2/d - 1)`.
+    """
+    shared = mean_readout(problem) * problem.sigma.c[2]
+    return float(problem.sigma.second_moment + 2 * shared**2 / problem.psi)
 
 
 def from_moments(

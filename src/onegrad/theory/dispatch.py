@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, one_of
+from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.problem import Problem
 from onegrad.theory import uniform
 from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic import spectrum as asymptotic
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.results import Errors, Prediction, Spectrum, Value
+from onegrad.theory.scope import answering, require_numbers, sensible
 
 THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
     "uniform": uniform.errors,
@@ -47,10 +48,16 @@ def predict(
     if printed and theory != "staircase":
         raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
     problems, shape = problem.grid(**axes)
-    errors = staircase.printed_errors(problems) if printed else THEORIES[theory](problems)
+    require_numbers(problems)
+    with answering(f"{theory} theory"):
+        if printed:
+            errors = staircase.printed_errors(problems)
+        else:
+            errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
     noise = np.array([p.noise**2 for p in problems])
-    floor = noise + [kernel_lower_bound(p.sigma_star) for p in problems]
-    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name != "warnings"} | {
+    floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
+    apart = ("warnings", "accuracy", "spread")
+    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name not in apart} | {
         "risk": errors.test - noise,
         "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),
         "eta": np.array([p.step for p in problems]),
@@ -59,6 +66,10 @@ def predict(
         "kernel_bound": floor.copy(),
     }
     values = {k: _shaped(v, shape) for k, v in columns.items()}
+    for name in ("accuracy", "spread"):
+        values[name] = getattr(errors, name).map(
+            lambda v: _shaped(np.broadcast_to(v, len(problems)).copy(), shape)
+        )
     lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
     return Prediction(
@@ -87,4 +98,11 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 
     See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """
-    return METHODS[one_of("method", method, METHODS)](problem)
+    one_of("method", method, METHODS)
+    require_numbers([problem])
+    with answering(f"{method} spectrum"):
+        found = METHODS[method](problem)
+    numbers = [found.edge, found.atom, *found.x, *found.rho]
+    if not np.all(np.isfinite([*numbers, *(spike.eigenvalue for spike in found.spikes)])):
+        raise NotConverged(f"{method} spectrum: no digits are left at these numbers")
+    return found

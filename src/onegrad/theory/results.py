@@ -19,6 +19,18 @@ SHOWN = 6  # degrees whose alignments a spectrum has
 
 
 @dataclass(frozen=True, kw_only=True)
+class Bars:
+    """A number, or an array over problems, for the training and for the test error."""
+
+    train: Value = math.nan
+    test: Value = math.nan
+
+    def map(self, change: Callable[[Any], Any]) -> Bars:
+        """Both changed in the same way."""
+        return Bars(train=change(self.train), test=change(self.test))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Errors:
     """What a theory says of errors: numbers for one problem, or arrays over several.
 
@@ -26,6 +38,9 @@ class Errors:
     test : E(y - f)^2 with label noise.
     squared_loss : training loss without the penalty, where the theory gives it.
     residual, iterations : of the equations behind the errors, when their solver stopped.
+    accuracy : relative, 95 %: |mean over networks - prediction| <= accuracy x prediction; NaN for
+        the asymptotic theories, which have no finite-size error of their own.
+    spread : standard deviation of a single network around that mean; NaN likewise.
     quadrature_error, nodes : estimated relative error of finitely many nodes, and how many of the
         index and of a neuron (a last axis of two); None for closed forms.
     warnings : each broken assumption in one line, already issued.
@@ -36,6 +51,8 @@ class Errors:
     squared_loss: Value
     residual: Value
     iterations: Value
+    accuracy: Bars = Bars()
+    spread: Bars = Bars()
     quadrature_error: Value = None
     nodes: Value = None
     warnings: tuple[str, ...] = ()
@@ -66,12 +83,16 @@ class Prediction(Errors):
 
     def results(self) -> list[dict[str, float | None]]:
         """One dictionary per point, in C order: the JSON of the command line."""
-        names = ["alpha", "eta", "ridge", "train", "test", "risk"]
-        columns = (np.ravel(getattr(self, name)).tolist() for name in names)
+        columns = {k: getattr(self, k) for k in ("alpha", "eta", "ridge", "train", "test", "risk")}
+        for kind in ("accuracy", "spread"):
+            for name in ("train", "test"):
+                value = getattr(getattr(self, kind), name)
+                columns[f"{name}_{kind}"] = np.broadcast_to(value, np.shape(self.test))
+        numbers = zip(*(np.ravel(column).tolist() for column in columns.values()), strict=True)
         rows = []
-        for point, *numbers in zip(product(*self.axes.values()), *columns, strict=True):
-            row = dict(zip(names, numbers, strict=True))
-            row["alpha"] = None if np.isnan(row["alpha"]) else row["alpha"]
+        for point, values in zip(product(*self.axes.values()), numbers, strict=True):
+            found = zip(columns, values, strict=True)
+            row = {name: None if np.isnan(value) else value for name, value in found}
             others = zip(self.axes, point, strict=True)
             rows.append(row | {name: value for name, value in others if name not in row})
         return rows

@@ -18,6 +18,9 @@ BASE = {"n": 300, "d": 150, "N": 200, "noise": 0.3, "ridge": 0.05, "eta": 6.0}
         {"activation": "softplus", "teacher": "relu", "residual": "full"},
         {"activation": "erf", "teacher": "tanh", "readout": "constant", "n_step": 100},
         {"activation": "H1 + H2/2", "teacher": "sin", "readout": "rademacher", "ridge": 1.0},
+        {"activation": "relu:raw", "teacher": "H1 + 2:raw", "intercept": True},
+        {"activation": "gelu", "teacher": "H1@1/2 + H1@2 + H1@1*H1@2"},
+        {"activation": "silu", "teacher": "H1@1 + H1@1*H1@2", "residual": "full"},
     ],
     ids=lambda c: c["activation"],
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from onegrad.experiments.results import Curve
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
@@ -63,9 +65,17 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
 def line(
     ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
 ) -> None:
-    """Theory: a line whose dashes say which one."""
-    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[kind]}
-    ax.plot(curve.x, curve.y, label=label, **(style | options))
+    """Theory: a line whose dashes say which one, in the band of its accuracy where it has one."""
+    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[kind]} | options
+    ax.plot(curve.x, curve.y, label=label, **style)
+    if curve.band is not None:
+        band(ax, curve.x, curve.y, curve.band, style["color"])
+
+
+def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str) -> None:
+    """Where the mean over many networks is with 95 %; nothing where that is not known."""
+    if np.any(np.isfinite(half_width)):
+        ax.fill_between(x, y - half_width, y + half_width, color=colour, alpha=0.18, lw=0)
 
 
 def key(ax: Any, label: str, kind: str = "uniform") -> None:

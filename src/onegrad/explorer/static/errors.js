@@ -1,5 +1,6 @@
 // Views (b) and (d): errors against the step and against a size.
 
+import { bands } from "./bands.js";
 import { bars, percent, short, frame, vertical } from "./drawing.js";
 
 const THRESHOLDS = { 0: "0", 0.25: "1/4", 0.333: "1/3", 0.375: "3/8", 0.4: "2/5" };
@@ -8,6 +9,7 @@ export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x)
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
   const data = [
+    ...bands(curve, model.stale.curve, colors),
     ...errorLines(curve, model.stale.curve, colors),
     ...asymptotic(instant.staircase, "staircase", "dash", colors),
     ...asymptotic(instant.small_step, "small step", "dot", colors),
@@ -172,7 +174,11 @@ export function sizes(model, colors) {
   );
   const top = 1.15 * Math.max(...values.filter((v) => v <= 6 * instant.levels.constant));
   return {
-    data: [...errorLines(curve, model.stale.sizes, colors), ...markers(simulated, colors)],
+    data: [
+      ...bands(curve, model.stale.sizes, colors),
+      ...errorLines(curve, model.stale.sizes, colors),
+      ...markers(simulated, colors),
+    ],
     layout: frame(colors, {
       xaxis: {
         title: { text: state.axis === "n" ? "rows per input, n/d" : "neurons per input, N/d" },

@@ -15,7 +15,7 @@ from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import uncentred
 from onegrad.theory.asymptotic.resolvent import Traces, traces
-from onegrad.theory.direction import Direction, from_moments
+from onegrad.theory.direction import Direction, from_moments, output_energy
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Scalars:
     c: Floats
     c_gt1_squared: Floats
     second_moment: Floats
+    output_energy: Floats  # E f_0^2
     slope_second_moment: Floats
     c_star: Floats
     c_star_squared: Floats
@@ -56,6 +57,7 @@ class Scalars:
             "c": [f.c for f in sigma],
             "c_gt1_squared": [f.nonlinear_energy for f in sigma],
             "second_moment": [f.second_moment for f in sigma],
+            "output_energy": [output_energy(p) for p in problems],
             "slope_second_moment": [f.slope_second_moment for f in sigma],
             "c_star": [f.c for f in teacher],
             "c_star_squared": [f.variance for f in teacher],
@@ -76,7 +78,7 @@ class Scalars:
     @cached_property
     def direction(self) -> Direction:
         labels = self.c_star_squared + self.c_star[:, 0] ** 2 + self.noise_squared
-        output, c1 = self.full * self.second_moment, self.full * self.c1
+        output, c1 = self.full * self.output_energy, self.full * self.c1
         return from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
 
     @property

@@ -17,135 +17,123 @@ They come from the resolvent on a contour around the spectrum: nothing is sample
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-from scipy.special import erfcinv
 
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
-from onegrad.functions.function import Function
+from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
+from onegrad.theory.uniform.labels import Labels
+from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
-Complexes = np.ndarray[Any, np.dtype[np.complex128]]
-
-NODES = 8  # Gauss nodes of each measure
 CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
 CONTOUR_WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
 NEWTON_LIMIT = 200
-ROUNDING = 1e-13  # an inner product this far below its terms is no longer known
-INDEX_NODES, NOISE_NODES = 32, 7
-
-
-@dataclass(frozen=True)
-class SpectralMeasure:
-    """Nodes of M with the energy s = u^T S u of its eigenvectors, and their weights."""
-
-    mu: Floats
-    s: Floats
-    weight: Floats
 
 
 @dataclass(frozen=True)
 class AlongStep:
-    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v."""
+    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
+
+    vMe : v^T M e for the teacher's orthonormal directions e off v, (t,).
+    """
 
     vMv: float
     Mv2: float
     vSv: float
+    vMe: Floats
 
 
 @dataclass(frozen=True)
 class Covariance:
-    """The spectral measure of M; the same seen from the teacher's direction off v; and along v."""
+    """The spectral measure of M; the same seen from the teacher's directions off v; and along v."""
 
     trace: SpectralMeasure
     teacher: SpectralMeasure
     along: AlongStep
 
+    def shifted(self, by: float) -> Covariance:
+        """The same for M + by I."""
+        trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
+        v = self.along
+        along = replace(v, vMv=v.vMv + by, Mv2=v.Mv2 + 2 * by * v.vMv + by**2)
+        return Covariance(trace, teacher, along)
+
 
 @lru_cache(maxsize=128)
-def covariance(teacher: Function, noise: float, phi: float, rows: int, squared: bool) -> Covariance:
-    """Nodes of M (`squared`: of S itself) for residuals teacher(z) + noise.
+def covariance(
+    labels: Labels, noise: float, phi: float, rows: int, squared: bool, output: float = 0.0
+) -> Covariance:
+    """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
     Parameters
     ----------
-    noise : standard deviation of everything in the residual that is not the teacher.
+    noise : standard deviation of everything in the residual that is not the teacher: the labels'
+        own noise, and more that is Gaussian.
     phi, rows : d / rows, and the rows of the step; the law of the labels is cut where fewer than
         one of them is expected.
+    output : minus the part of that noise that is linear in one direction: c_1 of the initial
+        output, along the readout row.
     """
-    z, r, p = _residual_law(teacher, noise, rows)
+    law = residual_law(labels, noise, rows, output)
+    r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
     m = _trace(points, w, p, phi)
-    inverse_D = 1 / (1 + phi * w * m[:, None])
+    weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
     def mean(f: Floats) -> Complexes:
-        return inverse_D @ (f * p)  # E[f/D]
+        """E[f/D] on the contour, (C, ...)."""
+        return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
-    c1 = p @ (r * z)
-    G_bb = 1 / (mean(w * z * z) - points)
-    G_bh = G_bb * mean(r * z)
-    G_hh = phi * m * mean(r * r) + G_bh**2 / G_bb
-    G_ee = G_bb - G_bh**2 / G_hh  # the teacher's direction without h
+    # below, vectors are columns (C, k, 1); e has one for each of the teacher's t directions
+    t = labels.indices
+    r2, eye = r * r, np.eye(len(law.tau))
+    c = (law.tau @ (p * r))[:, None]  # E[r tau]: h along the indices
+    b2 = float((c * c).sum()) + phi * (p @ r2)
+    G = np.linalg.inv(mean(w * law.tau_tau) - points[:, None, None] * eye)
+    r_tau = mean(r * law.tau)[:, :, None]
+    G_h = G @ r_tau
+    G_hh = phi * m * mean(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
+    ratio = G_h[:, :t].swapaxes(1, 2) / G_hh[:, None, None]  # (C, 1, t)
+    e = G[:, :, :t] - G_h * ratio  # the teacher's directions without h
 
-    # the same resolvent between S and the direction, x_j left out: its parts along beta, along h,
-    # and orthogonal to both are independent
-    r2 = r * r
-    SbRb = G_bb * mean(r2 * z * z)
-    SbRh = G_bh * mean(r2 * z * z) + phi * m * mean(r2 * r * z)
-    along_h = c1 * z + phi * r
-    ShRb = G_bb * mean(r2 * along_h * z) + (G_bh - c1 * G_bb) * mean(r2)
-    ShRh = (
-        G_bh * mean(r2 * along_h * z)
-        + phi * m * mean(r2 * along_h * r)
-        + (G_hh - c1 * G_bh) * mean(r2)
-    )
-    b2 = c1**2 + phi * (p @ r2)
-    ratio = G_bh / G_hh
-    SeRe = SbRb - SbRh * ratio - (c1 / b2) * (ShRb - ShRh * ratio)
+    # the same resolvent between S and those directions, x_j left out: its parts along the indices,
+    # along h, and orthogonal to both are independent; h.x = c.tau + phi r + the last
+    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * r * law.tau)[:, :, None]
+    S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
+    along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
+    own = phi * m[:, None, None] * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])
+    off = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
+    S_h = along_h @ e - own * ratio - off
+    S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
-    trace = _gauss(points, jacobian, m, m * mean(r2))
-    return Covariance(trace, _gauss(points, jacobian, G_ee, SeRe), _along_v(z, r, p, phi))
+    trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
+    return Covariance(trace, gauss(points, jacobian, e[:, :t], S_e), _along_v(law, phi, t))
 
 
-def _along_v(z: Floats, r: Floats, p: Floats, phi: float) -> AlongStep:
-    r"""M and S along v = h/b, from :math:`h\cdot x_j = c_{\star1}z_j + \phi_0r_j + G_j`.
+def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
+    r"""M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
 
-    G is the part of h orthogonal to the teacher, of variance :math:`\phi_0Er^2`; the term in
-    :math:`r_j` is the sample's own share of h.
+    :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
+    :math:`\phi_0Er^2`; the term in :math:`r_j` is the sample's own share of h.
     """
-    c1, energy = p @ (r * z), p @ (r * r)
-    known = c1 * z + phi * r
-    square = known**2 + phi * energy  # E[(h.x)^2 | z, r]
-    b2 = c1**2 + phi * energy
+    r, p = law.r, law.p
+    c, energy = law.tau @ (p * r), p @ (r * r)
+    along = c @ law.tau
+    c_tau_tau = np.tensordot(c, law.tau_tau, axes=1)  # (k, J): E[(c.tau) tau]
+    square = c @ c_tau_tau + 2 * phi * r * along + phi**2 * r * r + phi * energy  # E[(h.x)^2 | r]
+    b2 = c @ c + phi * energy
     vSv = p @ (r * r * square) / b2
-    drift = (p @ (r * z * known)) ** 2 + phi * energy * (p @ r) ** 2  # |E[r x (h.x)]|^2
-    return AlongStep(float(p @ (r * square) / b2), float(phi * vSv + drift / b2), float(vSv))
-
-
-def _residual_law(teacher: Function, noise: float, rows: int) -> tuple[Floats, Floats, Floats]:
-    """Nodes (z, r) and weights of the law of index and residual, cut at probability 1/rows."""
-    edge = largest_normal(rows)
-    z, pz = _cut_gaussian(INDEX_NODES, edge)
-    e, pe = _cut_gaussian(NOISE_NODES, edge) if noise else (np.zeros(1), np.ones(1))
-    r = np.add.outer(teacher(z), noise * e).ravel()
-    return np.repeat(z, len(e)), r, np.outer(pz, pe).ravel()
-
-
-def largest_normal(count: int) -> float:
-    """Where fewer than one of `count` standard normals is expected."""
-    return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
-
-
-def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
-    """k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
-    t, w = np.polynomial.legendre.leggauss(k)
-    x = edge * t
-    p = w * np.exp(-x * x / 2)
-    p /= p.sum()
-    return x / np.sqrt(p @ (x * x)), p
+    drift = (c_tau_tau + phi * r * law.tau) @ (p * r)  # E[r x (h.x)] along the indices
+    drift2 = drift @ drift + phi * energy * (p @ r) ** 2
+    vMv = p @ (r * square) / b2
+    overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
+    root = symmetric_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
+    vMe = root @ (drift[:indices] / np.sqrt(b2) - overlaps * vMv)
+    return AlongStep(float(vMv), float(phi * vSv + drift2 / b2), float(vSv), vMe)
 
 
 def _contour(low: float, high: float, phi: float) -> tuple[Complexes, Complexes]:
@@ -171,34 +159,3 @@ def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
         if np.abs(step / m).max() < 1e-13:
             return m
     raise NotConverged(f"law of M: residual {np.abs(f).max():.1e} after {NEWTON_LIMIT} iterations")
-
-
-def _gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> SpectralMeasure:
-    r"""Gauss nodes of the measure with resolvent G, and the projection of s on its polynomials.
-
-    :math:`\int f\,d\mu = -\frac1{2\pi i}\oint f G`, so orthogonal polynomials can be built with
-    inner products taken on the contour.
-    """
-    total = -(G * jacobian).real.sum()
-    c, cs = -G * jacobian / total, -S * jacobian / total
-
-    def integral(f: Complexes) -> float:
-        return float(f.real.sum())
-
-    a: list[float] = []
-    b: list[float] = []
-    energy: list[float] = []
-    previous, current = np.zeros_like(points), np.ones_like(points)
-    for k in range(NODES):
-        energy.append(integral(cs * current))
-        a.append(integral(c * points * current**2))
-        following = (points - a[-1]) * current - (b[-1] if k else 0.0) * previous
-        square = integral(c * following**2)
-        if k == NODES - 1 or square <= ROUNDING * float(np.abs(c * following**2).sum()):
-            break
-        b.append(float(np.sqrt(square)))
-        previous, current = current, following / b[-1]
-    nodes, vectors = np.linalg.eigh(np.diag(a) + np.diag(b, 1) + np.diag(b, -1))
-    # p_k(node) = vectors[k]/vectors[0]
-    s = (np.array(energy) @ vectors) / vectors[0]
-    return SpectralMeasure(nodes, np.maximum(s, 0.0), vectors[0] ** 2)

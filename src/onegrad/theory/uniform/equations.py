@@ -18,9 +18,14 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.uniform.covariance import SpectralMeasure, covariance
+from onegrad.theory.uniform.covariance import Covariance, covariance
+from onegrad.theory.uniform.gauss import SpectralMeasure
+from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
+from onegrad.theory.uniform.labels import along_linear, conditional, labels_of, unit_linear
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
+from onegrad.theory.uniform.quadratic import Quadratic, quadratic
 from onegrad.theory.uniform.step import Step, step
+from onegrad.theory.uniform.tilt import lean, left_to_bulk
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Equations:
     """
 
     step: Step
+    intercept: bool
     bulk: int  # blocks of the bulk
     n: int
     d: int
@@ -51,14 +57,17 @@ class Equations:
     C2: Floats  # (U, K)
     profile: Floats  # (R, U, K): sqrt(kappa_r) B; the last one is sqrt(d) A
     omega: Floats  # (R,)
-    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's direction off v
-    varpi: Floats  # (R',)
+    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's directions off v
+    varpi: Floats  # (R', t): those blocks along the t directions
+    aside: Floats  # (t, U, K): how neurons read those directions beyond the bulk
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
     in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
+    squares: Quadratic
     Y0: Floats  # (K,)
-    Y1: Floats
-    Y2: Floats
+    Y1: Floats  # (t, K)
+    Y2: Floats  # (K,)
+    replaced: float  # fraction of the labels
 
 
 def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
@@ -67,16 +76,13 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
     """
+    problem = _with_a_direction(problem)
     a, d = step(problem), problem.d
-    moved = covariance(
-        problem.sigma_star,
-        a.residual_noise,
-        problem.phi_step,
-        problem.rows_of_step,
-        squared=a.c2 == 0.0,
-    )
-    neurons = neuron_nodes(problem, a, moved.along, sizes.neuron)
-    index, norm, p = sample_nodes(d, sizes.index)
+    labels = labels_of(problem)
+    moved = bulk_covariance(problem, a)
+    of_index, of_neuron = gradings(problem, a, moved)
+    neurons = neuron_nodes(problem, a, moved.along, of_neuron, sizes.neuron)
+    index, norm, p = sample_nodes(d, of_index, sizes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa, kappa_teacher = (
         bulk_variance(problem, a, neurons, g, nodes) for nodes in (moved.trace, moved.teacher)
@@ -87,13 +93,21 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     value, slope, square = gaussian_averages(
         problem.sigma, neurons.s[:, None] * index, rho * length, flattening
     )
-    off = np.sqrt(1 - a.theta**2)
-    Y0, Y1, label_square = gaussian_averages(
-        problem.sigma_star, a.theta * index, off * length, flattening
-    )
     B = slope / rho
+    Y = conditional(labels, a.theta, index, norm, p)
+    longer, shorter = np.split(value, 2, axis=1)
+    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
+    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
+    squares = quadratic(Y.bent * size, bend * size, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
+    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
+    leaning = lean(neurons, twice, f)
+    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
+    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    C2 = np.maximum(square - value**2 - slope**2, 0.0)
+    A = value - a.backward * index * row
     return Equations(
         step=a,
+        intercept=problem.intercept,
         bulk=len(omega),
         n=problem.n,
         d=d,
@@ -101,18 +115,66 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         index=index,
         p=p,
         weight=neurons.weight,
-        C2=np.maximum(square - value**2 - slope**2, 0.0),
-        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * value[None]]),
+        C2=C2,
+        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=moved.teacher.weight,
-        A=value,
-        readout_row=neurons.g[:, None] * B / np.sqrt(problem.N),
+        varpi=moved.teacher.vector,
+        aside=np.multiply.outer(a.sideways * unit_linear(labels), row) + leaning[:, :, None] * B,
+        A=A,
+        readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
-        Y0=Y0,
-        Y1=Y1,
-        Y2=np.maximum(label_square - Y0**2 - Y1**2, 0.0) + problem.noise**2,
+        squares=squares,
+        Y0=Y.Y0,
+        Y1=Y.Y1,
+        Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
+        replaced=labels.replaced,
     )
+
+
+def _with_a_direction(problem: Problem) -> Problem:
+    """Without a step no direction is singled out: take that of the plainest step."""
+    if problem.step:
+        return problem
+    return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
+
+
+def bulk_covariance(problem: Problem, a: Step) -> Covariance:
+    """The spectral measures of the matrices by which the step moves the bulk."""
+    return covariance(
+        labels_of(problem),
+        a.residual_noise,
+        problem.phi_step,
+        problem.rows_of_step,
+        squared=a.c2 == 0.0,
+        output=a.backward * a.b,
+    ).shifted(a.shift)
+
+
+def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Grading]:
+    """Where functions of the index and of a neuron's weight along v are steep."""
+    gaussian = problem.readout == "gaussian"
+    spike, own = abs(a.gamma * a.c1 * a.b), 1 / np.sqrt(problem.d)
+    g = np.array([1.0, -1.0]) * (LARGE if gaussian else 1.0)
+    still, ones = np.zeros(2), np.ones(2)
+    nodes = NeuronNodes(still, g, ones, still, weight=ones / 2, start=still, along=ones)
+    rho2 = bulk_variance(problem, a, nodes, g, moved.trace) @ moved.trace.weight
+    strength = (np.abs(spike * g) + LARGE * own) / np.sqrt(np.maximum(rho2, 1e-12))
+    teacher = along_linear(labels_of(problem))
+    index = index_grading(problem.sigma, float(strength.max()), teacher, a.theta)
+    if not gaussian:
+        return index, neuron_grading(problem.sigma, own, 0.0)
+    deviation = float(np.hypot(spike, own))
+    rate = np.sqrt(np.maximum(rho2 - 1, 0.0)).max() / LARGE * spike / deviation
+    return index, neuron_grading(problem.sigma, deviation, float(rate))
+
+
+def resolving(problem: Problem, index: float = 1.0, neuron: float = 1.0) -> Sizes:
+    """The nodes that resolve a problem; smaller numbers than one make finer rules."""
+    problem = _with_a_direction(problem)
+    a = step(problem)
+    of_index, of_neuron = gradings(problem, a, bulk_covariance(problem, a))
+    return Sizes(of_index.count(index), of_neuron.count(neuron))
 
 
 def bulk_variance(

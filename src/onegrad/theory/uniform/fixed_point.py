@@ -29,6 +29,7 @@ import numpy as np
 
 from onegrad.errors import NotConverged
 from onegrad.theory.uniform.equations import Equations
+from onegrad.theory.uniform.intercept import without_constant
 
 Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
 
@@ -45,8 +46,8 @@ class State:
     pi: Numbers  # (K,)
     delta: Numbers  # (U,)
     a: Numbers  # (U,)
-    Gamma: Numbers  # (R, K, K)
     L: Numbers  # (R, K, K)
+    Z: Numbers  # (R, K, K): L_r Gamma_r
     Lb: Numbers  # (R, U, K): L_r b_ru
 
 
@@ -75,7 +76,11 @@ def evaluate(eq: Equations, pi: Numbers, delta: Numbers) -> State:
     a = eq.N / eq.d * eq.weight / delta
     Gamma = (eq.profile.swapaxes(1, 2) * a) @ eq.profile
     L = np.linalg.inv(np.eye(len(pi)) + Gamma * pi)
-    return State(pi, delta, a, Gamma, L, eq.profile @ L.swapaxes(1, 2))
+    Z = L @ Gamma
+    if eq.intercept:  # the last block reads functions of the index, the constant among them
+        L[-1] = without_constant(L[-1], pi)
+        Z[-1] = (np.eye(len(pi)) - L[-1]) / pi  # L Gamma Pi = I - L
+    return State(pi, delta, a, L, Z, eq.profile @ L.swapaxes(1, 2))
 
 
 def self_energy(eq: Equations, x: State) -> Numbers:
@@ -86,7 +91,7 @@ def self_energy(eq: Equations, x: State) -> Numbers:
 
 def chi(eq: Equations, x: State) -> Numbers:
     """chi_k at (pi, delta)."""
-    diagonal = eq.omega @ (x.L * x.Gamma).sum(-1)  # Gamma is symmetric
+    diagonal = eq.omega @ np.diagonal(x.Z, axis1=1, axis2=2)
     return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + diagonal))
 
 
@@ -95,7 +100,7 @@ def response(eq: Equations, x: State) -> Response:
     T = eq.C2 + np.tensordot(eq.omega, x.Lb**2, axes=1)
     gram = (eq.profile * x.pi) @ x.Lb.swapaxes(1, 2)  # (R, U, U): b_u^T Pi L_r b_v
     S = np.tensordot(eq.omega, gram**2, axes=1)
-    Z2 = np.tensordot(eq.omega, (x.L @ x.Gamma) ** 2, axes=1)
+    Z2 = np.tensordot(eq.omega, x.Z**2, axes=1)
     return Response(T, np.diag(x.delta / x.a) - S, Z2)
 
 
@@ -128,6 +133,15 @@ def solve(
     Raises NotConverged with the residual and the number of iterations.
     See tests/theory/uniform/test_fast_solver_agrees_with_the_naive_one.py.
     """
+    try:
+        return _solve(eq, lam, start, tol, limit)
+    except np.linalg.LinAlgError as error:
+        raise NotConverged(f"uniform theory at ridge {lam:g}: {error}") from error
+
+
+def _solve(
+    eq: Equations, lam: complex, start: tuple[Numbers, Numbers] | None, tol: float, limit: int
+) -> Solution:
     pi, delta = start if start is not None else _plain(eq, lam)
     size = np.inf
     for iteration in range(1, limit + 1):

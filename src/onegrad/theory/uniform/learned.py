@@ -53,7 +53,7 @@ def learned(problem: Problem) -> LearnedDegrees:
     fit, _ = fit_labels(eq, mean_part(eq, state))
     h = normalised_hermite(eq.index, DEGREE) * eq.p
     a = h @ (eq.Y0 - fit[0] / state.pi)
-    b = h @ (eq.Y1 - fit[1] / state.pi)
+    b = h @ (eq.Y1[0] - fit[2] / state.pi)
     theta, k = eq.step.theta, np.arange(DEGREE + 1)
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]

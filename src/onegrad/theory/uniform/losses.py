@@ -1,17 +1,20 @@
 r"""Training and test error at the fixed point.
 
-Labels and neurons share three kinds of functions of a sample: of the index; of the index times
-the teacher's direction off v; and of the index times the readout row :math:`W_0^\top a`, whose
-part in the plane of v and the teacher the bulk must not count again. With neuron profiles
-:math:`H = (A, qE, E)`, :math:`E = gB/\sqrt N`, labels :math:`Y = (Y_0, Y_1, 0)`,
-:math:`\bar P = \sum_r\omega_r\Pi L_r`, :math:`\bar P_\star = \sum_r\varpi_r\Pi L_r`,
+Labels and neurons share functions of a sample: of the index; of the index times the readout row
+:math:`W_0^\top a`, whose part in the plane of v and the teacher the bulk must not count again;
+times the teacher's directions off v; times quadratic functions of those (`quadratic`). With neuron
+profiles :math:`H = (A, E, e, q)`, :math:`E = gB/\sqrt N`, e what neurons read of the teacher's
+directions on average (`aside`), labels :math:`Y = (Y_0, 0, Y_1, Y_q)`,
+:math:`\bar P = \sum_r\omega_r\Pi L_r`,
+:math:`\bar P_\star = \sum_r\varpi_r\varpi_r^\top\otimes\Pi L_r`,
 
 .. math::
-    \mathcal P = \mathrm{diag}(\Pi,\ \bar P_\star,\ -p\,\bar P), \qquad
+    \mathcal P = \mathrm{diag}(\Pi,\ -p\,\bar P,\ \bar P_\star,\ \Pi), \qquad
     \Xi = N\langle HH^\top/\delta\rangle, \qquad
     L_{tr} = Y^\top(\mathcal P^{-1} + \Xi)^{-1}Y + \sum_k\pi_kY_{2k}^2
 
-(q is `sideways`, p `in_plane`; both vanish unless the residual is full). The test error is the
+(p, `in_plane`, vanishes unless the residual is full; the average in :math:`\Xi` is also over the
+random weights in q). The test error is the
 linear response of the training error to the weights of the samples:
 
 .. math::
@@ -29,6 +32,7 @@ from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.equations import Equations
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, State, chi_response, gap
+from onegrad.theory.uniform.intercept import fitted_constant
 
 
 @dataclass(frozen=True)
@@ -50,38 +54,55 @@ class Losses:
 class Mean:
     """The part of labels and features that is a function of the index.
 
-    In three parts: functions of the index; of it times the teacher's direction off v; times the
-    readout row.
+    In 2 + t + Q parts: functions of the index; of it times the readout row; times each of the
+    teacher's t directions off v; times each of Q quadratic functions of those.
     """
 
-    H: Numbers  # (U, 3K)
+    H: Numbers  # (U, (2 + t + Q) K)
     teacher_L: Numbers  # (R', K, K)
-    P: Numbers  # (3K, 3K)
-    Xi: Numbers  # (3K, 3K)
+    P: Numbers  # ((2 + t + Q) K, (2 + t + Q) K)
+    Xi: Numbers  # the same
 
 
 def mean_part(eq: Equations, x: State) -> Mean:
     """How neurons read functions of the index, at a fixed point."""
     Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
     teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
-    H = np.hstack([eq.A, eq.step.sideways * eq.readout_row, eq.readout_row])
+    H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
+    products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
+    seen = np.tensordot(products, x.pi[:, None] * teacher_L, axes=(0, 0))  # (t, t, K, K)
+    t, K, Q = len(eq.aside), len(x.pi), len(eq.squares.Y)
     P = block_diag(
         np.diag(x.pi),
-        x.pi[:, None] * np.tensordot(eq.varpi, teacher_L, axes=1),
         -eq.in_plane * x.pi[:, None] * np.tensordot(_shares(eq), x.L[: eq.bulk], axes=1),
+        seen.swapaxes(1, 2).reshape(t * K, t * K),
+        *[np.diag(x.pi)] * Q,
     )
-    return Mean(H, teacher_L, P, (H.T * (eq.d * x.a)) @ H)  # N w/delta = d a
+    Xi = (H.T * (eq.d * x.a)) @ H  # N w/delta = d a
+    bend = eq.squares.bend
+    wobble = np.tensordot(
+        eq.squares.wobble * (eq.d * x.a)[:, None, None], _outer(bend), axes=(0, 0)
+    )
+    Xi[-Q * K :, -Q * K :] += wobble.swapaxes(1, 2).reshape(Q * K, Q * K)
+    return Mean(H, teacher_L, P, Xi)
 
 
 def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
-    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (3, K).
+    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (2 + t + Q, K).
 
-    The first is the mean training residual of the labels' parts Y = (Y_0, Y_1, 0), times pi.
+    The first is the mean training residual of the labels' parts, times pi. With an intercept Y is
+    what the fitted constant leaves of the labels.
     """
     K = len(eq.p)
-    Y = np.concatenate([eq.Y0, eq.Y1, np.zeros(K)])
-    fit = np.linalg.solve(np.eye(3 * K) + mean.P @ mean.Xi, mean.P @ Y)
-    return fit.reshape(3, K), (Y - mean.Xi @ fit).reshape(3, K)
+    Y = np.concatenate([eq.Y0, np.zeros(K), eq.Y1.ravel(), eq.squares.Y.ravel()])
+    constant = np.concatenate([np.ones(K), np.zeros(len(Y) - K)])
+    sides = np.column_stack([Y, constant]) if eq.intercept else Y[:, None]
+    solved = np.linalg.solve(np.eye(len(Y)) + mean.P @ mean.Xi, mean.P @ sides)
+    fit = solved[:, 0]
+    if eq.intercept:
+        c = fitted_constant(fit, solved[:, 1], K)
+        Y, fit = Y - c * constant, fit - c * solved[:, 1]
+    return fit.reshape(-1, K), (Y - mean.Xi @ fit).reshape(-1, K)
 
 
 def losses(eq: Equations, solution: Solution) -> Losses:
@@ -89,18 +110,28 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     x, r = solution.state, solution.response
     mean = mean_part(eq, x)
     fit, rest = fit_labels(eq, mean)
-    train = float(eq.Y0 @ fit[0] + eq.Y1 @ fit[1] + x.pi @ eq.Y2)
+    t = len(eq.aside)
+    learned, squares = slice(2, 2 + t), slice(2 + t, None)
+    train = eq.Y0 @ fit[0] + (eq.Y1 * fit[learned]).sum() + (eq.squares.Y * fit[squares]).sum()
+    train = float(train + x.pi @ eq.Y2)
 
     # d(train) = rest^T dP rest + fit^T dXi fit
     omega = _shares(eq)
-    along_teacher, along_row = mean.teacher_L @ rest[1], x.L[: eq.bulk] @ rest[2]
+    along_teacher = _apply(mean.teacher_L, eq.varpi @ rest[learned])
+    along_row = x.L[: eq.bulk] @ rest[1]
     at_fixed_delta = (
-        eq.Y2 + rest[0] ** 2 + eq.varpi @ along_teacher**2 - eq.in_plane * (omega @ along_row**2)
+        eq.Y2
+        + rest[0] ** 2
+        - eq.in_plane * (omega @ along_row**2)
+        + (along_teacher**2).sum(0)
+        + (rest[squares] ** 2).sum(0)
     )
+    bent = eq.squares.bend @ fit[squares].T  # (U, Q)
     by_delta = (
         eq.d * (mean.H @ fit.ravel()) ** 2
-        + eq.varpi @ _read(eq.teacher_profile, x.pi * along_teacher) ** 2
-        - eq.in_plane * (omega @ _read(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
+        - eq.in_plane * (omega @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
+        + (_apply(eq.teacher_profile, x.pi * along_teacher) ** 2).sum(0)
+        + eq.d * ((eq.squares.wobble @ bent[:, :, None])[:, :, 0] * bent).sum(1)
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
     W, by_ridge = solved[:, :-1], solved[:, -1]  # d(delta) a/delta by d(pi), by d(lambda)
@@ -111,9 +142,22 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     return Losses(
         train=train,
         penalty=float(np.real(solution.lam) * norm),
-        test=float(eq.p @ T),
+        test=float(eq.p @ T) - _of_replaced(eq, x, fit),
         gap=gap(eq, x, minus_dchi),
     )
+
+
+def _of_replaced(eq: Equations, x: State, fit: Numbers) -> float:
+    r"""What the test error of labels of which a fraction q is replaced has more than that of all.
+
+    .. math:: E(y_q - \hat f)^2 - E(y - \hat f)^2 = 2q\,\mathrm{Cov}(y, \hat f)
+        = \tfrac{2q}{1-q}\,\mathrm{Cov}(E[y_q\mid x], \hat f)
+    """
+    if eq.replaced in (0.0, 1.0):  # nothing is replaced; nothing is learned
+        return 0.0
+    fitted, along = eq.Y0 - fit[0] / x.pi, eq.Y1 - fit[2 : 2 + len(eq.Y1)] / x.pi
+    covariance = eq.p @ ((eq.Y0 - eq.p @ eq.Y0) * fitted + (eq.Y1 * along).sum(0))
+    return float(2 * eq.replaced / (1 - eq.replaced) * covariance)
 
 
 def _shares(eq: Equations) -> Numbers:
@@ -122,6 +166,11 @@ def _shares(eq: Equations) -> Numbers:
     return np.asarray(omega / omega.sum())
 
 
-def _read(profile: Numbers, functions: Numbers) -> Numbers:
-    """(R, U): what neurons read of one function per block."""
-    return (profile @ functions[:, :, None])[:, :, 0]
+def _outer(functions: Numbers) -> Numbers:
+    """(U, K, K): each function times itself."""
+    return functions[:, :, None] * functions[:, None, :]
+
+
+def _apply(matrices: Numbers, functions: Numbers) -> Numbers:
+    """One matrix and one function of the samples per block."""
+    return (matrices @ functions[:, :, None])[:, :, 0]

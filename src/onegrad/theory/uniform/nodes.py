@@ -4,16 +4,18 @@ A neuron with readout g has the weight s along v, the squared length :math:`|w|^
 :math:`\epsilon` along its own initial weight:
 
 .. math::
-    s_0 &= \omega/\sqrt d - \text{backward}\; g/\sqrt N, \qquad
-    s = \gamma c_1(\xi) b g + s_0 (\sqrt{\kappa_v} + \epsilon), \qquad
+    s &= \gamma c_1(\xi) b g + (\sqrt{\kappa_v} + \epsilon)\,\omega/\sqrt d, \qquad
     |w|^2 = 1 + \xi\sqrt{2/d} \\
     \kappa_v &= 1 + 4c_2\gamma g\,v^\top Mv + 4c_2^2\gamma^2g^2|Mv|^2
         + \gamma^2g^2\nu\phi_0\,v^\top Sv \\
-    \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N
+    \epsilon &= \gamma g\,(6c_3 b s_0 + \sqrt{V}\chi) - \gamma\,\text{own}\;g^2/\sqrt N,\qquad
+    s_0 = \omega/\sqrt d - \text{backward}\;g/\sqrt N
 
-with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. A sample
-has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in all
-other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
+with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. (The
+part of s_0 along the readout row is added to the mean output, to first order, in
+onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.) A
+sample has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in
+all other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
 """
 
 from __future__ import annotations
@@ -24,46 +26,39 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
+from onegrad.theory.uniform.grading import Grading
 from onegrad.theory.uniform.step import Step
 
-LARGEST_GAUSS = 16
 SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
 
 
 @dataclass(frozen=True)
 class NeuronNodes:
-    """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability."""
+    """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability.
+
+    start, along : its initial weight along v, omega/sqrt(d), and kappa_v.
+    """
 
     s: Floats
     g: Floats
     norm: Floats
     own: Floats
     weight: Floats
+    start: Floats
+    along: Floats
 
 
-def weight_rule(k: int) -> tuple[Floats, Floats]:
-    """k nodes of N(0, 1): Gauss-Hermite, or for many the trapezoidal rule on [-6, 6].
-
-    Gauss-Hermite wins while the integrand is close to a polynomial; once it takes many nodes it
-    spends them beyond |x| = 6, and equal spacing resolves the middle better.
-    """
-    if k <= LARGEST_GAUSS:
-        return gauss_hermite(k)
-    x = np.linspace(-6.0, 6.0, k)
-    p = np.exp(-x * x / 2)
-    return x, p / p.sum()
-
-
-def sample_nodes(d: int, k: int) -> tuple[Floats, Floats, Floats]:
+def sample_nodes(d: int, index: Grading, k: int) -> tuple[Floats, Floats, Floats]:
     """Index, squared length off it, probability: k nodes of the index for each of two lengths."""
-    x, p = gauss_hermite(k)
+    x, p = index.rule(k)
     return np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
-def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNodes:
+def neuron_nodes(
+    problem: Problem, step: Step, v: AlongStep, weights: Grading, k: int
+) -> NeuronNodes:
     """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
@@ -72,25 +67,33 @@ def neuron_nodes(problem: Problem, step: Step, v: AlongStep, k: int) -> NeuronNo
     fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
     lengths = np.sqrt(1 + SIGNS * fluctuation)
     c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
-    parts = [_given_length(problem, step, k, float(c)) for c in c1]
-    g, s, s0, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
+    rule = weights.rule(k)
+    parts = [_given_length(problem, step, rule, float(c)) for c in c1]
+    g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(SIGNS, len(s) // 2)
-    own = 6 * step.c3 * step.b * s0 + np.sqrt(step.own_noise) * xi * sign
-    own = step.gamma * g * (own - step.own_output * g / np.sqrt(problem.N))
+    along_row = g / np.sqrt(problem.N)
+    own = 6 * step.c3 * step.b * (omega - step.backward * along_row)
+    own += np.sqrt(step.own_noise) * xi * sign - step.own_output * along_row
+    own *= step.gamma * g
     gamma_g = step.gamma * g
     kappa_v = (
         1
         + 4 * step.c2 * gamma_g * v.vMv
         + gamma_g**2 * (4 * step.c2**2 * v.Mv2 + step.nu * problem.phi_step * v.vSv)
     )
-    s = s + s0 * (np.sqrt(np.maximum(kappa_v, 0.0)) - 1 + own)
-    return NeuronNodes(s=s, g=g, norm=1 + fluctuation * xi, own=own, weight=weight / 2)
+    kappa_v = np.maximum(kappa_v, 0.0)
+    s = s + omega * (np.sqrt(kappa_v) - 1 + own)
+    norm = 1 + fluctuation * xi
+    return NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
 
 
-def _given_length(problem: Problem, step: Step, k: int, c1: float) -> tuple[Floats, ...]:
-    """(g, s, s_0, sign, weight) of neurons of one length that move along v only."""
-    t = step.gamma * c1 * step.b - step.backward / np.sqrt(problem.N)
-    x, p = weight_rule(k)
+def _given_length(
+    problem: Problem, step: Step, rule: tuple[Floats, Floats], c1: float
+) -> tuple[Floats, ...]:
+    """(g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only."""
+    t = step.gamma * c1 * step.b
+    x, p = rule
+    k = len(x)
     sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
@@ -101,4 +104,4 @@ def _given_length(problem: Problem, step: Step, k: int, c1: float) -> tuple[Floa
         g = np.repeat(values, 2 * k)
         s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
-    return g, s, s - step.gamma * c1 * step.b * g, sign, weight
+    return g, s, s - t * g, sign, weight

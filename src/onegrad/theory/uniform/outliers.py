@@ -24,10 +24,10 @@ from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
-from onegrad.theory.uniform.covariance import largest_normal
 from onegrad.theory.uniform.equations import Equations, Sizes, equations
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, chi_response, gap, solve
 from onegrad.theory.uniform.losses import mean_part
+from onegrad.theory.uniform.residuals import largest_normal
 
 SIZES = Sizes(10, 20)
 EDGE_TOLERANCE = 1e-5
@@ -38,10 +38,11 @@ def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
     """The equations of the bulk: directions count by their law only.
 
     The last block, one direction, is left out, and readouts are cut where fewer than one of N is
-    expected.
+    expected. Features do not know whether ridge fits a constant.
     """
     eq = equations(problem, sizes, largest_readout=largest_normal(problem.N))
-    return replace(eq, profile=eq.profile[: eq.bulk], omega=eq.omega[: eq.bulk])
+    profile, omega = eq.profile[: eq.bulk], eq.omega[: eq.bulk]
+    return replace(eq, intercept=False, profile=profile, omega=omega)
 
 
 def trace(eq: Equations) -> float:

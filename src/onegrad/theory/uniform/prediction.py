@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, fields, replace
+from typing import Any
 
 import numpy as np
 
 from onegrad.errors import InvalidInput, NotConverged, warn
 from onegrad.problem import Problem
-from onegrad.theory.results import Errors
-from onegrad.theory.uniform.equations import Equations, Sizes, equations
+from onegrad.theory.results import Bars, Errors
+from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.equations import Equations, Sizes, equations, resolving
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.losses import losses
+from onegrad.theory.uniform.spread import spread
 from onegrad.theory.uniform.validity import concerns, require_covered
 
-LADDER = tuple(Sizes(*k) for k in ((8, 8), (12, 14), (14, 24), (20, 36), (28, 56), (40, 80)))
-Starts = dict[Sizes, tuple[Numbers, Numbers]]  # the last solution with these nodes
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
+UNITS = (1.0, 1.5)  # between nodes of the index and of a neuron, in the variable of their grading
+COARSER = 4 / 3  # unit of the rule that a prediction is compared with
+SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine problems of ten
+FINEST = 0.25  # unit
+MOST = Sizes(64, 96)
+NEAR = 12  # Newton steps from the solution before; three or four when it serves
 
 
 def errors(
@@ -40,19 +47,15 @@ def errors(
         raise InvalidInput(f"rtol must be > 0; got {rtol!r:.60}")
     for problem in problems:
         require_covered(problem)
-    starts: Starts = {}
-    points: list[Errors] = []
-    first = 0
-    for problem in problems:
-        if sizes is not None:
-            points.append(_at(problem, sizes, starts))
-        else:
-            points.append(_refined(problem, LADDER[first:], rtol, starts))
-            first = max(LADDER.index(points[-1].nodes) - 1, 0)
+    walk = Walk()
+    points = [
+        walk.refined(problem, rtol) if sizes is None else walk.at(problem, sizes)
+        for problem in problems
+    ]
     lines = tuple(dict.fromkeys(line for point in points for line in point.warnings))
     warn(*lines)
     names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
-    columns = {name: np.array([getattr(point, name) for point in points]) for name in names}
+    columns: dict[str, Any] = {name: _column(points, name) for name in names}
     nodes = np.array([astuple(point.nodes) for point in points])
     return Errors(**columns, nodes=nodes, warnings=lines)
 
@@ -60,53 +63,106 @@ def errors(
 def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
     """`errors` of one problem, as numbers."""
     found = errors([problem], rtol=rtol, sizes=sizes)
-    numbers = {f.name: getattr(found, f.name)[0] for f in fields(Errors) if f.name != "warnings"}
+    numbers: dict[str, Any] = {}
+    for f in fields(Errors):
+        column = getattr(found, f.name)
+        if isinstance(column, Bars):
+            numbers[f.name] = column.map(lambda v: v[0])
+        elif f.name != "warnings":
+            numbers[f.name] = column[0]
     return replace(found, **numbers | {"nodes": Sizes(*found.nodes[0].tolist())})
 
 
-def _refined(problem: Problem, ladder: Sequence[Sizes], rtol: float, starts: Starts) -> Errors:
-    """Add nodes until two predictions agree.
-
-    Quadrature converges geometrically, so the error after a change c that followed a change c' is
-    about c^2/c'.
-    """
-    coarse = _at(problem, ladder[0], starts)
-    before = 0.0
-    for sizes in ladder[1:]:
-        fine = _at(problem, sizes, starts)
-        change = max(abs(fine.train / coarse.train - 1), abs(fine.test / coarse.test - 1))
-        shrinking = max(change / before, 0.1) if before > change else 1.0
-        fine = replace(fine, quadrature_error=change * shrinking)
-        if fine.quadrature_error <= rtol:
-            return fine
-        coarse, before = fine, change
-    note = f"quadrature error {fine.quadrature_error:.1g} at the largest number of nodes"
-    return replace(fine, warnings=(*fine.warnings, note))
+def _column(points: Sequence[Errors], name: str) -> Any:
+    values = [getattr(point, name) for point in points]
+    if not isinstance(values[0], Bars):
+        return np.array(values)
+    return Bars(train=np.array([v.train for v in values]), test=np.array([v.test for v in values]))
 
 
-def _at(problem: Problem, sizes: Sizes, starts: Starts) -> Errors:
-    """The prediction with given nodes; leaves its solution as the next start."""
-    eq = equations(problem, sizes)
-    solution = _solve(eq, problem.ridge, starts.get(sizes))
-    starts[sizes] = solution.state.pi, solution.state.delta
-    values = losses(eq, solution)
-    return Errors(
-        train=values.train,
-        test=values.test,
-        squared_loss=values.train - values.penalty,
-        quadrature_error=float("nan"),
-        residual=solution.residual,
-        iterations=solution.iterations,
-        nodes=sizes,
-        warnings=concerns(problem, eq.step, values),
-    )
+class Walk:
+    """Predictions along a line of problems, each started at the solution before it."""
+
+    def __init__(self) -> None:
+        self.before: tuple[Sizes, Numbers, Numbers] | None = None
+        self.units = UNITS
+
+    def refined(self, problem: Problem, rtol: float) -> Errors:
+        """Nodes as the gradings ask, then more of the index or of a neuron until both agree.
+
+        Quadrature converges geometrically, so the error after a change c that followed a change c'
+        is about c^2/c'.
+        """
+        units = list(self.units)
+        fine = self.at(problem, resolving(problem, *units))
+        changes, estimates = [0.0, 0.0], [0.0, 0.0]
+        for i in range(2):
+            coarser = [unit * (COARSER if i == j else 1) for j, unit in enumerate(units)]
+            changes[i] = _change(self.at(problem, resolving(problem, *coarser)), fine)
+            estimates[i] = SHRINKING * changes[i]
+        while sum(estimates) > rtol:
+            i = int(np.argmax(estimates))
+            units[i] /= COARSER
+            sizes = resolving(problem, *units)
+            if units[i] < FINEST or sizes.index > MOST.index or sizes.neuron > MOST.neuron:
+                note = f"quadrature error {sum(estimates):.1g} at the largest number of nodes"
+                fine = replace(fine, warnings=(*fine.warnings, note))
+                break
+            finer = self.at(problem, sizes)
+            change = _change(fine, finer)
+            estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
+            changes[i], fine = change, finer
+        self.units = tuple(min(u * COARSER, most) for u, most in zip(units, UNITS, strict=True))
+        error = sum(estimates)
+        bars = fine.accuracy.map(lambda v: v + error)
+        return replace(fine, quadrature_error=error, accuracy=bars)
+
+    def at(self, problem: Problem, sizes: Sizes) -> Errors:
+        """The prediction with given nodes; leaves its solution as the next start."""
+        eq = equations(problem, sizes)
+        solution = self._solve(eq, problem.ridge, sizes)
+        self.before = sizes, solution.state.pi / eq.p, solution.state.delta
+        values = losses(eq, solution)
+        bars, reason = accuracy(problem, eq.step, values)
+        scatter = spread(problem, values)
+        return Errors(
+            train=values.train,
+            test=values.test,
+            squared_loss=values.train - values.penalty,
+            accuracy=bars,
+            spread=scatter,
+            quadrature_error=float("nan"),
+            residual=solution.residual,
+            iterations=solution.iterations,
+            nodes=sizes,
+            warnings=concerns(problem, bars, reason, scatter.test / values.test),
+        )
+
+    def _solve(self, eq: Equations, ridge: float, sizes: Sizes) -> Solution:
+        """From the solution before if there is one and it serves, else from scratch."""
+        if self.before is not None:
+            old, share, delta = self.before
+            pi = eq.p * _resampled(share, old.index, sizes.index, 1)
+            delta = _resampled(delta, old.neuron, sizes.neuron, 2)
+            if pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
+                try:
+                    return solve(eq, ridge, (pi, delta), limit=NEAR)
+                except NotConverged:
+                    pass
+        return solve(eq, ridge)
 
 
-def _solve(eq: Equations, ridge: float, start: tuple[Numbers, Numbers] | None) -> Solution:
-    """From the neighbour's solution if there is one and it serves, else from scratch."""
-    if start is not None and start[0].shape == eq.p.shape and start[1].shape == eq.weight.shape:
-        try:
-            return solve(eq, ridge, start)
-        except NotConverged:
-            pass
-    return solve(eq, ridge)
+def _change(a: Errors, b: Errors) -> float:
+    return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
+
+
+def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
+    """Positive values on `old` nodes of a graded rule, in blocks of `inner`, on `new` nodes."""
+    if old == new:
+        return values
+    blocks = np.log(values).reshape(-1, old, inner)
+    at = np.linspace(0, old - 1, new)
+    low = np.minimum(at.astype(int), old - 2)
+    share = (at - low)[:, None]
+    mixed = blocks[:, low] * (1 - share) + blocks[:, low + 1] * share
+    return np.exp(mixed).ravel()

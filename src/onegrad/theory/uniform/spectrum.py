@@ -14,15 +14,17 @@ from onegrad.arrays import Floats
 from onegrad.errors import NotConverged, warn
 from onegrad.problem import Problem
 from onegrad.theory.results import SHOWN, Spectrum, spikes
+from onegrad.theory.uniform.accuracy import slope_kurtosis
 from onegrad.theory.uniform.equations import Equations, Sizes
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.outliers import Exterior, find_outliers, spectral_equations, trace
-from onegrad.theory.uniform.validity import HEAVY_SLOPE, require_covered, slope_kurtosis
+from onegrad.theory.uniform.validity import require_covered
 
 DENSITY_SIZES = Sizes(6, 10)  # the density is an average: few nodes
 POINTS = 120
 TOLERANCE = 1e-5  # of a Newton step; the next would be its square
 HEIGHT = 1e-6  # imaginary part, relative to x
+HEAVY_SLOPE = 5.0  # kurtosis of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
 EMPTY = 1e-3  # density, times the edge, that counts as none
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.direction import direction
+from onegrad.theory.direction import direction, mean_readout, output_energy
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Step:
     For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
     backward : minus its overlap with v.
     sideways : its overlap with the teacher's direction off v.
+    shift : of every eigenvalue of M, since f_0 has the part c_2 E[g] sqrt(N) (|x|^2/d - 1).
     own_output : how much of its own initial output a neuron reads back, per unit of g^2/sqrt(N).
     """
 
@@ -51,6 +52,7 @@ class Step:
     residual_noise: float
     backward: float
     sideways: float
+    shift: float
     own_output: float
 
 
@@ -75,8 +77,9 @@ def step(problem: Problem) -> Step:
         c3=c3,
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
         own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
-        residual_noise=float(np.sqrt(problem.noise**2 + full * sigma.second_moment)),
+        residual_noise=float(np.sqrt(problem.noise**2 + full * output_energy(problem))),
         backward=backward,
         sideways=backward * theta / np.sqrt(1 - theta**2),
+        shift=-full * 2 * c2 * mean_readout(problem) * np.sqrt(problem.N) / problem.d,
         own_output=own - full * (c1**2 + 6 * c1 * c3),
     )

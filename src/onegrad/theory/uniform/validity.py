@@ -1,25 +1,17 @@
 """Where the theory ends: what it refuses, and one line for each reason to distrust a prediction.
 
-The thresholds are where simulations started to leave the 2 % that the theory keeps elsewhere; the
-table in docs/uniform.md has the numbers.
+The reasons follow from the accuracy and the spread that come with every prediction.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from onegrad.errors import OutOfScope
-from onegrad.functions.function import Function
-from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.uniform.losses import Losses
-from onegrad.theory.uniform.step import Step
+from onegrad.theory.results import Bars
 
 LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
-SMALLEST = 50  # of n, d, N: corrections beyond the leading 1/d are not in the theory
-HEAVY_SLOPE = 5.0  # kurtosis of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
-STRONG_HEAVY, STRONG_EVEN, STRONG = 0.5, 1.2, 4.0  # spike strength t per unit readout
-SCATTER = 4.0  # n gap^2: below it single runs scatter by 20 % and more
+INACCURATE = 0.03  # relative error that is worth a word
+SCATTER = 0.2  # spread of single networks that is worth a word
 
 
 def require_covered(p: Problem) -> None:
@@ -30,8 +22,6 @@ def require_covered(p: Problem) -> None:
         "plain labels": f"labels={p.labels!r}" if p.labels != "plain" else "",
         "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
         "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
-        "ridge without an intercept": "intercept=True" if p.intercept else "",
-        "clean labels": f"corrupted={p.corrupted:g}" if p.corrupted != 0 else "",
     }
     for what, instead in covered.items():
         if instead:
@@ -40,46 +30,34 @@ def require_covered(p: Problem) -> None:
         raise OutOfScope(
             "residual='full' with an activation of nonzero mean: centre the activation"
         )
-    sigma_star = p.sigma_star  # raises OutOfScope for teachers of several indices
-    largest = max(p.sigma.second_moment, sigma_star.second_moment, p.noise**2)
-    if sigma_star.second_moment + p.noise**2 == 0.0:
+    labels = p.teacher_function.second_moment
+    largest = max(p.sigma.second_moment, labels, p.noise * p.noise)
+    if labels + p.noise * p.noise == 0.0:
         raise OutOfScope("teacher: labels that are all zero have no learned direction")
     if largest > LARGEST or p.step > LARGEST:
         raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
 
 
-def concerns(problem: Problem, step: Step, values: Losses) -> tuple[str, ...]:
-    """Reasons to distrust a prediction, each one line; empty where the theory was checked."""
-    t = abs(step.gamma * step.c1 * step.b)
+def concerns(problem: Problem, bars: Bars, reason: str, scatter: float) -> tuple[str, ...]:
+    """Reasons to distrust a prediction, each one line; empty where the theory is accurate.
+
+    scatter : standard deviation of single networks, of the prediction.
+    """
     found = []
-    if min(problem.n, problem.d, problem.N, problem.rows_of_step) < SMALLEST:
-        found.append(f"uniform theory: checked for sizes of {SMALLEST} and more, not below")
-    if problem.noise_law != "gaussian":
-        found.append("uniform theory: label noise enters by its variance, as if it were Gaussian")
-    heavy = slope_kurtosis(problem.sigma) > HEAVY_SLOPE
-    if heavy and t > STRONG_HEAVY:
+    worst = max(bars.train, bars.test)
+    if not worst <= INACCURATE:
         found.append(
-            f"uniform theory: heavy-tailed activation {problem.sigma.name!r:.40} with spike "
-            f"strength {t:.2g} > {STRONG_HEAVY:g}: errors of several percent"
+            f"uniform theory: may be off by more than {INACCURATE:.0%} (see accuracy), "
+            f"because of {reason}"
         )
-    elif step.c2 != 0 and t > STRONG_EVEN:
+    if not scatter <= SCATTER:
         found.append(
-            f"uniform theory: spike strength {t:.2g} > {STRONG_EVEN:g} and c_2 != 0: "
-            "errors of up to 4 %"
+            f"uniform theory: single networks scatter by more than {SCATTER:.0%} (see spread)"
         )
-    elif t > STRONG:
-        found.append(f"uniform theory: spike strength {t:.2g} > {STRONG:g} was not checked")
-    if problem.n * values.gap**2 < SCATTER:
+    freedom = problem.noise_distribution.parameter
+    if freedom is not None and freedom <= 4 and problem.noise:
         found.append(
-            "uniform theory: ridge near zero at the interpolation threshold; single runs scatter "
-            "by 20 % and more about the prediction"
+            f"uniform theory: noise_law {problem.noise_law} has no fourth moment; single draws "
+            "rule the mean over networks"
         )
     return tuple(found)
-
-
-@lru_cache(maxsize=256)
-def slope_kurtosis(sigma: Function) -> float:
-    r""":math:`E\sigma'^4/(E\sigma'^2)^2`."""
-    second = sigma.slope_second_moment
-    fourth = expect(lambda z: sigma.derivative(z) ** 4, sigma.kinks)
-    return fourth / second**2 if second else 1.0

@@ -1,19 +1,17 @@
-"""What a cell can measure: a name, a pure function of the cell, and the options it reads."""
+"""Measures that the papers' figures need: errors, spectra, gradients, and what theory says."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import backend, to_numpy
-from onegrad.errors import AssumptionWarning, InvalidInput
+from onegrad.errors import AssumptionWarning
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.trajectories import trajectories as paths
+from onegrad.experiments.measures.registry import Values, asked, register, seeds_of
+from onegrad.experiments.measures.trajectories import trajectories as paths
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
@@ -21,55 +19,24 @@ from onegrad.networks.sampling import Sampler
 from onegrad.theory import predict
 from onegrad.theory import spectrum as predicted_spectrum
 
-Values = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A measure.
-
-    Parameters
-    ----------
-    function : (cell, device) -> arrays by name; a seeded one has seeds as the first axis.
-    seeded : whether it is random, so that a grid asks it for seeds.
-    options : names of the options it reads.
-    """
-
-    function: Callable[[Cell, str], Values]
-    seeded: bool
-    options: tuple[str, ...] = ()
-
-
-MEASURES: dict[str, Measure] = {}
-
-
-def register(name: str, *, seeded: bool, options: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """Make a function available as a measure under a name."""
-
-    def keep(function: Callable[[Cell, str], Values]) -> Callable[[Cell, str], Values]:
-        if name in MEASURES:
-            raise InvalidInput(f"measure {name!r} is taken")
-        MEASURES[name] = Measure(function, seeded, options)
-        return function
-
-    return keep
-
 
 @register("errors", seeded=True, options=("model", "n_test"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
-    asked = _asked(cell)
-    found = simulate(cell.problem, _seeds(cell), device=device, dtype=cell.dtype, **asked)
+    options = asked(cell)
+    found = simulate(cell.problem, seeds_of(cell), device=device, dtype=cell.dtype, **options)
     return {q: getattr(found, q).values for q in ("train", "test", "risk", "overlap")}
 
 
 @register("theory", seeded=False, options=("theory", "printed"))
 def theory(cell: Cell, device: str) -> Values:
-    """The same quantities from a theory, (etas, ridges)."""
+    """The same quantities from a theory, (etas, ridges), and their accuracy where it has one."""
     # a curve is drawn beyond its assumptions on purpose, and verified only within them
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
-        found = predict(cell.problem, **_asked(cell))
-    return {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
+        found = predict(cell.problem, **asked(cell))
+    values = {q: getattr(found, q) for q in ("train", "test", "risk", "linear", "kernel_bound")}
+    bars = {f"{q}_accuracy": getattr(found.accuracy, q) for q in ("train", "test")}
+    return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 
 
 @register("spectrum", seeded=True)
@@ -77,7 +44,7 @@ def spectrum(cell: Cell, device: str) -> Values:
     """Eigenvalues of F F^T/n and W W^T, alignments with He_k; (seeds, etas, 1, …)."""
     n = cell.problem.n
     problems = (cell.problem.replace(eta=eta) for eta in cell.etas)
-    found = [measured_spectrum(p, _seeds(cell), distances=False) for p in problems]
+    found = [measured_spectrum(p, seeds_of(cell), distances=False) for p in problems]
     values = {
         "F": [s.F**2 / n for s in found],
         "W": [s.W**2 for s in found],
@@ -116,7 +83,7 @@ def gradient(cell: Cell, device: str) -> Values:
     singular vector with beta_star; second : second singular value over the first.
     """
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
-    for seed in _seeds(cell):
+    for seed in seeds_of(cell):
         sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
         first = Network.of(sampler).first
         beta, star = to_numpy(first.beta[0]), to_numpy(sampler.teacher[0, :, 0])
@@ -131,7 +98,7 @@ def gradient(cell: Cell, device: str) -> Values:
 def trajectories(cell: Cell, device: str) -> Values:
     """Paths of neurons under many steps; teacher and activation are fixed by the measure."""
     p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
-    found = [paths(p.n, p.d, p.N, scaling, seed) for seed in _seeds(cell)]
+    found = [paths(p.n, p.d, p.N, scaling, seed) for seed in seeds_of(cell)]
     return {
         "paths": np.stack([f.paths for f in found])[:, None, None],
         "steps": np.array([f.steps for f in found]),
@@ -146,14 +113,5 @@ def rehearsal(cell: Cell, device: str) -> Values:
     time.sleep(float(options.get("wait", 0.0)))
     count = int(options.get("numbers", 1))
     size = (cell.problem.n, cell.problem.d, cell.problem.N)
-    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in _seeds(cell)]
+    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds_of(cell)]
     return {"draw": np.stack(draws)}
-
-
-def _asked(cell: Cell) -> dict[str, Any]:
-    """Step sizes, penalties and options, as arguments."""
-    return {"eta": list(cell.etas), "ridge": list(cell.ridges), **dict(cell.options)}
-
-
-def _seeds(cell: Cell) -> range:
-    return range(cell.first_seed, cell.first_seed + cell.seeds)

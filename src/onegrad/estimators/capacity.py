@@ -1,0 +1,60 @@
+"""How much network a number of rows is worth: neurons, searches, members, rounds, by a budget.
+
+Neurons are looked for in several *searches* of some hundreds each, which cost less than one search
+for all of them and find more; one readout then goes over the neurons of all searches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onegrad.errors import one_of
+
+BUDGETS = ("fast", "default", "best")
+
+SEARCH = 600  # neurons of one search
+ALONE = 1000  # neurons up to which a width that was asked for is one search
+PER_ROW = 6  # neurons a row at most, where rows are few
+MANY = 8_000  # rows from which a further search pays
+SAMPLE = {"fast": 10_000, "default": 20_000, "best": 40_000}
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Of one network: neurons, searches for them, most rounds of a search; and how many networks.
+
+    `steps` are the most gradient steps after the rounds of a search.
+    """
+
+    width: int
+    searches: int
+    members: int
+    rounds: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for; None is left to the rows and the budget."""
+
+    budget: str
+    width: int | None
+    members: int | None
+    rounds: int | None
+
+    def __post_init__(self) -> None:
+        one_of("budget", self.budget, BUDGETS)
+
+    def on(self, rows: int, classes: bool) -> Capacity:
+        """The capacity for a sample of so many rows."""
+        fast = self.budget == "fast"
+        searches = 1 if fast else 3 + (rows >= MANY)
+        width = self.width or min(searches * SEARCH, max(PER_ROW * rows, 1))
+        searches = 1 if width <= ALONE else -(-width // SEARCH)
+        rounds = self.rounds
+        if rounds is None:
+            rounds = 8 if classes and (fast or searches > 1) else 32
+        members = self.members or (3 if self.budget == "best" else 1)
+        # gradient steps: of no use to neurons that are pooled, and as dear as rounds
+        steps = 4 if classes and searches == 1 and not fast else 0
+        return Capacity(width, searches, members, rounds, steps)

@@ -1,0 +1,193 @@
+"""What people give as X: a matrix, a frame with names, a source. All rows become a Source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    _num_samples,
+    check_consistent_length,
+    validate_data,
+)
+
+from onegrad.arrays import Floats
+from onegrad.data import Source, source
+from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.table import as_table, is_frame
+from onegrad.errors import InvalidInput, warn
+
+EXAMPLES = 3  # values that a note about unknown ones names
+
+
+def is_source(X: Any) -> bool:
+    """Whether X is read block by block, and not validated as a matrix."""
+    return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")
+
+
+# -- rows to learn from --------------------------------------------------------------------------
+
+
+def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """The rows of a fit; the names of their columns are the estimator's from here on."""
+    for name in ("feature_names_in_", "_of_frame_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    chosen = estimator.categorical_features
+    if is_source(X):
+        text = () if chosen is None else chosen
+        if any(not isinstance(name, str) for name in text):
+            raise InvalidInput("categorical_features of a source are names of columns")
+        return source(X, y, sample_weight).aligned(text)
+    if is_frame(X):
+        table = as_table(X)
+        estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
+        estimator.n_features_in_ = table.num_columns
+        estimator._of_frame_ = True
+        return _beside(estimator, table, y, sample_weight, named(chosen, table.column_names))
+    X, y = estimator._validated(X, y, True)
+    if chosen is None:
+        return source(X, y, _weights(sample_weight, X))
+    table = as_columns(X, [f"x{j}" for j in range(X.shape[1])])
+    data = source(table, y, _weights(sample_weight, X))
+    return data.aligned(named(chosen, table.column_names))
+
+
+def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Further rows for a fitted estimator."""
+    encoding: Encoding | None = estimator.fitted_.encoding
+    if is_source(X):
+        return as_read(source(X, y, sample_weight), encoding)
+    if encoding is None:
+        X, y = estimator._validated(X, y, False)
+        return source(X, y, _weights(sample_weight, X))
+    table = table_of(estimator, X, encoding)
+    say_unknown(Unknown().noticed(encoding, table))
+    return as_read(_beside(estimator, table, y, sample_weight, ()), encoding)
+
+
+def _beside(estimator: Any, table: Any, y: Any, sample_weight: Any, text: Sequence[str]) -> Source:
+    """A table with targets and weights beside it, as a source."""
+    if not table.num_rows or not table.num_columns:
+        shape = table.shape
+        raise InvalidInput(f"X has shape {shape}: a row and a column are the least to learn from")
+    y = estimator._targets_of(y)
+    check_consistent_length(table, y)
+    return source(table, y, _weights(sample_weight, table)).aligned(text)
+
+
+def _weights(sample_weight: Any, X: Any) -> Floats | None:
+    if sample_weight is None:
+        return None
+    rows = np.empty((_num_samples(X), 1))
+    weights: Floats = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    return weights
+
+
+def named(chosen: Any, names: Sequence[str]) -> list[str]:
+    """Columns by name, by number or by a mask, as names."""
+    if chosen is None:
+        return []
+    asked = list(chosen) if np.ndim(chosen) else [chosen]
+    if asked and all(isinstance(c, bool | np.bool_) for c in asked):
+        if len(asked) != len(names):
+            raise InvalidInput(
+                f"categorical_features has {len(asked)} truth values for {len(names)} columns"
+            )
+        return [name for name, c in zip(names, asked, strict=True) if c]
+    found = []
+    for c in asked:
+        number = isinstance(c, int | np.integer) and -len(names) <= c < len(names)
+        name = names[int(c)] if number else str(c)
+        if name not in names:
+            raise InvalidInput(
+                f"categorical_features: no column {c!r:.40} among {', '.join(names):.200}"
+            )
+        found.append(name)
+    return found
+
+
+# -- rows to predict -----------------------------------------------------------------------------
+
+
+def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
+    """Blocks of numeric inputs of a fitted estimator; values it does not know are said."""
+    encoding: Encoding | None = estimator.fitted_.encoding
+    if encoding is None and not is_source(X):
+        yield validate_data(estimator, X, reset=False, dtype=np.float64)
+        return
+    if encoding is not None and not is_source(X):
+        X = source(table_of(estimator, X, encoding))
+    width, unknown = len(estimator.input_names_), Unknown()
+    for block in as_read(source(X), encoding).blocks():
+        x = encoded(block.X, encoding)
+        if x.ndim != 2 or x.shape[1] != width:
+            raise InvalidInput(f"X has shape {x.shape}; the model has {width} inputs")
+        if not np.isfinite(x).all():
+            raise InvalidInput("inputs must be finite; found NaN or infinity")
+        if encoding is not None:
+            unknown.noticed(encoding, block.X)
+        yield x
+    say_unknown(unknown)
+
+
+def as_read(data: Source, encoding: Encoding | None) -> Source:
+    """The data with the columns of an encoding, read as they were when it was learned."""
+    return data if encoding is None else data.typed(encoding.readings, only=True)
+
+
+def table_of(estimator: Any, X: Any, encoding: Encoding) -> Any:
+    """A frame as a table; a matrix as one whose columns are those of the fit, in order."""
+    if not is_frame(X):
+        finite = "allow-nan"
+        X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
+        return as_columns(X, encoding.names)
+    table = as_table(X)
+    if hasattr(estimator, "_of_frame_") and tuple(table.column_names) != encoding.names:
+        _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does
+        raise InvalidInput(
+            "The feature names should match those that were passed during fit: "
+            f"{', '.join(encoding.names):.200}"
+        )
+    return table
+
+
+def as_columns(X: Floats, names: Sequence[str]) -> Any:
+    """A matrix as a table."""
+    import pyarrow as pa
+
+    return pa.table([np.ascontiguousarray(column) for column in X.T], names=list(names))
+
+
+class Unknown:
+    """Counts of values, by column, that an encoding does not know."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {}
+
+    def noticed(self, encoding: Encoding, table: Any) -> Unknown:
+        """With the values of one more table."""
+        for name, values in encoding.unknown(table).items():
+            self.counts.setdefault(name, Counter()).update(values)
+        return self
+
+    @property
+    def lines(self) -> list[str]:
+        """One sentence a column."""
+        return [
+            f"column {name!r}: {sum(counts.values())} rows hold {len(counts)} values that the "
+            f"model does not know ({', '.join(repr(v)[:30] for v in list(counts)[:EXAMPLES])}"
+            f"{', …' if len(counts) > EXAMPLES else ''}); they count as none of the known ones"
+            for name, counts in self.counts.items()
+        ]
+
+
+def say_unknown(unknown: Unknown) -> None:
+    warn(*unknown.lines)

@@ -1,0 +1,220 @@
+"""Models from files: numbers and JSON, read as data, and refused where they do not fit together."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onegrad.data.encoding import Encoding
+from onegrad.data.tally import Tally
+from onegrad.errors import InvalidInput
+from onegrad.estimators.fitted import AtFit, Changes, Fitted, Member, SecondLayer
+from onegrad.estimators.saving import (
+    DESCRIBED,
+    HEADER,
+    LEARNED,
+    NUMBERS,
+    READABLE,
+    SUMS,
+    Arrays,
+    numbered,
+)
+from onegrad.estimators.targets import Classes, Labels, Numbers, Targets
+from onegrad.functions import Function, resolve
+from onegrad.io.npy import read_array
+from onegrad.layers.layer import Layer
+from onegrad.layers.scaling import Scaling
+from onegrad.ridge import Moments
+
+UNBOUNDED = ("y_low", "y_high")  # may be infinite
+# where numbers that are not finite were written as text; names and categories are text
+NUMERIC = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
+
+
+def load(path: str | Path, kinds: Mapping[str, Callable[..., Any]]) -> Any:
+    """The fitted estimator, one of some kinds, that `save` wrote; any other file is refused."""
+    try:
+        header, arrays = _read(Path(path))
+        if header["estimator"] not in kinds:
+            raise InvalidInput(f"unknown estimator {header['estimator']!r:.40}")
+        parameters = header["parameters"]
+        if isinstance(parameters.get("class_weight"), list):
+            parameters["class_weight"] = dict(parameters["class_weight"])
+        estimator = kinds[header["estimator"]](**parameters)
+        fitted = _fitted(header, arrays)
+        check_together(fitted)
+        if header["names"] is not None:
+            estimator.feature_names_in_ = np.array(list(map(str, header["names"])), dtype=object)
+        estimator._publish(fitted)
+        return estimator
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+    except (zipfile.BadZipFile, EOFError, struct.error, zlib.error, OSError):
+        raise InvalidInput(f"{path} is not a model file, or is truncated or damaged") from None
+    except (
+        LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
+        AssertionError, MemoryError,
+    ) as error:  # fmt: skip
+        reason = " ".join(str(error).split())
+        raise InvalidInput(f"{path} is not a valid model file: {reason:.100}") from None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    if not path.is_file():
+        raise InvalidInput("no such file")
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            raise InvalidInput("compressed members are not allowed in a model file")
+        names = archive.namelist()
+        if HEADER not in names:
+            raise InvalidInput(f"not a model file: it has no {HEADER}")
+        header = json.loads(archive.read(HEADER))
+        if header.get("format") not in READABLE:
+            raise InvalidInput(
+                f"written by onegrad {header.get('onegrad', '?')!s:.20} in format "
+                f"{header.get('format')!s:.20}; this version reads format "
+                f"{' and '.join(map(str, READABLE))}"
+            )
+        header |= {key: _restored(header[key]) for key in NUMERIC if key in header}
+        arrays: Arrays = {}
+        for name in header["arrays"]:
+            if name not in names:
+                raise InvalidInput(f"array {name!r:.40} is missing: the file is incomplete")
+            data = io.BytesIO(archive.read(name))  # all of it, so that its checksum is compared
+            arrays[name.removesuffix(".npy")] = read_array(data, f"array {name!r:.40}")
+    return header, arrays
+
+
+def _restored(value: Any) -> Any:
+    """What `plain` made text of is a number again."""
+    if isinstance(value, dict):
+        return {k: _restored(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_restored(v) for v in value]
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
+    ridges = header["ridges"] if "ridges" in header else [header["ridge"]]
+    members = (_member(header, arrays, number, ridge) for number, ridge in enumerate(ridges))
+    at_fit = AtFit(
+        **{name: arrays[name] for name in DESCRIBED},
+        slope=float(header["slope"]),
+        choice=dict(header["choice"]),
+        trials=tuple(header["trials"]),
+        rows=header.get("rows_at_fit", header["rows"]),
+    )
+    since = header.get("changes", [0, 0])
+    if "changes" not in header and at_fit.rows != header["rows"]:  # of an earlier version
+        since = [max(header["rows"] - at_fit.rows, 0), max(at_fit.rows - header["rows"], 0)]
+    return Fitted(
+        tuple(members),
+        _targets(header, arrays),
+        None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
+        at_fit,
+        _tally(header, arrays),
+        Changes(int(since[0]), int(since[1])),
+    )
+
+
+def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -> Member:
+    mine = {name: arrays[numbered(name, number)] for name in (*LEARNED, *SUMS)}
+    activation = resolve(header["layer"]["activation"])
+    assert isinstance(activation, Function)
+    layer = Layer(
+        Scaling(arrays["centre"], arrays["scale"], float(header["layer"]["far"])),
+        mine["W"],
+        mine["b"],
+        activation,
+        bool(header["layer"]["skip"]),
+        float(header["layer"]["bound"]),
+        mine["step"],
+    )
+    sums = (mine[name] for name in SUMS)
+    moments = Moments(int(header["rows"]), float(header["weight"]), *sums)
+    return Member(layer, SecondLayer(moments, float(ridge), bool(header["intercept"])))
+
+
+def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
+    if header.get("labels") is not None:
+        return Labels(int(header["labels"]))
+    if "classes" in arrays:
+        return Classes(arrays["classes"], arrays.get("class_weights"))
+    numbers: dict[str, Any] = {name: arrays[f"y_{name}"] for name in NUMBERS}
+    return Numbers(**numbers, single=bool(header["single"]))
+
+
+def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
+    if header.get("tally_seed") is None:
+        return None
+    keys, weights = arrays["row_keys"], arrays["row_weights"]
+    if keys.dtype != np.uint64 or keys.ndim != 1 or weights.shape != keys.shape:
+        raise InvalidInput("the keys of its rows are damaged")
+    return Tally(keys, weights, int(header["tally_seed"]))
+
+
+# -- do the pieces fit together? -----------------------------------------------------------------
+
+
+def check_together(fitted: Fitted) -> None:
+    """Checksums only say that arrays are the ones that were written, not that they fit."""
+    K, d = fitted.targets.outputs, fitted.layers[0].W.shape[1]
+    scaling, at_fit, second = fitted.layers[0].scaling, fitted.at_fit, fitted.members[0].second
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
+        "centre": (scaling.centre, (d,)),
+        "scale": (scaling.scale, (d,)),
+        "metric": (at_fit.metric, (d, d)),
+        "residuals": (at_fit.residuals, (len(at_fit.residuals), K)),
+        "untrained": (at_fit.untrained, (at_fit.untrained.size,)),
+    }
+    for number, member in enumerate(fitted.members):
+        parts = _parts(member, d, K).items()
+        expected |= {numbered(name, number): part for name, part in parts}
+    if isinstance(fitted.targets, Numbers):
+        expected |= {f"y_{name}": (getattr(fitted.targets, name), (K,)) for name in NUMBERS}
+    if isinstance(fitted.targets, Classes):
+        _check_classes(fitted.targets)
+    for name, (array, shape) in expected.items():
+        if array.shape != shape or array.dtype != np.float64:
+            raise InvalidInput(f"array {name} is {array.dtype}{array.shape}, not float64{shape}")
+        if np.isnan(array).any() or (name not in UNBOUNDED and np.isinf(array).any()):
+            raise InvalidInput(f"array {name} has entries that are not finite")
+    encoding = fitted.encoding
+    if encoding is not None and len(encoding.inputs) != d:
+        raise InvalidInput(f"its columns make {len(encoding.inputs)} inputs; the layer has {d}")
+    sizes = (second.moments.weight, at_fit.slope, *(m.second.ridge for m in fitted.members))
+    if second.moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
+        raise InvalidInput("its weights, ridge or slope are no sizes")
+
+
+def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    layer, sums = member.layer, member.second.moments
+    N, width = len(layer.W), layer.width
+    return {
+        "W": (layer.W, (N, d)),
+        "b": (layer.b, (N,)),
+        "step": (np.asarray(layer.step), (width,)),
+        "FtF": (sums.FtF, (width, width)),
+        "Fty": (sums.Fty, (width, K)),
+        "F1": (sums.F1, (width,)),
+        "y1": (sums.y1, (K,)),
+        "yty": (sums.yty, (K,)),
+    }
+
+
+def _check_classes(classes: Classes) -> None:
+    values, weights = classes.values, classes.weights
+    if values.ndim != 1 or len(values) < 1 or values.dtype.kind not in "fiubU":
+        raise InvalidInput(f"its classes are {values.dtype}{values.shape}")
+    if len(np.unique(values)) != len(values) or (np.sort(values) != values).any():
+        raise InvalidInput("its classes are not in order")
+    if weights is not None and (weights.shape != values.shape or weights.dtype != np.float64):
+        raise InvalidInput("the weights of its classes do not fit them")

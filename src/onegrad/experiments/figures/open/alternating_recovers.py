@@ -1,0 +1,37 @@
+"""Round by round: how much of the teacher's subspace the metric's leading subspace has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Curve, Results
+
+
+def draw(results: Results) -> Drawing:
+    rounds = [int(name) for name in results]
+    teachers = list(dict.fromkeys(p.problem.teacher for p in results["0"]))
+    sizes = results["0"].levels("n")
+    figure, axes = style.panels(2, len(teachers), width=4.4, height=3.4)
+    told = []
+    for row, teacher in zip(axes, teachers, strict=True):
+        for i, n in enumerate(sizes):
+            for ax, quantity in zip(row, ("overlap", "risk"), strict=True):
+                at = [results[str(r)].where(teacher=teacher, n=n)[0] for r in rounds]
+                y = np.array([p.mean(quantity) for p in at])
+                se = np.array([p.se(quantity) for p in at])
+                curve = Curve(np.array(rounds, dtype=float), y, se)
+                style.markers(ax, curve, i, f"n = {n}", linestyle="-", linewidth=0.8)
+                if quantity == "overlap":
+                    told.append(
+                        f"{teacher}, n = {n}: {y[0]:.2f} → {y[1]:.2f} → {y[-1]:.2f} ± {se[-1]:.2f}"
+                    )
+        row[0].set(title=teacher, xlabel="rounds", ylabel="overlap of the subspaces")
+        row[1].set(title=teacher, xlabel="rounds", ylabel="test error / variance")
+        style.legend(row[0], len(sizes))
+    d = results["0"][0].problem.d
+    return Drawing(
+        figure, (), (),
+        f"Overlap of the metric's leading subspace with the teacher's at d = {d} after 0, 1 and "
+        f"{rounds[-1]} rounds (chance is {2 / d:.2f}): {'; '.join(told)}.",
+    )  # fmt: skip

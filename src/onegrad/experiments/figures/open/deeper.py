@@ -1,0 +1,43 @@
+"""One step on the first, the second or both of two hidden layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.figures.open.same_data import best
+from onegrad.experiments.results import Results
+
+LABELS = {"first": "step on the first layer", "second": "on the second", "both": "on both",
+          "two-layers": "two layers"}  # fmt: skip
+
+
+def draw(results: Results) -> Drawing:
+    figure, axes = style.panels(2, width=4.8, height=4.0)
+    untrained = best(results["none"])
+    style.level(axes[0, 0], float(untrained.y[0]), "untrained, three layers")
+    told, aligned = [], {}
+    for i, (name, label) in enumerate(LABELS.items()):
+        curve = best(results[name])
+        style.markers(axes[0, 0], curve, i, label, linestyle="-", linewidth=0.8)
+        k = int(np.argmin(curve.y))
+        told.append(f"{label} {curve.y[k]:.3f} ± {curve.se[k]:.3f} (α = {curve.x[k]:.2f})")
+        if name != "two-layers":
+            last = results[name].ordered("alpha")[-1]
+            aligned[name] = last.values["alignments"].max(1).mean(0)
+    x = np.arange(1, 5)
+    for i, (name, values) in enumerate(aligned.items()):
+        axes[0, 1].bar(x + 0.27 * (i - 1), values, 0.25, color=style.SERIES[i], label=LABELS[name])
+    axes[0, 0].set(xlabel="step exponent α", ylabel="test error, best penalty")
+    axes[0, 1].set(xlabel="degree k", ylabel="squared cosine with He_k", xticks=x)
+    for ax in axes[0]:
+        style.legend(ax, 2)
+    spikes = "; ".join(
+        f"{LABELS[name]} {', '.join(f'{v:.2f}' for v in values)}"
+        for name, values in aligned.items()
+    )
+    return Drawing(
+        figure, (), (),
+        f"Lowest test error (untrained {untrained.y[0]:.3f}): {'; '.join(told)}. Squared cosines "
+        f"of the last features' leading vectors with He₁ … He₄ at the largest step: {spikes}.",
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""One step, a few steps, all of training, trees: the same rows for all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Point, Results
+
+METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
+
+
+def draw(results: Results) -> Drawing:
+    tasks: dict[str, dict[str, Point]] = {}
+    for method in METHODS:
+        for p in results[method]:
+            tasks.setdefault(p.problem.teacher_function.name, {})[method] = p
+        tasks.setdefault("digits ≥ 5", {})[method] = results[f"digits-{method}"][0]
+    figure, axes = style.panels(1, width=2.0 + 1.7 * len(tasks), height=4.0)
+    ax, lines = axes[0, 0], []
+    for i, method in enumerate(METHODS):
+        y = [found[method].mean("test") for found in tasks.values()]
+        se = [found[method].se("test") for found in tasks.values()]
+        x = np.arange(len(tasks)) + 0.14 * (i - 2.5)
+        colour = style.SERIES[i % len(style.SERIES)]
+        ax.bar(x, y, 0.13, yerr=2 * np.array(se), color=colour, label=method)
+    for task, found in tasks.items():
+        before, one, all_ = (found[m].mean("test") for m in ("untrained", "one-step", "trained"))
+        part = f"{(before - one) / (before - all_):.0%}" if before > all_ else "all"
+        lines.append(f"{task}: {part} ({before:.3f} → {one:.3f}; trained {all_:.3f})")
+    ax.set_xticks(range(len(tasks)), list(tasks), fontsize=7)
+    ax.set(ylabel="test error / variance of the labels")
+    style.legend(ax, 3)
+    return Drawing(
+        figure, (), (),
+        f"Share of the gain of full training over the untrained network that one step has: "
+        f"{'; '.join(lines)}.",
+    )  # fmt: skip

@@ -1,0 +1,139 @@
+"""Which degrees are learned when, outliers of the weights after two steps, reused batches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats, standard_error
+from onegrad.experiments.checks import Check
+from onegrad.experiments.figures import Drawing, style
+from onegrad.experiments.results import Curve, Points, Results
+
+PRINTED = (0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504)
+PRINTED_OVERLAP = (0.0, 0.063, 0.102, 0.128, 0.146, 0.161, 0.173)
+PRINTED_SE = 0.0006
+TOP = 4  # singular values whose growth is followed
+GROWS = 0.2  # an exponent above this is growth
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the leading squared singular values of the weights grow after two steps."""
+
+    first: float
+    second: float
+    measured: Floats
+
+    @property
+    def predicted(self) -> Floats:
+        """The k-th outlier of the second step has the size n^(alpha_2 - k (1/2 - alpha_1))."""
+        return np.asarray(2 * (self.second - np.arange(TOP) * (0.5 - self.first)))
+
+    @property
+    def preprint(self) -> int:
+        return math.floor(self.second / (0.5 - self.first) + 1e-9)
+
+    @property
+    def powers(self) -> int:
+        """How many of the predicted exponents are positive."""
+        return math.ceil(self.second / (0.5 - self.first) - 1e-9)
+
+    @property
+    def growing(self) -> int:
+        return int((self.measured > GROWS).sum())
+
+
+def draw(results: Results) -> Drawing:
+    figure, axes = style.panels(3, width=4.1, height=4.0)
+    degrees(axes[0, 0], results["degrees"])
+    counted = outliers(axes[0, 1], results["outliers"])
+    checks = reused(axes[0, 2], results["reused"])
+    for ax in axes[0]:
+        style.legend(ax, 2)
+    notes = [
+        f"α₁ = {g.first:g}, α₂ = {g.second:g}: exponents "
+        f"{', '.join(f'{v:.2f}' for v in g.measured)}; {g.growing} grow, "
+        f"⌊α₂/(½ − α₁)⌋ = {g.preprint}."
+        for g in counted
+    ]
+    return Drawing(figure, checks, notes, finding(results, counted))
+
+
+def degrees(ax: Any, points: Points) -> None:
+    for j, batches in enumerate(("fresh", "same")):
+        at = points.where(batches=batches).ordered("steps")
+        x = np.array([p.problem.steps for p in at], dtype=float)
+        for k in range(3):
+            y = np.array([p.values["share"][:, k].mean() for p in at])
+            se = np.array([standard_error(p.values["share"][:, k]) for p in at])
+            label = f"degree {k + 1}, {batches}"
+            style.markers(ax, Curve(x, y, se), k, label, linestyle=("-", "--")[j], linewidth=0.9)
+    ax.set(xlabel="steps", ylabel="share of the degree that is learned")
+
+
+def outliers(ax: Any, points: Points) -> list[Growth]:
+    """Exponents of n by which the leading squared singular values grow, for pairs of exponents."""
+    found = []
+    for a, b in sorted({(round(float(p.problem.alpha), 6), float(p.problem.later_alpha))
+                        for p in points}):  # fmt: skip
+        at = [p for p in points if np.isclose(p.problem.alpha, a)
+              and float(p.problem.later_alpha) == b]  # fmt: skip
+        size = np.log([p.problem.n for p in at])
+        ratio = [np.log(p.values["after"] / p.values["before"][:, None]).mean(0)[:TOP] for p in at]
+        found.append(Growth(a, b, np.polyfit(size, np.array(ratio), 1)[0]))
+    for k in range(TOP):
+        x = np.array([g.predicted[k] for g in found])
+        y = np.array([g.measured[k] for g in found])
+        ax.plot(x, y, style.MARKERS[k], color=style.SERIES[k], label=f"value {k + 1}")
+    reach = [min(g.predicted.min() for g in found), max(g.predicted.max() for g in found)]
+    ax.plot(reach, np.maximum(reach, 0), color="#555555", linewidth=1.0, label="predicted")
+    ax.set(xlabel="2(α₂ − k(½ − α₁))", ylabel="measured exponent of growth")
+    return found
+
+
+def reused(ax: Any, points: Points) -> list[Check]:
+    for i, batches in enumerate(("same", "fresh")):
+        values = points.where(batches=batches)[0].values["error"]
+        x = np.arange(values.shape[1], dtype=float)
+        curve = Curve(x, values.mean(0), np.asarray(standard_error(values)))
+        style.markers(ax, curve, i, f"{batches} batch", linestyle="-", linewidth=0.8)
+    ax.plot(range(len(PRINTED)), PRINTED, "x", color=style.BLACK, label="Dandi et al. 2024")
+    ax.set(xlabel="steps", ylabel="half mean square error")
+    point = points.where(batches="same")[0]
+    if point.problem.d != 5000:
+        return []
+    checks = []
+    for name, printed in (("error", PRINTED), ("overlap", PRINTED_OVERLAP)):
+        for k, value in enumerate(printed):
+            found = point.values[name][:, k]
+            se = float(np.hypot(standard_error(found), PRINTED_SE))
+            where = f"d=5000 n=15000 step {k}"
+            checks.append(
+                Check(name, where, "published", value, float(found.mean()), se, len(found), 0.0)
+            )
+    return checks
+
+
+def finding(results: Results, counted: list[Growth]) -> str:
+    def at_last(name: str, batches: str, k: int) -> str:
+        p = results[name].where(batches=batches).ordered("steps")[-1]
+        values = p.values["share"][:, k]
+        return f"{values.mean():.2f} ± {float(standard_error(values)):.2f}"
+
+    right = sum(g.growing == min(g.preprint, TOP) for g in counted)
+    next_ = sum(
+        g.growing == min(math.ceil(g.second / (0.5 - g.first) - 1e-9), TOP) for g in counted
+    )
+    two = [at_last("information-two", batches, 1) for batches in ("fresh", "same")]
+    three = [at_last("information-three", batches, 2) for batches in ("fresh", "same")]
+    return (
+        "Squared singular values of the weights that grow with n after two steps number "
+        f"⌊α₂/(½ − α₁)⌋ at {right} and ⌈α₂/(½ − α₁)⌉ at {next_} of {len(counted)} pairs of "
+        "exponents. After ten steps of n^½ the share that is learned of a purely quadratic teacher "
+        f"is {two[0]} with fresh batches and {two[1]} with one reused batch; of a purely cubic one "
+        f"{three[0]} and {three[1]}."
+    )

@@ -1,0 +1,73 @@
+"""What every theory owes a problem: numbers that can be true, or one line that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.errors import InvalidInput, NotConverged, OutOfScope
+from onegrad.problem import Problem
+from onegrad.theory.results import Errors
+
+LARGEST = 1e100  # of a standard deviation or a step: squares stay far from overflow
+RIDGES = 1e-40, 1e40  # of the activation's mean square
+ROUNDING = 1e-3  # beyond a bound by less than quadrature may be: put on it
+
+
+def require_numbers(problems: Sequence[Problem]) -> None:
+    """Raise OutOfScope where the squares of a problem's numbers are no numbers."""
+    for p in problems:
+        for name, value in (("noise", p.noise), ("eta", p.step)):
+            if value > LARGEST:
+                raise OutOfScope(f"{name}: the theories cover up to {LARGEST:g}; got {value:g}")
+        energy = p.sigma.second_moment
+        low, high = (bound * energy for bound in RIDGES)
+        if energy and not low <= p.ridge <= high:
+            raise OutOfScope(
+                f"ridge: the theories cover {low:.1e} to {high:.1e} with this activation; "
+                f"got {p.ridge:g}"
+            )
+
+
+@contextmanager
+def answering(theory: str) -> Iterator[None]:
+    """Overflow, a singular matrix or a root without a bracket mean that a theory has no answer."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except InvalidInput:
+        raise
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        line = " ".join(str(error).split())
+        raise NotConverged(f"{theory}: no digits are left at these numbers ({line:.80})") from error
+
+
+def sensible(theory: str, errors: Errors, problems: Sequence[Problem]) -> Errors:
+    """The errors, on the bounds that hold for any fit where rounding is beyond them.
+
+    Zero weights have the labels' mean square as their objective, and no fit knows the noise of a
+    new label: 0 <= loss <= objective <= E y^2 and test >= noise^2.
+    """
+    noise = np.array([p.noise**2 for p in problems])
+    labels = noise + [p.teacher_function.second_moment for p in problems]
+    train = _within(theory, "train", errors.train, np.zeros_like(labels), labels)
+    test = _within(theory, "test", errors.test, noise, np.full_like(labels, np.inf))
+    loss = _within(theory, "squared_loss", errors.squared_loss, np.zeros_like(labels), train)
+    return replace(errors, train=train, test=test, squared_loss=loss)
+
+
+def _within(theory: str, name: str, values: Floats, low: Floats, high: Floats) -> Floats:
+    scale = np.where(np.isfinite(high), high, low)
+    wrong = ~np.isfinite(values) | (values < low - ROUNDING * scale)
+    wrong |= values > high + ROUNDING * scale
+    if np.any(wrong):
+        i = int(np.argmax(wrong))
+        raise NotConverged(
+            f"{theory}: {name} = {values[i]:g} is not between {low[i]:g} and {high[i]:g}: no "
+            "digits are left at these numbers"
+        )
+    return np.clip(values, low, high)

@@ -1,0 +1,86 @@
+r"""Gauss nodes of a matrix-valued measure from its resolvent on a contour.
+
+With :math:`\int f\,d\mu = -\frac1{2\pi i}\oint fG` orthogonal polynomials can be built with inner
+products taken on the contour: block Lanczos, whose block tridiagonal matrix has the nodes as
+eigenvalues and, in the first rows of its eigenvectors, a vector :math:`\varpi_r` for each with
+
+.. math:: \int f\,d\mu_{ij} = \sum_r \varpi_{ri}\varpi_{rj}f(\mu_r), \qquad
+    \sum_r\varpi_r\varpi_r^\top = I.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+
+Complexes = np.ndarray[Any, np.dtype[np.complex128]]
+
+NODES = {1: 8, 2: 6, 3: 5}  # blocks, by the size of a block
+FEWEST = 4  # for larger ones
+ROUNDING = 1e-13  # an inner product this far below its terms is no longer known
+
+
+@dataclass(frozen=True)
+class SpectralMeasure:
+    """Nodes of M with the energy s = u^T S u of its eigenvectors.
+
+    vector : (R, m), the eigenvectors along m directions of unit mass; weight : their squares.
+    """
+
+    mu: Floats
+    s: Floats
+    vector: Floats
+
+    @property
+    def weight(self) -> Floats:
+        return np.asarray((self.vector**2).sum(1))
+
+
+def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> SpectralMeasure:
+    r"""Nodes of the measure with resolvent G, (C, m, m), and of the energies with resolvent S.
+
+    G is normalised to unit mass by its symmetric root on both sides.
+    """
+    m = G.shape[-1]
+    root = symmetric_power(-np.tensordot(jacobian, G, axes=1).real, -0.5)
+    c = -(root @ G @ root) * jacobian[:, None, None]
+    cs = -(root @ S @ root) * jacobian[:, None, None]
+    z = points[:, None, None]
+
+    def inner(P: Complexes, Q: Complexes) -> Floats:
+        return np.asarray((P.swapaxes(1, 2) @ c @ Q).sum(0).real)
+
+    blocks = NODES.get(m, FEWEST)
+    J = np.zeros((m * blocks, m * blocks))
+    energy = np.zeros((m, m * blocks))
+    previous, current = np.zeros_like(c), np.broadcast_to(np.eye(m) + 0j, c.shape)
+    for k in range(blocks):
+        here, after = slice(m * k, m * (k + 1)), slice(m * (k + 1), m * (k + 2))
+        energy[:, here] = (cs @ current).sum(0).real
+        J[here, here] = inner(current, z * current)
+        following = z * current - current @ J[here, here]
+        if k:
+            following = following - previous @ J[m * (k - 1) : m * k, here]
+        square = inner(following, following)
+        terms = float(np.abs(following.swapaxes(1, 2) @ c @ following).sum())
+        if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= ROUNDING * terms:
+            J, energy = J[: here.stop, : here.stop], energy[:, : here.stop]
+            break
+        B = symmetric_power(square, 0.5)
+        J[after, here], J[here, after] = B, B.T
+        previous, current = current, following @ np.linalg.inv(B)
+    nodes, vectors = np.linalg.eigh((J + J.T) / 2)
+    first = vectors[:m].T  # (R, m)
+    # the first rows of S in this basis, as if S were diagonal with M
+    s = (first * (energy @ vectors).T).sum(1) / (first**2).sum(1)
+    return SpectralMeasure(nodes, np.maximum(s, 0.0), first)
+
+
+def symmetric_power(A: Floats, power: float) -> Floats:
+    """A symmetric positive matrix to a power."""
+    values, vectors = np.linalg.eigh((A + A.T) / 2)
+    return np.asarray((vectors * np.maximum(values, 1e-300) ** power) @ vectors.T)

@@ -1,0 +1,133 @@
+r"""Quadrature for a standard normal that is dense where the functions of it are steep.
+
+A function that was smoothed over a width h at the point c is resolved by nodes whose spacing is h
+there and grows with the distance from c: the trapezoidal rule in
+
+.. math:: t(x) = \frac xL + \sum_j \mathrm{asinh}\frac{x - c_j}{h_j}.
+
+It converges geometrically however small h is, and T = t(X) - t(-X), which grows with log(1/h) only,
+says beforehand how many nodes are needed: one for each unit of it.
+
+The mean output of a neuron with weight s along v is smoothed over :math:`\kappa = \rho/s`, and the
+mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends up near
+:math:`\kappa = 0` in the first and at its own place over :math:`\theta` in the second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.function import DEGREE, Function
+
+SPACING = 1.3  # L: of nodes where nothing is steep, per unit of t
+REACH = 6.0  # P(|x| > 6) = 2e-9
+LARGE = 2.5  # standard deviations: a large index, a large readout
+NEGLIGIBLE = 1e-6  # share of a polynomial's energy at degrees that are not resolved
+RESOLVED = 6  # degree that SPACING and REACH resolve
+WIDEST = 8.0  # a function is not taken to be smoother than this
+
+
+@dataclass(frozen=True)
+class Grading:
+    """Where functions of a standard normal are steep, (c_j, h_j); spacing L elsewhere; reach X."""
+
+    centres: tuple[tuple[float, float], ...]
+    spacing: float = SPACING
+    reach: float = REACH
+
+    def count(self, unit: float) -> int:
+        """Nodes that are `unit` apart in t."""
+        ends = _stretched(self, np.array([-self.reach, self.reach]))[0]
+        return int(np.ceil((ends[1] - ends[0]) / unit)) + 1
+
+    def rule(self, k: int) -> tuple[Floats, Floats]:
+        """k nodes and their probabilities."""
+        # where few nodes are asked for, their spacing and the cut are made equally wrong
+        reach = min(self.reach, float(np.sqrt(np.pi * max(k - 1, 1))))
+        low, high = (_stretched(self, np.array([x]))[0][0] for x in (-reach, reach))
+        x = _inverse(self, np.linspace(low, high, k) if k > 1 else np.zeros(1))
+        p = np.exp(-x * x / 2) / _stretched(self, x)[1]
+        p /= p.sum()
+        x = x - p @ x
+        return x / np.sqrt(p @ (x * x)) if k > 1 else x, p  # the first two moments are exact
+
+
+def _stretched(grading: Grading, x: Floats) -> tuple[Floats, Floats]:
+    """t(x) and its slope."""
+    t, slope = x / grading.spacing, np.full(x.shape, 1 / grading.spacing)
+    for centre, width in grading.centres:
+        t = t + np.arcsinh((x - centre) / width)
+        slope = slope + 1 / np.hypot(x - centre, width)
+    return t, slope
+
+
+def _inverse(grading: Grading, t: Floats) -> Floats:
+    """x(t) by bisection, then Newton's method."""
+    low, high = np.full(t.shape, -grading.reach), np.full(t.shape, grading.reach)
+    for _ in range(6):
+        middle = (low + high) / 2
+        below = _stretched(grading, middle)[0] < t
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    x = (low + high) / 2
+    for _ in range(40):
+        at, slope = _stretched(grading, x)
+        x = np.clip(x - (at - t) / slope, low, high)
+        if np.abs(at - t).max() < 1e-12:
+            break
+    return x
+
+
+def index_grading(
+    activation: Function, strength: float, teacher: Function, theta: float
+) -> Grading:
+    """Of the index v.x: `strength` is the largest s/rho of a neuron that counts."""
+    steep = abs(strength) / np.hypot(1.0, width(activation))
+    widths = {0.0: 1 / max(float(steep), 1 / WIDEST)}
+    share = np.sqrt(max(1 - theta**2, 0.0) + width(teacher) ** 2)
+    for kink in teacher.kinks or (0.0,):
+        if abs(kink) < REACH * abs(theta):
+            h = min(max(float(share) / abs(theta), 1e-8), WIDEST)
+            widths[kink / theta] = min(widths.get(kink / theta, np.inf), h)
+    degree = max(effective_degree(teacher, theta), effective_degree(activation, strength))
+    crowded = max(1.0, float(np.sqrt(degree / RESOLVED)))
+    reach = max(REACH, 2 * float(np.sqrt(degree)) + 2) if degree > RESOLVED else REACH
+    return Grading(tuple(widths.items()), SPACING / crowded, reach)
+
+
+def neuron_grading(activation: Function, deviation: float, rate: float) -> Grading:
+    """Of a neuron's weight along v, in units of its `deviation`.
+
+    rate : how fast the variance of its bulk weights grows, as the square of rate times the unit.
+    """
+    steep = LARGE * deviation / np.hypot(1.0, width(activation))
+    return Grading(((0.0, 1 / max(float(steep), rate, 1 / WIDEST)),))
+
+
+@lru_cache(maxsize=256)
+def width(f: Function) -> float:
+    r"""How far f is smooth: zero with a kink, else :math:`\sqrt{Ef'^2/Ef''^2}`, linear part off."""
+    if f.kinks:
+        return 0.0
+    k = np.arange(DEGREE + 1)
+    energy = f.c**2 * np.exp([_log_factorial(j) for j in k])
+    slope, bend = (k * energy)[2:].sum(), (k * (k - 1) * energy)[2:].sum()
+    return float(min(np.sqrt(slope / bend), WIDEST)) if bend > 0 else WIDEST
+
+
+@lru_cache(maxsize=1024)
+def effective_degree(f: Function, shrink: float) -> int:
+    """Degree beyond which a polynomial, smoothed to He_k shrink^k, has no energy; else zero."""
+    if f.polynomial is None:
+        return 0
+    k = np.arange(DEGREE + 1)
+    energy = f.c**2 * np.exp([_log_factorial(j) for j in k]) * min(abs(shrink), 1.0) ** (2 * k)
+    tail = np.cumsum(energy[::-1])[::-1]
+    return int(np.count_nonzero(tail > NEGLIGIBLE * tail[0])) - 1 if tail[0] > 0 else 0
+
+
+def _log_factorial(k: int) -> float:
+    return float(np.sum(np.log(np.arange(1, k + 1))))

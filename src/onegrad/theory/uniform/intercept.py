@@ -1,0 +1,33 @@
+r"""A constant that ridge fits without a penalty.
+
+It is one more neuron, of constant output, whose penalty goes to zero: in the space of functions of
+the index :math:`\Xi \to \Xi + \tau ee^\top`, e the constant function, :math:`\tau\to\infty`. With
+:math:`R = (\mathcal P^{-1} + \Xi)^{-1}`,
+
+.. math::
+    R \to R - \frac{Re\,e^\top R}{e^\top Re}, \qquad
+    R\,Y \to R\,(Y - ce), \quad c = \frac{e^\top RY}{e^\top Re}
+
+c is the constant that is fitted. Nothing depends on the means of the features any more, since the
+new R does not see e. The minimum over c is stationary: its response to the weights of the samples
+is that at fixed c.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
+
+
+def without_constant(L: Numbers, pi: Numbers) -> Numbers:
+    r""":math:`L = \Pi^{-1}R` with the constant taken out of R."""
+    column, row = L.sum(1), pi @ L  # Pi^-1 R e, e^T R
+    return np.asarray(L - np.outer(column, row) / row.sum())
+
+
+def fitted_constant(fit: Numbers, fit_of_constant: Numbers, K: int) -> Numbers:
+    """c, from R Y and R e; the constant function is one on the first K nodes."""
+    return np.asarray(fit[:K].sum() / fit_of_constant[:K].sum())

@@ -1,0 +1,153 @@
+r"""The law of the labels, as the step and the ridge fit see it.
+
+A label is :math:`\sigma_\star(u) + \varepsilon` with orthonormal indices :math:`u = B^\top x`; a
+fraction q of them has :math:`\sigma_\star` of independent indices instead. Only the linear part
+:math:`c = (1-q)E[u\,\sigma_\star]` leads the step: v has the overlaps :math:`\vartheta = c/b` with
+the indices. Given :math:`\kappa = v\cdot x` a label is
+
+.. math::
+    Y_0 + Y_1\cdot z + \text{rest}, \qquad
+    Y_0 = E[y\mid\kappa],\quad Y_1 = (I - \vartheta\vartheta^\top)^{1/2}E[\nabla y\mid\kappa],
+    \quad Y_2^2 = E[y^2\mid\kappa] - Y_0^2 - |Y_1|^2
+
+with z the coordinates of x along the indices' directions off v, made orthonormal. The rest of the
+label is as good as noise, but for what onegrad.theory.uniform.quadratic takes of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions import several
+from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.function import Function, HermiteSum, MultiIndex
+from onegrad.problem import Problem
+from onegrad.problem.laws import Law
+
+GAUSSIAN = Law("gaussian")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Teacher, deviation and law of the noise, and the fraction of labels that are replaced."""
+
+    teacher: Function | MultiIndex
+    noise: float = 0.0
+    law: Law = GAUSSIAN
+    replaced: float = 0.0
+
+    @property
+    def indices(self) -> int:
+        return self.teacher.indices if isinstance(self.teacher, MultiIndex) else 1
+
+    @property
+    def linear(self) -> Floats:
+        """E[u y]."""
+        return (1 - self.replaced) * several.linear_part(self.teacher)
+
+
+class Conditional(NamedTuple):
+    """Coefficients of a label given the index, on K samples: (K,), (t, K), (t, t, K), (K,).
+
+    bent : second derivatives along the teacher's directions off v.
+    """
+
+    Y0: Floats
+    Y1: Floats
+    bent: Floats
+    Y2: Floats
+
+
+def labels_of(problem: Problem) -> Labels:
+    """The law of a problem's labels."""
+    return Labels(
+        problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
+    )
+
+
+def unit_linear(labels: Labels) -> Floats:
+    """The direction of the linear part among the indices; for one index it is that index."""
+    c = several.linear_part(labels.teacher)
+    size = float(np.linalg.norm(c))
+    if labels.indices == 1:
+        return np.ones(1)
+    return np.asarray(c / size if size else c)
+
+
+def along_linear(labels: Labels) -> Function:
+    """The teacher as a function of the index along its linear part alone."""
+    f = labels.teacher
+    if isinstance(f, Function):
+        return f
+    c = several.coefficients(f.terms, unit_linear(labels))
+    value = HermiteSum(c)
+    return Function(f.name, value, value.derivative, polynomial=c)
+
+
+def conditional(
+    labels: Labels, theta: float, index: Floats, norm: Floats, p: Floats
+) -> Conditional:
+    """Labels given the index and the squared length of x off it, on samples of probabilities p.
+
+    The samples of the first half are the longer ones, at the same indices. What the nodes cannot
+    carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.
+    """
+    f, q = labels.teacher, labels.replaced
+    if isinstance(f, MultiIndex):
+        Y0, Y1, bent, square = _of_several(f, theta * unit_linear(labels), index, norm)
+    else:
+        Y0, Y1, bent, square = _of_one(f, theta, index, norm)
+    if q:
+        Y0, Y1, bent = (1 - q) * Y0 + q * several.mean_of(f), (1 - q) * Y1, (1 - q) * bent
+        square = (1 - q) * square + q * f.second_moment
+    total, known = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
+    if known > total:  # aliased
+        Y0, Y1, known = Y0 * np.sqrt(total / known), Y1 * np.sqrt(total / known), total
+    Y2 = np.maximum(square - Y0**2 - (Y1**2).sum(0), 0.0)
+    rest = p @ Y2
+    Y2 = Y2 * ((total - known) / rest) if rest > 0 else Y2 + (total - known)
+    return Conditional(Y0, Y1, bent, Y2 + labels.noise**2)
+
+
+def _of_one(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
+    """E f, its linear and quadratic coefficients off v, and E f^2, given index and length."""
+    off, spread = np.sqrt(1 - theta**2), norm[0] - norm[-1]  # spread = 2 sqrt(2/d)
+    Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), spread**2 / 32)
+    longer, shorter = np.split(Y0, 2)
+    bent = np.tile(2 * (longer - shorter) / spread, 2)
+    return Y0, slope[None], bent[None, None], square
+
+
+def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) -> tuple[Floats, ...]:
+    r"""The same for several indices.
+
+    A squared length :math:`\ell^2` gives the coordinates off v the covariance
+    :math:`\ell^2(I - \vartheta\vartheta^\top)`: to first order in :math:`\ell^2 - 1`
+
+    .. math:: E_\ell[f] = E[f] + \tfrac12(\ell^2-1)\,
+        \mathrm{tr}\big((I - \vartheta\vartheta^\top)E[\nabla\nabla f\mid\kappa]\big).
+    """
+    t, theta = f.indices, float(np.linalg.norm(overlaps))
+    unit = overlaps / theta if theta else overlaps
+    root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
+
+    def hessian(terms: several.Terms) -> Floats:
+        """Along the orthonormal directions off v, (t, t, K)."""
+        found = np.zeros((t, t, len(index)))
+        for i, j in itertools.combinations_with_replacement(range(t), 2):
+            twice = several.derivative(several.derivative(terms, i + 1), j + 1)
+            found[i, j] = found[j, i] = several.given_index(twice, overlaps, index)
+        return np.asarray(np.einsum("ai,ijk,jb->abk", root, found, root))
+
+    def mean(terms: several.Terms) -> Floats:
+        plain = several.given_index(terms, overlaps, index)
+        return np.asarray(plain + (norm - 1) / 2 * np.trace(hessian(terms)))
+
+    gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
+    Y1 = np.sqrt(norm) * (root @ gradient)
+    return mean(f.terms), Y1, hessian(f.terms), mean(several.square(f.terms))

@@ -1,0 +1,153 @@
+r"""Nodes of the law of the step's residuals, with the indices that they depend on.
+
+A residual is a label, or a label minus the initial output. Its law matters as a whole: M weighs
+rows by r and S by :math:`r^2`, and the resolvents of both average functions of r. What is not known
+of the indices given r enters by its first two moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcinv, gammaln, stdtrit
+
+from onegrad.arrays import Floats
+from onegrad.functions.function import MultiIndex
+from onegrad.functions.hermite import gauss_hermite
+from onegrad.problem.laws import Law
+from onegrad.theory.uniform.labels import Labels
+
+NOISE_NODES, TAIL_NODES = 7, 16
+GRIDS = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # nodes of an index by the number of indices
+FEWEST = 3  # beyond
+BINS = 256  # of the residual, where there are more nodes than these
+
+
+@dataclass(frozen=True)
+class ResidualLaw:
+    """Nodes of the law of a residual, with the indices it depends on.
+
+    r, p : residuals and their probabilities, (J,).
+    tau, tau_tau : means given the node of the indices and of their products, (k, J), (k, k, J); the
+        teacher's indices come first, then that of the initial output.
+    """
+
+    r: Floats
+    p: Floats
+    tau: Floats
+    tau_tau: Floats
+
+
+def residual_law(labels: Labels, noise: float, rows: int, output: float) -> ResidualLaw:
+    """Nodes of label + Gaussian noise, cut at probability 1/rows.
+
+    noise : deviation of all that is not the teacher. The part of it beyond the labels' own noise is
+        Gaussian and contains -output t with a standard normal t: given the noise, t is Gaussian.
+    """
+    edge = largest_normal(rows)
+    gaussian = labels.law.name == "gaussian"
+    own = 0.0 if gaussian else labels.noise
+    rest = float(np.sqrt(max(noise**2 - own**2, 0.0)))
+    z, pz = _index_nodes(labels.indices, edge)
+    e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
+    g, pg = _cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
+    clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
+    shape = (len(pz), len(pe), len(pg))
+    r = (clean[:, None, None] + own * e[:, None] + rest * g).ravel()
+    p = (pz[:, None, None] * pe[:, None] * pg).ravel()
+    share = -output / rest if output else 0.0
+    t = np.broadcast_to(share * g, shape).ravel() if output else None
+    z = np.repeat(z, len(pe) * len(pg), axis=1)
+    known = _means(r, (1 - labels.replaced) * p, z, t, share)
+    if labels.replaced:  # a replaced label knows nothing of the indices
+        fresh = _means(r, labels.replaced * p, None, t, share, len(z))
+        pairs = zip(_parts(known), _parts(fresh), strict=True)
+        known = ResidualLaw(*(np.concatenate(pair, axis=-1) for pair in pairs))
+    return known if len(known.r) <= 4 * BINS else binned(known)
+
+
+def _means(
+    r: Floats, p: Floats, z: Floats | None, t: Floats | None, share: float, indices: int = 1
+) -> ResidualLaw:
+    """Moments of the indices at nodes where z and the known part t of the output's index are given.
+
+    z : None where the residual does not depend on the indices: they are standard normal.
+    """
+    if z is None:
+        tau = np.zeros((indices, len(r)))
+        tau_tau = np.broadcast_to(np.eye(indices)[:, :, None], (indices, indices, len(r)))
+    else:
+        tau, tau_tau = z, z[:, None] * z
+    if t is None:
+        return ResidualLaw(r, p, tau, tau_tau)
+    both = np.concatenate([tau, t[None]])
+    products = both[:, None] * both
+    products[:-1, :-1] = tau_tau
+    products[-1, -1] += 1 - share**2
+    return ResidualLaw(r, p, both, products)
+
+
+def _parts(law: ResidualLaw) -> tuple[Floats, Floats, Floats, Floats]:
+    return law.r, law.p, law.tau, law.tau_tau
+
+
+def binned(law: ResidualLaw) -> ResidualLaw:
+    """Nodes of nearly equal residuals merged: bins are narrow where residuals are small."""
+    scale = float(np.sqrt(law.p @ law.r**2))
+    x = np.arcsinh(law.r / scale)
+    place = ((x - x.min()) / max(np.ptp(x), 1e-300) * BINS).astype(int).clip(0, BINS - 1)
+    p: Floats = np.bincount(place, law.p, BINS).astype(float)
+    kept = p > 0
+
+    def mean(f: Floats) -> Floats:
+        rows = f.reshape(-1, len(place))
+        sums = np.array([np.bincount(place, law.p * row, BINS)[kept] for row in rows])
+        return np.asarray((sums / p[kept]).reshape(*f.shape[:-1], -1))
+
+    return ResidualLaw(mean(law.r), p[kept], mean(law.tau), mean(law.tau_tau))
+
+
+def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
+    """A grid over the indices, (indices, J), and its probabilities."""
+    k = GRIDS.get(indices, FEWEST)
+    x, p = _cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)
+    grid = np.meshgrid(*[x] * indices, indexing="ij")
+    weight = np.ones(1)
+    for _ in range(indices):
+        weight = np.multiply.outer(weight, p)
+    return np.array([axis.ravel() for axis in grid]), weight.ravel()
+
+
+def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
+    """Nodes of the noise at deviation one: mean 0, variance 1 unless its tail is cut."""
+    if law.name == "gaussian":
+        return _cut_gaussian(NOISE_NODES, largest_normal(rows))
+    if law.name == "rademacher":
+        return np.array([-1.0, 1.0]), np.full(2, 0.5)
+    if law.name == "uniform":
+        x, w = np.polynomial.legendre.leggauss(NOISE_NODES)
+        return np.sqrt(3) * x, w / 2
+    assert law.name == "student-t" and law.parameter is not None
+    nu = law.parameter
+    edge = float(stdtrit(nu, 1 - 1 / (2 * max(rows, 20))))
+    t, w = np.polynomial.legendre.leggauss(TAIL_NODES)
+    top = np.arcsinh(edge)
+    x = np.sinh(top * t)
+    log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
+    p = w * np.exp(log_p) * np.cosh(top * t)
+    return x * np.sqrt(1 - 2 / nu), p / p.sum()
+
+
+def largest_normal(count: int) -> float:
+    """Where fewer than one of `count` standard normals is expected."""
+    return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
+
+
+def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
+    """k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
+    t, w = np.polynomial.legendre.leggauss(k)
+    x = edge * t
+    p = w * np.exp(-x * x / 2)
+    p /= p.sum()
+    return x / np.sqrt(p @ (x * x)), p

@@ -1,0 +1,116 @@
+"""Several members: each is a network of its own, all share the rows, everything stays exact."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.data import source
+from onegrad.errors import InvalidInput
+from onegrad.estimators import load
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((600, 4))
+Y = np.tanh(X[:, 0] + X[:, 1] * X[:, 2]) + 0.1 * RNG.standard_normal(600)
+
+
+def committee(members=3, **settings):
+    return og.AlternatingRegressor(25, members=members, rounds=3, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return committee().fit(X, Y)
+
+
+def test_the_first_member_is_the_single_network(three):
+    one = committee(1).fit(X, Y)
+    first, single = three.fitted_.members[0], one.fitted_.members[0]
+    np.testing.assert_array_equal(first.layer.W, single.layer.W)
+    np.testing.assert_array_equal(first.second.readout.coef, single.second.readout.coef)
+    assert not np.array_equal(three.fitted_.layers[1].W, three.fitted_.layers[2].W)
+
+
+def test_the_prediction_is_the_mean(three):
+    fitted = three.fitted_
+    each = [member.predict(X) for member in fitted.members]
+    np.testing.assert_allclose(fitted.predict(X), np.mean(each, 0), rtol=1e-9)
+    linear = fitted.features(X) @ three.coef_
+    constant = fitted.predict(X) - linear
+    np.testing.assert_allclose(constant, constant[0] + np.zeros_like(constant), atol=1e-12)
+
+
+def test_deviations_add_what_the_members_disagree_about(three):
+    members = three.fitted_.members
+    spread = np.var([m.predict(X) for m in members], axis=0)
+    expected = np.mean([m.variance(X) for m in members], axis=0) + spread
+    assert spread.max() > 1e-3
+    _, std = three.predict(X, return_std=True)
+    np.testing.assert_allclose(std, np.sqrt(expected[:, 0]) * Y.std(), rtol=1e-9)
+
+
+def test_intervals_rest_on_the_residuals_of_the_mean(three):
+    fitted = three.fitted_
+    assert fitted.at_fit.residuals.shape == (120, 1)
+    alone = committee(1).fit(X, Y).fitted_.at_fit.residuals
+    assert (fitted.at_fit.residuals**2).mean() < (alone**2).mean()
+
+
+def test_the_metric_is_that_of_the_mean(three):
+    """Against finite differences of the committee's function, away from kinks."""
+    fitted, h = three.fitted_, 1e-6
+    z = fitted.layers[0].scaling(X)
+
+    def f(z):
+        each = [m.layer.of_scaled(z) @ m.second.readout.coef[:, 0] for m in fitted.members]
+        return np.mean(each, 0)
+
+    slopes = np.stack([(f(z + h * e) - f(z - h * e)) / (2 * h) for e in np.eye(4)], 1)
+    metric = slopes.T @ slopes / len(z)
+    # the metric is the mean over the 480 rows that were not held out
+    np.testing.assert_allclose(np.diag(three.metric_), np.diag(metric), rtol=0.2)
+
+
+def test_rows_come_and_go_exactly(three):
+    start = committee().fit(X[:400], Y[:400])
+    later = start.blank().partial_fit(X[400:500], Y[400:500])
+    start.partial_fit(X[400:], Y[400:]).remove(X[500:], Y[500:])
+    again = committee().fit(X[:400], Y[:400]).merge(later)
+    np.testing.assert_array_equal(start.coef_, again.coef_)
+    assert start.n_rows_ == 500
+    with pytest.raises(InvalidInput, match="same first layer"):
+        start.merge(committee(2).fit(X[:400], Y[:400]))
+
+
+def test_members_share_one_reading_of_the_rows():
+    reads = []
+
+    def blocks():
+        reads.append("start")
+        for i in range(0, 600, 200):
+            yield X[i : i + 200], Y[i : i + 200]
+
+    streamed = committee().fit(source(blocks))
+    assert len(reads) == 2  # the sample, the moments
+    np.testing.assert_array_equal(streamed.coef_, committee().fit(X, Y).coef_)
+
+
+def test_a_saved_committee_is_the_committee(three, tmp_path):
+    three.save(tmp_path / "m")
+    back = load(tmp_path / "m")
+    np.testing.assert_array_equal(back.predict(X), three.predict(X))
+    np.testing.assert_array_equal(back.metric_, three.metric_)
+    assert back.choice_ == three.choice_
+    assert len(three.choice_["round"]) == 3
+    assert "members" in str(back.report())
+
+
+def test_the_score_on_record_is_the_committees(three):
+    best = [
+        min(t["score"] for t in three.fitted_.at_fit.trials if t["member"] == m) for m in (0, 1, 2)
+    ]
+    assert three.held_out_score_ < np.mean(best)
+
+
+def test_members_must_be_a_number():
+    with pytest.raises(InvalidInput, match="members must be a whole number >= 1"):
+        committee(0).fit(X, Y)

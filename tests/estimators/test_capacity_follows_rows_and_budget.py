@@ -1,0 +1,91 @@
+"""Width, searches, members and rounds that nobody asked for follow the rows and the budget."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.arrays import blas_threads
+from onegrad.errors import InvalidInput
+from onegrad.estimators.capacity import SEARCH, Wish
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((150, 3))
+Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
+
+
+def sized(rows, budget="default", classes=False, **asked):
+    settings = {"width": None, "members": None, "rounds": None} | asked
+    return Wish(budget, **settings).on(rows, classes)
+
+
+def test_few_rows_get_few_neurons():
+    assert sized(20).width == 120
+    assert sized(20).searches == 1
+    assert sized(3000).width == 3 * SEARCH
+    assert sized(20_000).width > sized(3000).width
+
+
+def test_budgets_are_in_order():
+    fast, default, best = (sized(3000, budget) for budget in ("fast", "default", "best"))
+    assert fast.width < default.width
+    assert (fast.searches, fast.members) == (1, 1)
+    assert best.members > default.members == 1
+
+
+def test_what_is_asked_for_is_given():
+    """A thousand neurons, one member, 32 rounds: the network of version 0.1."""
+    for classes, steps in ((False, 0), (True, 4)):
+        size = sized(3000, classes=classes, width=1000, members=1, rounds=32)
+        assert (size.width, size.searches, size.members) == (1000, 1, 1)
+        assert (size.rounds, size.steps) == (32, steps)
+    assert sized(50, width=2000).width == 2000
+
+
+def test_a_wide_layer_is_made_of_several_searches():
+    model = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
+    (member,) = model.fitted_.members
+    assert member.layer.W.shape == (1300, 3)
+    trials = model.fitted_.at_fit.trials
+    assert {t["search"] for t in trials[:-1]} == {0, 1, 2}
+    assert len(model.choice_["round"]) == 3
+    assert model.held_out_score_ == trials[-1]["score"]
+    assert "1300 neurons" in str(model.report())
+    spectrum = model.spectrum_
+    assert len(spectrum.learned) == 1303
+    assert (np.diff(spectrum.untrained) <= 0).all()
+
+
+def test_searches_side_by_side_find_the_same():
+    with blas_threads(1):
+        one = og.AlternatingRegressor(1100, rounds=1, random_state=0).fit(X, Y)
+    with blas_threads(2):
+        two = og.AlternatingRegressor(1100, rounds=1, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(one.fitted_.layers[0].W, two.fitted_.layers[0].W)
+
+
+def test_a_default_fit_of_few_rows_is_small():
+    fitted = og.AlternatingRegressor(random_state=0).fit(X[:30], Y[:30]).fitted_
+    assert fitted.layers[0].W.shape == (180, 3)
+
+
+def test_leading_eigenvalues_are_the_leading_ones():
+    from onegrad.ridge import NormalEquations, moments
+
+    F = RNG.standard_normal((300, 60)) * np.linspace(1, 3, 60)
+    equations = NormalEquations.of(moments(F, Y[:, None].repeat(2, 0)[:300]))
+    np.testing.assert_allclose(equations.eigenvalues(5), equations.eigenvalues()[:5], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": "cheap"}, "budget must be one of fast, default, best"),
+        ({"members": 0}, "members must be a whole number >= 1"),
+        ({"rounds": -1}, "rounds must be a whole number >= 0"),
+        ({"width": 0}, "width must be a whole number >= 1"),
+        ({"sample_rows": 0}, "sample_rows must be a whole number >= 1"),
+    ],
+)
+def test_bad_wishes_are_named(settings, message):
+    with pytest.raises(InvalidInput, match=message):
+        og.AlternatingRegressor(**settings).fit(X, Y)

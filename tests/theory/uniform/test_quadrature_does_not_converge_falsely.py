@@ -1,0 +1,86 @@
+"""The nodes that are chosen resolve the problem: far finer rules, in both directions, agree."""
+
+import math
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.theory.uniform import errors, predict
+from onegrad.theory.uniform.equations import resolving
+from onegrad.theory.uniform.prediction import RTOL
+from random_problems import ordinary_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+STEEP = og.Problem(
+    n=20000, d=500, N=800, activation="relu", teacher="relu", noise=0.2, ridge=1e-3, alpha=0.6
+)
+
+
+def values(problem, **options):
+    found = predict(problem, **options)
+    return np.array([found.train, found.test])
+
+
+def assert_resolved(problem):
+    found = predict(problem)
+    fine = predict(problem, sizes=resolving(problem, 0.6, 0.6))
+    allowed = max(found.quadrature_error, RTOL)
+    assert found.train == pytest.approx(fine.train, rel=allowed)
+    assert found.test == pytest.approx(fine.test, rel=allowed)
+
+
+@pytest.mark.parametrize("readout", ["gaussian", "constant", "rademacher"])
+@pytest.mark.parametrize("alpha", [0.57, 0.6, 0.8, 1.0])
+def test_large_steps(alpha, readout):
+    assert_resolved(STEEP.replace(alpha=alpha, readout=readout))
+
+
+@pytest.mark.parametrize("alpha, measured", [(0.57, 0.0680), (0.60, 0.0644)])
+def test_where_two_rules_once_agreed_on_a_wrong_value(alpha, measured):
+    """Means over networks; a rule of few nodes has .0602 and .0565."""
+    found = og.predict(STEEP.replace(alpha=alpha))
+    assert found.test == pytest.approx(measured, rel=0.02)
+
+
+def test_random_problems():
+    rng = np.random.default_rng(4)
+    for _ in range(25):
+        assert_resolved(ordinary_problem(rng))
+
+
+@pytest.mark.parametrize("degree", [8, 20, 30])
+def test_teachers_of_high_degree_keep_their_energy(degree):
+    """Untrained, what is not linear is noise: the degree does not matter, only the energy."""
+    base = og.Problem(n=40000, d=20000, N=30000, activation="tanh", ridge=0.01)
+    teacher = f"H1 + H{degree}/{math.sqrt(math.factorial(degree)):.17g}"
+    found = og.predict(base.replace(teacher=teacher))
+    limit = og.predict(base.replace(teacher=teacher), theory="random-features")
+    assert found.train == pytest.approx(limit.train, rel=5e-3)
+    assert found.test == pytest.approx(limit.test, rel=5e-3)
+
+
+LINES = {
+    "alpha": np.arange(0.5, 0.7, 0.01),
+    "ridge": np.geomspace(1e-4, 1e-2, 20),
+    "n": np.geomspace(5000, 40000, 20).astype(int),
+    "noise": np.linspace(0.2, 0.5, 20),
+}
+
+
+@pytest.mark.parametrize("axis", LINES)
+def test_no_jumps(axis):
+    """Along a line a value is near the mean of its neighbours: the curve's bend, and two errors."""
+    curve = errors([STEEP.replace(**{axis: x.item()}) for x in LINES[axis]])
+    for value in (np.log(curve.train), np.log(curve.test)):
+        jump = np.abs(np.diff(value, 3))  # of a smooth curve: the cube of its steps
+        assert jump.max() < 8 * RTOL
+
+
+def test_nothing_of_the_step_matters_without_one():
+    """Readouts have rules of their own; without a step they must give one number."""
+    base = og.Problem(
+        n=1500, d=209, N=223, activation="silu", teacher="relu", ridge=2.555e-3, weights="sphere"
+    )
+    one, other = (values(base.replace(readout=r)) for r in ("gaussian", "constant"))
+    assert one == pytest.approx(other, rel=1e-4)
