@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +19,7 @@ from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
+from onegrad.io.files import replacing
 from onegrad.io.progress import Progress
 
 
@@ -58,6 +60,8 @@ def reproduce(
     missing = sum(found.missing for found in results.values())
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
+    with replacing(out / "findings.json") as file:
+        file.write(json.dumps({s.name: said(s) for s in sections}, indent=1).encode())
     return Reproduction(report, tuple(specs), page.verdict, summary, missing)
 
 
@@ -81,6 +85,14 @@ def _section(name: str, results: Results, out: Path) -> Section:
     write_csv(directory / f"{name}.checks.csv", check_rows(drawing.checks))
     said = drawing.notes, _parameters(results), drawing.finding
     return Section(name, about, svg, drawing.checks, *said)
+
+
+def said(section: Section) -> dict[str, Any]:
+    """A section's words, for pages other than the report."""
+    about = {key: str(value) for key, value in section.about.items()}
+    found = {"finding": section.finding, "notes": list(section.notes)}
+    verdict = str(section.verdict) if section.checks else ""
+    return about | found | {"grids": list(section.parameters), "verdict": verdict}
 
 
 def _parameters(results: Results) -> list[str]:

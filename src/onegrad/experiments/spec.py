@@ -79,7 +79,7 @@ class Spec:
 
 
 SHARED = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids of a file
-ABOUT = ("title", "paper", "caption", "parameters", "order")
+ABOUT = ("title", "paper", "caption", "parameters", "order", "question", "explained")
 GRID_KEYS = tuple(f.name for f in dataclasses.fields(Grid) if f.name != "where")
 
 

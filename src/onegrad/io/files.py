@@ -30,7 +30,8 @@ def replacing(target: Path) -> Iterator[IO[bytes]]:
     try:
         with file:
             yield file
-            file.flush()
+            if not file.closed:  # as a text wrapper does at its end
+                file.flush()
             if fcntl is None:
                 file.close()
             draft.replace(target)  # while it is locked: nobody takes it for a leftover

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def _two_neurons(cell: Cell, seed: int, steps: int, rate: float) -> tuple[Floats
     return np.array(errors), np.array(overlaps)
 
 
-def _teacher(u1: Floats, u2: Floats) -> Floats:
+def _teacher(u1: Any, u2: Any) -> Floats:
     return np.asarray(np.tanh(u1 + u2**3 - 3 * u2))
 
 

@@ -84,7 +84,7 @@ def _steps(count: int) -> Callable[..., Callable[[Floats], Floats]]:
         quarter = len(y) // 4
         W0 = rng.standard_normal((p.N, X.shape[1])) / math.sqrt(X.shape[1])
         a = rng.standard_normal(p.N) / math.sqrt(p.N)
-        tried = []
+        tried: list[tuple[float, int, Floats, float]] = []
         for rate in RATES if count else RATES[:1]:
             W = W0
             for _ in range(count):

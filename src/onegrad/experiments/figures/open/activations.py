@@ -51,7 +51,8 @@ def table(ax: Any, values: Floats, names: list[str], title: str) -> None:
     for (i, k), value in np.ndenumerate(values):
         shade = "white" if value > 0.6 else "black"
         ax.annotate(f"{value:.2f}", (k, i), ha="center", va="center", fontsize=7, color=shade)
-    ax.set_xticks(range(values.shape[1]), [f"k = {k + 1}" for k in range(values.shape[1])])
+    ax.set_xticks(range(values.shape[1]), [f"{k + 1}" for k in range(values.shape[1])])
+    ax.set_xlabel("degree k")
     ax.set_yticks(range(len(names)), names)
     ax.set_title(title)
 

@@ -29,7 +29,7 @@ def draw(results: Results) -> Drawing:
         part = f"{(before - one) / (before - all_):.0%}" if before > all_ else "all"
         lines.append(f"{task}: {part} ({before:.3f} → {one:.3f}; trained {all_:.3f})")
     ax.set_xticks(range(len(tasks)), list(tasks), fontsize=7)
-    ax.set(ylabel="test error / variance of the labels")
+    ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
     style.legend(ax, 3)
     return Drawing(
         figure, (), (),

@@ -42,7 +42,7 @@ def _map(figure: Any, ax: Any, ratio: Floats, laws: list[str], overlaps: list[fl
     ax.set_xticks(range(len(overlaps)), [f"{c:g}" for c in overlaps])
     ax.set_yticks(range(len(laws)), [law.removeprefix("spiked(").rstrip(")") for law in laws])
     ax.set(xlabel="cosine of spike and teacher", ylabel="excess variance of the spike")
-    figure.colorbar(image, ax=ax, shrink=0.8)
+    figure.colorbar(image, ax=ax, shrink=0.8).ax.set_xlabel("ratio", fontsize=7)
 
 
 def finding(ratios: dict[str, Floats], laws: list[str], overlaps: list[float]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Curve, Points, Results
+from onegrad.experiments.results import Curve, Point, Points, Results
 
 PRINTED = (0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504)
 PRINTED_OVERLAP = (0.0, 0.063, 0.102, 0.128, 0.146, 0.161, 0.173)
@@ -78,10 +78,8 @@ def degrees(ax: Any, points: Points) -> None:
 def outliers(ax: Any, points: Points) -> list[Growth]:
     """Exponents of n by which the leading squared singular values grow, for pairs of exponents."""
     found = []
-    for a, b in sorted({(round(float(p.problem.alpha), 6), float(p.problem.later_alpha))
-                        for p in points}):  # fmt: skip
-        at = [p for p in points if np.isclose(p.problem.alpha, a)
-              and float(p.problem.later_alpha) == b]  # fmt: skip
+    for a, b in sorted({exponents(p) for p in points}):
+        at = [p for p in points if exponents(p) == (a, b)]
         size = np.log([p.problem.n for p in at])
         ratio = [np.log(p.values["after"] / p.values["before"][:, None]).mean(0)[:TOP] for p in at]
         found.append(Growth(a, b, np.polyfit(size, np.array(ratio), 1)[0]))
@@ -93,6 +91,12 @@ def outliers(ax: Any, points: Points) -> list[Growth]:
     ax.plot(reach, np.maximum(reach, 0), color="#555555", linewidth=1.0, label="predicted")
     ax.set(xlabel="2(α₂ − k(½ − α₁))", ylabel="measured exponent of growth")
     return found
+
+
+def exponents(point: Point) -> tuple[float, float]:
+    """Of the first and of the second step."""
+    p = point.problem
+    return round(math.log(p.step) / math.log(p.n), 6), float(p.later_alpha)
 
 
 def reused(ax: Any, points: Points) -> list[Check]:
