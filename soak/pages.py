@@ -54,7 +54,8 @@ def requests(rng: np.random.Generator, count: int, where: str) -> Tally:
 
 def _requests(rng: np.random.Generator, count: int, where: str) -> Tally:
     tally = Tally()
-    app = create_app(workers=Alone(1), simulations=Idle())
+    crew = Alone(1)
+    app = create_app(workers=crew, simulations=Idle())
     loop = asyncio.new_event_loop()
     for i in range(count):
         scope, body = _request(rng)
@@ -70,6 +71,7 @@ def _requests(rng: np.random.Generator, count: int, where: str) -> Tally:
                 tally.fault("wrong", f"{where}.{i}", "NaN in an answer")
             tally.ends["answered" if status < 300 else "refused"] += 1
     loop.close()
+    crew.stop()
     return tally
 
 
