@@ -28,8 +28,14 @@ class Meter:
             raise Stopped
         if self.progress:
             with self._lock:
+                if self.stop.is_set():
+                    raise Stopped
                 self.done = min(self.done + 1, self.total - 1)  # the estimate may be short
-                self.progress(self.done, self.total)
+                try:
+                    self.progress(self.done, self.total)
+                except BaseException:
+                    self.stop.set()  # before another thread is let in
+                    raise
 
     def finish(self) -> None:
         if self.progress:
