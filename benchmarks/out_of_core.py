@@ -1,7 +1,7 @@
 """Out of core: a fit from Parquet against the matrix products that it cannot do without.
 
-    python benchmarks/out_of_core.py [--rows 2000000] [--columns 100] [--width 1000]
-                                     [--dir out/out_of_core] [--workers 2] [--estimator one-step]
+    python benchmarks/out_of_core.py [--rows 2000000] [--columns 100] [--width 1000] [--members 1]
+                                     [--dir out/out_of_core] [--workers 1,2] [--estimator one-step]
 
 Writes the data once (float32, 131,072 rows a group). Each measurement is a process of its own whose
 largest resident memory the operating system reports:
@@ -11,10 +11,12 @@ disturbs less.
 
 products   Z W^T and F^T F in blocks of the same size, for all rows, on numbers already in memory
 fit        both passes over the file and the first layer on a sample of it
-dask 1, k  the same fit on one worker and on k, one BLAS thread each (workers that Dask starts have
-           no more); the first layer is learned here, on all cores
+dask k     the same fit on k workers, one BLAS thread each (workers that Dask starts have no more);
+           the first layer is learned here, on all cores
 
-The coefficients of all fits are compared.
+The coefficients of all fits are compared, and every measurement with the cost model
+(benchmarks/fit_cost.py), whose rates are measured on one part of the file. A model of 10^9 rows on
+100 workers is printed at the end.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fit_cost import Rates, Size
 
 import onegrad as og
 from onegrad.data import source
@@ -71,19 +74,19 @@ def products(rows: int, columns: int, width: int) -> float:
     return time.perf_counter() - start
 
 
-def estimator(name: str, width: int) -> Any:
-    kind = og.AlternatingRegressor if name == "alternating" else og.OneStepRegressor
-    return kind(width, random_state=0)
+def estimator(name: str, width: int, members: int) -> Any:
+    if name == "alternating":
+        return og.AlternatingRegressor(width, members=members, random_state=0)
+    return og.OneStepRegressor(width, random_state=0)
 
 
-def fit(path: Path, name: str, width: int, coefficients: Path, workers: int | None) -> float:
-    """Seconds of one fit; a cluster is started before the clock."""
+def fit(path: Path, model: Any, coefficients: Path, workers: int | None) -> tuple[float, float]:
+    """Seconds of one fit, and of all processors in it; a cluster is started before the clock."""
     data = source(path, target="y")
-    model = estimator(name, width)
     if workers is None:
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         model.fit(data)
-        seconds = time.perf_counter() - start
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     else:
         from distributed import Client, LocalCluster
 
@@ -94,11 +97,13 @@ def fit(path: Path, name: str, width: int, coefficients: Path, workers: int | No
             Client(cluster) as client,
         ):
             client.run(lambda: og.OneStepRegressor)  # imports are not the fit's
-            start = time.perf_counter()
+            before = sum(client.run(time.process_time).values())
+            start, cpu = time.perf_counter(), time.process_time()
             model.fit(data, client=client)
-            seconds = time.perf_counter() - start
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+            cpu += sum(client.run(time.process_time).values()) - before
     np.save(coefficients, model.coef_)
-    return seconds
+    return seconds, cpu
 
 
 def measured(args: argparse.Namespace, what: str) -> dict[str, Any]:
@@ -109,7 +114,7 @@ def measured(args: argparse.Namespace, what: str) -> dict[str, Any]:
         environment |= dict.fromkeys(names, str(args.threads))
     command = [sys.executable, __file__, "--what", what, "--rows", str(args.rows),
                "--columns", str(args.columns), "--width", str(args.width), "--dir", str(args.dir),
-               "--estimator", args.estimator]  # fmt: skip
+               "--estimator", args.estimator, "--members", str(args.members)]  # fmt: skip
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     print(
@@ -126,7 +131,8 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--width", type=int, default=1000)
     parser.add_argument("--dir", type=Path, default=Path("out/out_of_core"))
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--members", type=int, default=1, help="of the alternating family")
+    parser.add_argument("--workers", default="1,2", help="of the clusters, comma-separated")
     parser.add_argument("--estimator", choices=("one-step", "alternating"), default="one-step")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of BLAS, serial")
     parser.add_argument("--skip-dask", action="store_true")
@@ -138,12 +144,14 @@ def main() -> None:
     if args.what:
         coefficients = args.dir / f"{args.what.replace(' ', '_')}.npy"
         if args.what == "products":
+            cpu = time.process_time()
             seconds = products(args.rows, args.columns, args.width)
+            cpu = time.process_time() - cpu
         else:
             workers = int(args.what.split()[1]) if args.what.startswith("dask") else None
-            seconds = fit(path, args.estimator, args.width, coefficients, workers)
+            model = estimator(args.estimator, args.width, args.members)
+            seconds, cpu = fit(path, model, coefficients, workers)
         used = resource.getrusage(resource.RUSAGE_SELF)
-        cpu = used.ru_utime + used.ru_stime
         print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": used.ru_maxrss / 1024}))
         return
     if not path.exists():
@@ -156,16 +164,26 @@ def main() -> None:
         for unit in ("seconds", "cpu"):
             ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
             print(f"fit / products = {ratio:.2f} ({unit})")
+    rates = Rates.on(path, args.width, args.columns)
+    print(rates)
+    size = Size(args.rows, args.columns, args.width, args.members)
+    if not args.only_dask:
+        print(f"model, in this process: {rates.cpu(size):.1f} CPU s; measured {whole['cpu']:.1f}")
     if not args.skip_dask:
-        one = measured(args, "dask 1")
-        many = measured(args, f"dask {args.workers}")
-        print(f"{args.workers} workers are {one['seconds'] / many['seconds']:.2f} x one")
-        a, b, c = (
-            np.load(args.dir / f"{name}.npy") for name in ("fit", "dask_1", f"dask_{args.workers}")
-        )
-        scale = np.abs(a).max()
-        worst = max(np.abs(a - b).max(), np.abs(a - c).max()) / scale
+        clusters = [int(k) for k in args.workers.split(",")]
+        results = {k: measured(args, f"dask {k}") for k in clusters}
+        for k, result in results.items():
+            print(
+                f"{k} workers: {results[clusters[0]]['seconds'] / result['seconds']:.2f} x the "
+                f"first; model {rates.seconds(size, k):.1f} s ({rates.cpu(size):.1f} CPU)"
+            )
+        all_coefficients = [np.load(args.dir / f"dask_{k}.npy") for k in clusters]
+        if not args.only_dask:
+            all_coefficients.append(np.load(args.dir / "fit.npy"))
+        first = all_coefficients[0]
+        worst = max(np.abs(c - first).max() for c in all_coefficients) / np.abs(first).max()
         print(f"largest difference of coefficients, relative to the largest: {worst:.1e}")
+    print(rates.table(Size(10**9, args.columns, args.width, args.members), 100))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+TILE = 128  # rows and columns of a square that stays in cache
+
 Array = Any  # a numpy.ndarray or a torch.Tensor
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -48,6 +50,24 @@ def transpose(x: Array) -> Array:
 def symmetric(C: Array) -> Array:
     """The symmetric matrices with the upper triangles of C."""
     xp = namespace(C)
-    full = xp.triu(C)
-    full += transpose(xp.triu(C, 1))
+    if is_torch(C):
+        full = xp.triu(C)
+        full += transpose(xp.triu(C, 1))
+        return full
+    full = upper(C)
+    for r in range(0, C.shape[-1], TILE):
+        rows, beyond = slice(r, r + TILE), slice(r + TILE, None)
+        full[..., beyond, rows] = transpose(C[..., rows, beyond])
+        corner = full[..., rows, rows]
+        corner += transpose(np.triu(corner, 1))
     return full
+
+
+def upper(C: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """C with zeros below the diagonal, as numpy.triu, but by tiles that stay in cache."""
+    out = np.zeros_like(C)
+    for r in range(0, C.shape[-1], TILE):
+        rows, beyond = slice(r, r + TILE), slice(r + TILE, None)
+        out[..., rows, beyond] = C[..., rows, beyond]
+        out[..., rows, rows] = np.triu(C[..., rows, rows])
+    return out

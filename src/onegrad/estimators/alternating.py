@@ -19,11 +19,11 @@ from onegrad.data.sample import Sample
 from onegrad.errors import one_of
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
 from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
-from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, try_layer
+from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, lowest, try_layer
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
-from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, search
+from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, continued, search
 from onegrad.layers.layer import Layer
 
 
@@ -72,7 +72,8 @@ class AlternatingRecipe:
     def most_trials(self) -> int:
         size = self.size
         of_search = 1 + size.rounds + 2 * size.steps
-        return size.members * (size.searches * of_search + (size.searches > 1))
+        after = 1 + -(-size.rounds // 2) if size.searches > 1 else 0
+        return size.members * (size.searches * of_search + after)
 
     def split(self, sample: Sample, held: Mask) -> Split:
         return Split(~held, ~held)
@@ -94,13 +95,18 @@ class AlternatingRecipe:
         label = {key: [trial.label[key] for trial in best] for key in ("update", "round")}
         start = min(trial.ridge for trial in best)
         layer = pooled([trial.layer for trial in best])
-        together = try_layer(lesson, layer, Search(ridge, start), label)
+        together = try_layer(lesson, layer, Search(ridge, start), label, worth=True)
+        more = [
+            replace(trial, label={"update": ["neurons"], "round": [trial.label["round"]]})
+            for trial in continued(terms(size.width), lesson, rng, together)
+        ]
         trials = [
             replace(trial, label={"search": number, **trial.label})
             for number, one in enumerate(found)
             for trial in one.trials
         ]
-        return Learned(pooled([one.untrained for one in found]), [*trials, together], together)
+        untrained = pooled([one.untrained for one in found])
+        return Learned(untrained, [*trials, together, *more], lowest([together, *more]))
 
 
 def pooled(layers: Sequence[Layer]) -> Layer:

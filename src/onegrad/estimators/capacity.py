@@ -13,6 +13,7 @@ from onegrad.errors import one_of
 BUDGETS = ("fast", "default", "best")
 
 SEARCH = 600  # neurons of one search
+FAST = 400  # with the fast budget
 ALONE = 1000  # neurons up to which a width that was asked for is one search
 PER_ROW = 6  # neurons a row at most, where rows are few
 MANY = 8_000  # rows from which a further search pays
@@ -47,14 +48,17 @@ class Wish:
 
     def on(self, rows: int, classes: bool) -> Capacity:
         """The capacity for a sample of so many rows."""
-        fast = self.budget == "fast"
-        searches = 1 if fast else 3 + (rows >= MANY)
-        width = self.width or min(searches * SEARCH, max(PER_ROW * rows, 1))
-        searches = 1 if width <= ALONE else -(-width // SEARCH)
+        fast, search = self.budget == "fast", FAST if self.budget == "fast" else SEARCH
+        if self.width is None:
+            width = min(max(PER_ROW * rows, 1), (2 if fast else 3 + (rows >= MANY)) * search)
+            searches = -(-width // search)
+        else:
+            width = self.width
+            searches = 1 if width <= ALONE else -(-width // search)
         rounds = self.rounds
         if rounds is None:
-            rounds = 8 if classes and (fast or searches > 1) else 32
+            rounds = 32 if searches == 1 else 8 if classes else 24
         members = self.members or (3 if self.budget == "best" else 1)
         # gradient steps: of no use to neurons that are pooled, and as dear as rounds
-        steps = 4 if classes and searches == 1 and not fast else 0
+        steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, members, rounds, steps)

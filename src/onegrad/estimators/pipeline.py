@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -200,10 +200,7 @@ def described(
         residuals=residuals,
         slope=calibrated(lesson.targets, residuals, held),
         choice={
-            **{
-                key: [x.get(key) for x in labels] if several else labels[0][key]
-                for key in labels[0]
-            },
+            **(combined(labels) if several else labels[0]),
             "held_out_rows": len(held),
             "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
             "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)
@@ -219,6 +216,12 @@ def described(
         ),
         rows=members[0].second.moments.rows,
     )
+
+
+def combined(labels: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """For every name the values of all members; None where one has none."""
+    names = dict.fromkeys(name for label in labels for name in label)
+    return {name: [label.get(name) for label in labels] for name in names}
 
 
 def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:

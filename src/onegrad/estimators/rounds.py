@@ -43,6 +43,7 @@ from onegrad.layers.rows import Rows
 KEPT = 0.4  # share of the neurons that stays in a round
 ENTRANTS = 4  # new neurons that compete for a place
 NARROW = 4  # one in so many rounds is made at half the width, before the others
+NOISELESS = 1e-5  # relative ridge up to which targets have next to no noise
 PATIENCE = 4  # rounds without improvement after which they end
 STEPS = (0.3, 1.0)  # relative lengths of the gradient step
 GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
@@ -92,14 +93,22 @@ class Terms:
 
 def search(terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Learned:
     """All trials of one search, the untrained layer first, and what held-out rows chose."""
-    activation = resolve("relu:raw")
-    assert isinstance(activation, Function)
-    rounds = Rounds(terms, lesson, Ground.of(lesson.update, terms.bound), rng, activation)
+    rounds = Rounds.of(terms, lesson, rng)
     trials = [rounds.untrained()]
     if len(lesson.held):
         trials += rounds.renewals(trials[0])
         trials += rounds.steps(lowest(trials))
     return Learned(trials[0].layer, trials, chosen(trials, lesson.held.w))
+
+
+def continued(
+    terms: Terms, lesson: Lesson, rng: np.random.Generator, trial: Trial
+) -> Iterator[Trial]:
+    """Rounds that start from a trial, at full width; longer where little is left unexplained."""
+    if len(lesson.held) and terms.rounds:
+        rounds, most = Rounds.of(terms, lesson, rng), -(-terms.rounds // 2)
+        wait = 2 if trial.ridge <= NOISELESS else 1
+        yield from rounds.phase(trial, terms.width, range(1, most + 1), trial.score, wait)
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,12 @@ class Rounds:
     ground: Ground
     rng: np.random.Generator
     activation: Function
+
+    @classmethod
+    def of(cls, terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Rounds:
+        activation = resolve("relu:raw")
+        assert isinstance(activation, Function)
+        return cls(terms, lesson, Ground.of(lesson.update, terms.bound), rng, activation)
 
     def tried(
         self, neurons: Neurons, start: float, label: dict[str, Any], worth: bool = True
@@ -142,9 +157,11 @@ class Rounds:
         best = lowest(narrow) if narrow else first
         yield from self.phase(best, width, range(before + 1, before + rounds - few + 1))
 
-    def phase(self, trial: Trial, width: int, rounds: range) -> Iterator[Trial]:
-        """Rounds at one width, until held-out rows say that they no longer help."""
-        least, waited = np.inf, 0
+    def phase(
+        self, trial: Trial, width: int, rounds: range, least: float = np.inf, wait: int = PATIENCE
+    ) -> Iterator[Trial]:
+        """Rounds at one width, until so many in a row do not bring the score below the least."""
+        waited = 0
         for number in rounds:
             neurons = None if self.lesson.watch.enough else self.renewed(trial, width)
             if neurons is None:
@@ -153,7 +170,7 @@ class Rounds:
             yield trial
             waited = 0 if trial.score < least else waited + 1
             least = min(least, trial.score)
-            if waited == PATIENCE:
+            if waited == wait:
                 return
 
     def renewed(self, trial: Trial, width: int) -> Neurons | None:

@@ -136,18 +136,16 @@ def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) ->
     unit = overlaps / theta if theta else overlaps
     root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
 
-    def hessian(terms: several.Terms) -> Floats:
-        """Along the orthonormal directions off v, (t, t, K)."""
-        found = np.zeros((t, t, len(index)))
-        for i, j in itertools.combinations_with_replacement(range(t), 2):
-            twice = several.derivative(several.derivative(terms, i + 1), j + 1)
-            found[i, j] = found[j, i] = several.given_index(twice, overlaps, index)
-        return np.asarray(np.einsum("ai,ijk,jb->abk", root, found, root))
-
     def mean(terms: several.Terms) -> Floats:
         plain = several.given_index(terms, overlaps, index)
-        return np.asarray(plain + (norm - 1) / 2 * np.trace(hessian(terms)))
+        bent = several.bent_off_index(terms, overlaps, index)
+        return np.asarray(plain + (norm - 1) / 2 * bent)
 
+    hessian = np.zeros((t, t, len(index)))
+    for i, j in itertools.combinations_with_replacement(range(t), 2):
+        twice = several.derivative(several.derivative(f.terms, i + 1), j + 1)
+        hessian[i, j] = hessian[j, i] = several.given_index(twice, overlaps, index)
+    bent = np.einsum("ai,ijk,jb->abk", root, hessian, root)
     gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
-    return mean(f.terms), Y1, hessian(f.terms), mean(several.square(f.terms))
+    return mean(f.terms), Y1, bent, mean(several.square(f.terms))

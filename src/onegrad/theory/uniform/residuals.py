@@ -39,8 +39,10 @@ class ResidualLaw:
     tau_tau: Floats
 
 
-def residual_law(labels: Labels, noise: float, rows: int, output: float) -> ResidualLaw:
-    """Nodes of label + Gaussian noise, cut at probability 1/rows.
+def residual_law(
+    labels: Labels, noise: float, rows: int, output: float = 0.0, mean: float = 0.0
+) -> ResidualLaw:
+    """Nodes of label + Gaussian noise + mean, cut at probability 1/rows.
 
     noise : deviation of all that is not the teacher. The part of it beyond the labels' own noise is
         Gaussian and contains -output t with a standard normal t: given the noise, t is Gaussian.
@@ -54,7 +56,7 @@ def residual_law(labels: Labels, noise: float, rows: int, output: float) -> Resi
     g, pg = _cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
     clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
     shape = (len(pz), len(pe), len(pg))
-    r = (clean[:, None, None] + own * e[:, None] + rest * g).ravel()
+    r = (clean[:, None, None] + mean + own * e[:, None] + rest * g).ravel()
     p = (pz[:, None, None] * pe[:, None] * pg).ravel()
     share = -output / rest if output else 0.0
     t = np.broadcast_to(share * g, shape).ravel() if output else None
