@@ -94,9 +94,8 @@ def equations(
     )
     omega = moved.trace.weight * (1 - 1 / d)
     rho = np.sqrt(kappa @ omega)[:, None]
-    length, flattening = np.sqrt(norm), 1 / (4 * d)
     value, slope, square = gaussian_averages(
-        problem.sigma, neurons.s[:, None] * index, rho * length, flattening
+        problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), flattening=1 / (4 * d)
     )
     B = slope / rho
     Y = conditional(labels, a.theta, index, norm, p)
@@ -106,6 +105,7 @@ def equations(
     grown = 1 + neurons.own + twice / 2 * (moved.trace.weight @ moved.trace.mu)
     row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - a.backward * index * row
+    sideways = np.multiply.outer(a.sideways * unit_linear(labels), row)
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -121,8 +121,7 @@ def equations(
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=moved.teacher.vector,
-        aside=np.multiply.outer(a.sideways * unit_linear(labels), row)
-        + lean(neurons, twice, f)[:, :, None] * B,
+        aside=sideways + lean(neurons, twice, f)[:, :, None] * B,
         A=A,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
