@@ -2,6 +2,7 @@
 # torch is large and needed by few: its tests have an environment of their own, .venv-torch.
 PYTHON ?= python3
 JOBS   ?= 2
+SOAK   ?= --kills 60 --inputs 2000 --seconds 600
 TORCH  ?= torch==2.13.0
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,7 +10,7 @@ VENV_TORCH := .venv-torch
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-slow test-torch test-browser lint format bench docs clean
+.PHONY: help demo test test-slow test-torch test-browser soak lint format bench docs clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,6 +31,9 @@ test-browser: $(VENV)/.installed-test  ## install Debian's chromium where possib
 	@$(CHROMIUM) || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || true
 	@$(CHROMIUM) || { echo "make test-browser: no chromium found; install Debian's package chromium" >&2; exit 1; }
 	$(ONE_THREAD) $(BIN)/python -m pytest -m browser tests/explorer
+
+soak: $(VENV)/.installed-test  ## attack it: kills, random problems, damaged files (SOAK="--kills 3000 --inputs 100000")
+	$(ONE_THREAD) $(BIN)/python -m soak $(SOAK)
 
 lint: $(VENV)/.installed-test  ## style, types, and the direction of dependencies
 	$(BIN)/ruff check .

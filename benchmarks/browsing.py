@@ -24,7 +24,8 @@ ARGUMENTS = [
 ]  # fmt: skip
 FINISHED = """(() => { const m = window.onegrad?.model();
   return m?.curve?.finished && m.sizes?.finished && !onegrad.painting
-         && !m.stale.curve && !m.stale.sizes && !m.stale.spectrum; })()"""
+         && !m.stale.curve && !m.stale.sizes && !m.stale.spectrum && !m.stale.network
+         && (!m.stairs.curve || m.stairs.curve.finished); })()"""
 
 
 @contextmanager

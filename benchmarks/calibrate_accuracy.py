@@ -60,13 +60,14 @@ def predicted(path: Path) -> list[Rows]:
             problem = base.replace(eta=0.0) if alpha is None else base.replace(alpha=alpha)
             found = walk.refined(problem, RTOL)
             eq = equations(problem, found.nodes)
-            gap = losses(eq, solve(eq, problem.ridge)).gap
+            values = losses(eq, solve(eq, problem.ridge))
             penalty = found.train - found.squared_loss
             rows.append({
                 "file": path.stem, "even": number % 2 == 0, "reference": path == REFERENCE,
-                "terms": accuracy.neglected(problem, eq.step, gap), "found": found,
+                "terms": accuracy.neglected(problem, eq.step, values), "found": found,
                 "mean": np.array(mean), "se": np.array(se), "noise": problem.noise, "n": problem.n,
-                "variances": spread.variances(problem, found.train, penalty, found.test, gap),
+                "variances": spread.variances(
+                    problem, found.train, penalty, found.test, values.gap),
             })  # fmt: skip
     return rows
 

@@ -1,12 +1,12 @@
 """How close the simulation engine runs to the matrix products it consists of.
 
-    python benchmarks/simulate.py [--quick]
+    python benchmarks/simulate.py [--quick] [--seeds 1]
 
 Efficiency is useful flops / (seconds x the matrix-product rate measured in the same process).
 Useful flops: 2 n d N per product with X or X_tilde, n N min(n, N) per Gram matrix, m^3/3 per
 Cholesky factor (however the ridge path was solved). Seconds include random numbers, activations,
-test rows and everything else. Products and runs take turns and the medians of both count: the rate
-of a shared machine drifts.
+test rows and everything else; those under `estimate` are foreseen by `onegrad.cost`. Products and
+runs take turns and the medians of both count: the rate of a shared machine drifts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.arrays import cores
-from onegrad.networks import simulate
+from onegrad.networks import cost, simulate
 
 
 def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:
@@ -53,21 +53,25 @@ TURNS = 5
 CASES = {
     "many steps": ({"n": 5120, "d": 512, "N": 1024}, 8, 10, 0.6),
     "large": ({"n": 4096, "d": 2048, "N": 4096}, 1, 1, 0.75),
-    "dual": ({"n": 1024, "d": 512, "N": 4096}, 4, 4, None),
+    "n < N": ({"n": 1024, "d": 512, "N": 4096}, 4, 4, 0.6),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one pass over the first case")
+    parser.add_argument("--seeds", type=int, help="networks (default: twice the cores)")
+    parser.add_argument("--long", action="store_true", help="also a million rows")
     args = parser.parse_args()
     k = cores()
     print(f"{k} core(s)")
     head = f"{'case':12} {'n':>6} {'d':>5} {'N':>5} {'etas':>4} {'ridges':>6} {'seeds':>5}"
-    print(f"{head} {'seconds':>8} {'GFLOP/s':>8} {'product':>8} {'ratio':>6}  target")
+    print(
+        f"{head} {'seconds':>8} {'GFLOP/s':>8} {'product':>8} {'ratio':>6} {'estimate':>8}  target"
+    )
     for name, (sizes, etas, ridges, target) in CASES.items():
         problem = og.Problem(**sizes, teacher="H1 + H2/2", noise=0.5)
-        seeds = 2 * k
+        seeds = args.seeds or 2 * k
         axes = {
             "eta": list(np.linspace(1, 8, etas)),
             "ridge": list(np.geomspace(1e-3, 1, ridges)),
@@ -76,23 +80,26 @@ def main() -> None:
         run = partial(simulate, problem, seeds, **axes)
         turns = [(product_rate(), best(run, 1)) for _ in range(1 if args.quick else TURNS)]
         rate, seconds = np.median(turns, axis=0)
+        foreseen = cost(problem, seeds, **axes).seconds
         flops = seeds * useful_flops(problem, etas, ridges) / seconds
         row = f"{name:12} {problem.n:6d} {problem.d:5d} {problem.N:5d} {etas:4d} {ridges:6d}"
         print(
             f"{row} {seeds:5d} {seconds:8.2f} {flops / 1e9:8.1f} {rate / 1e9:8.1f} "
-            f"{flops / rate:6.2f}  {'' if target is None else f'>= {target}'}",
+            f"{flops / rate:6.2f} {foreseen:8.2f}  {'' if target is None else f'>= {target}'}",
             flush=True,
         )
         if args.quick:
             return
-    began = time.perf_counter()
-    streamed = og.Problem(n=262_144, d=512, N=1024, eta=4.0)
-    simulate(streamed, [0], n_test=4096)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(
-        f"n = 262,144, d = 512, N = 1,024: {time.perf_counter() - began:.1f} s; "
-        f"peak memory of this process {peak:.2f} GiB"
-    )
+    for n in (16_384, 65_536, 262_144, *([1_000_000] if args.long else [])):
+        streamed = og.Problem(n=n, d=512, N=1024, eta=4.0)
+        foreseen = cost(streamed, [0], n_test=4096)
+        took = best(partial(simulate, streamed, [0], n_test=4096), 1)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"n = {n:,}, d = 512, N = 1,024: {took:.2f} s, estimate {foreseen.seconds:.2f} s; "
+            f"peak memory of this process {peak:.2f} GiB",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

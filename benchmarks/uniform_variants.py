@@ -2,8 +2,9 @@
 
     python benchmarks/uniform_variants.py --device cuda --seeds 600
 
-Prints tests/numbers/uniform_variants.json (with --outside: uniform_outside.json), which
-tests/theory/uniform reads: each problem with mean and standard error of (train, test).
+Prints tests/numbers/uniform_variants.json (with --outside: uniform_outside.json, with --raw:
+uniform_raw.json), which tests/theory/uniform reads: each problem with mean and standard error of
+(train, test).
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ OUTSIDE = [  # the checked range: predictions that warn, but for the first
     {"activation": "tanh", "teacher": "H1", "N": 600, "ridge": 1e-4},
     {"activation": "tanh", "teacher": "H1", "N": 600, "ridge": 1e-6},
 ]
+RAW = [  # activations with a mean, which the initial output adds up
+    {"activation": "relu:raw", "teacher": "H1 + H2/sqrt(2)", "residual": "full"},
+    {"activation": "relu:raw", "teacher": "relu", "residual": "full", "readout": "constant",
+     "eta": 2.0},
+    {"activation": "softplus:raw", "teacher": "relu:raw", "residual": "full",
+     "readout": "rademacher", "weights": "sphere"},
+]  # fmt: skip
 
 
 def main() -> None:
@@ -44,9 +52,10 @@ def main() -> None:
     parser.add_argument(
         "--outside", action="store_true", help="the cases outside the checked range"
     )
+    parser.add_argument("--raw", action="store_true", help="raw activations, full residual")
     options = parser.parse_args()
     rows = []
-    for variant in OUTSIDE if options.outside else VARIANTS:
+    for variant in RAW if options.raw else OUTSIDE if options.outside else VARIANTS:
         problem = og.Problem(**(BASE | variant))
         random = "device" if options.device.startswith("cuda") else "host"
         s = og.simulate(

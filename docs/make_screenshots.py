@@ -25,15 +25,30 @@ SETTING = (
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     with browsing.served() as url, browsing.opened() as browser:
-        page = opened(browser, url, (1440, 1210), "light")
+        page = opened(browser, url, (1440, 1400), "light")
         simulate(page, 6)
         save(page, "explorer")
+        page.locator("#view-neurons").screenshot(path=IMAGES / "explorer-neurons.png")
+        for _ in range(3):  # the curves of smaller sizes stay, thin
+            page.locator("#stairs-slider").focus()
+            page.keyboard.press("ArrowLeft")
+            browsing.wait(page, "onegrad.model().stairs.curve?.finished")
+            ready(page)
+        page.locator("#view-stairs").screenshot(path=IMAGES / "explorer-stairs.png")
+        page.evaluate("scrollTo(0, 0)")
+        page.click("#tour-start")
+        for _ in range(4):
+            page.click("#tour-next")
+        ready(page)
+        top = {"x": 0, "y": 0, "width": 1440, "height": 900}
+        page.screenshot(path=IMAGES / "explorer-tour.png", clip=top)
+        page.click("#tour-close")
         for alpha in ("0.05", "0.25", "0.45"):
             page.fill("#alpha", alpha)
             page.press("#alpha", "Enter")
             ready(page)
             page.locator("#view-spectrum").screenshot(path=IMAGES / f"spectrum-{alpha}.png")
-        save(opened(browser, url, (1440, 1210), "dark"), "explorer-dark")
+        save(opened(browser, url, (1440, 1400), "dark"), "explorer-dark")
         save(opened(browser, url, (390, 844), "light"), "explorer-phone")
     return 0
 

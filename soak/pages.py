@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote
 
 import numpy as np
@@ -47,9 +48,14 @@ class Idle(Simulations):
 
 
 def requests(rng: np.random.Generator, count: int, where: str) -> Tally:
+    with patch.object(api, "axis_values", lambda axis: [0.2]):  # a curve of one point
+        return _requests(rng, count, where)
+
+
+def _requests(rng: np.random.Generator, count: int, where: str) -> Tally:
     tally = Tally()
-    api.axis_values = lambda axis: [0.2]  # a curve of one point
-    app = create_app(workers=Alone(1), simulations=Idle())
+    crew = Alone(1)
+    app = create_app(workers=crew, simulations=Idle())
     loop = asyncio.new_event_loop()
     for i in range(count):
         scope, body = _request(rng)
@@ -65,6 +71,7 @@ def requests(rng: np.random.Generator, count: int, where: str) -> Tally:
                 tally.fault("wrong", f"{where}.{i}", "NaN in an answer")
             tally.ends["answered" if status < 300 else "refused"] += 1
     loop.close()
+    crew.stop()
     return tally
 
 

@@ -6,12 +6,21 @@ backend of torch or for the fixture `browser` gets its marker by itself.
 
 from __future__ import annotations
 
+import random
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 TORCH = find_spec("torch") is not None
+
+# The same commit passes or fails each time, however busy the machine is: examples follow from the
+# test, and neither a deadline nor the time that examples take to make counts. Others are drawn with
+# --hypothesis-profile=random, and by make soak.
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None)
+settings.load_profile("same")
 
 
 def _devices() -> list[Any]:
@@ -30,8 +39,16 @@ def each_backend(request: pytest.FixtureRequest) -> Any:
     return backend(request.param)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="files, and tests in them, mixed")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
-def pytest_collection_modifyitems(items: list[Any]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
+    if (seed := config.getoption("--shuffle")) is not None:
+        chance = random.Random(seed)
+        places = {path: chance.random() for path in sorted({str(item.path) for item in items})}
+        items.sort(key=lambda item: (places[str(item.path)], chance.random()))
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 
 def people(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -29,9 +30,7 @@ def in_pandas(frame: pd.DataFrame) -> Any:
 
 
 def in_polars(frame: pd.DataFrame) -> Any:
-    import polars as pl
-
-    return pl.from_pandas(frame)
+    return pytest.importorskip("polars").from_pandas(frame)
 
 
 def in_pyarrow(frame: pd.DataFrame) -> Any:

@@ -36,11 +36,16 @@ def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell
     return cells_of(parse_spec({"grid": grid}, "test").grids[0])
 
 
-def sweep(directory: str, arguments: dict[str, Any], said: str = "") -> None:
-    """Run a rehearsal in this process; what happened goes to the file `said`."""
+def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any = None) -> None:
+    """Run a rehearsal in this process; what happened goes to the file `said`.
+
+    gate : a barrier at which it waits for others before the first cell.
+    """
     commit()
     cells = rehearsal(**arguments)
     with Store(Path(directory)) as store:
+        if gate is not None:
+            gate.wait()
         summary = run(cells, store, with_processes(1), progress=Progress(quiet=True))
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))

@@ -10,7 +10,7 @@ import onegrad as og
 NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
-    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "exponents", "predict",
+    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "cost", "exponents", "predict",
     "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
 
@@ -32,7 +32,9 @@ def test_rooms_loaded_later_do_not_shadow_functions():
     assert callable(onegrad.theory.spectrum) and callable(onegrad.networks.spectrum)
 
 
-@pytest.mark.parametrize("name", ["predict", "simulate", "spectrum", "spike_count", "thresholds"])
+@pytest.mark.parametrize(
+    "name", ["cost", "predict", "simulate", "spectrum", "spike_count", "thresholds"]
+)
 def test_help_shows_the_function(name):
     import onegrad.networks
     import onegrad.theory  # noqa: F401 -- no room that is loaded later takes a function's name

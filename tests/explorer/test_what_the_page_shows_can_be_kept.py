@@ -71,7 +71,7 @@ def test_views_can_be_saved(page, url, tmp_path) -> None:
         page.evaluate("document.querySelectorAll('.menu').forEach((menu) => (menu.open = false))")
     assert (tmp_path / "onegrad-errors.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "onegrad-errors.svg").read_text()
-    assert svg.startswith("<svg") and "best linear predictor" in svg
+    assert svg.startswith("<svg") and "kernel bound" in svg
     lines = (tmp_path / "onegrad-errors.csv").read_text().splitlines()
     assert lines[0].startswith("# http") and "alpha=0.3" in lines[0]
     rows = [r for r in csv.DictReader(lines[1:]) if r["series"] == "test, uniform theory"]

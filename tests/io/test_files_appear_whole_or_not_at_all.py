@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onegrad.io.files import replacing
+from onegrad.io.files import place, replacing
 
 
 def test_the_new_file_takes_the_name_at_the_end(tmp_path: Path) -> None:
@@ -35,3 +35,19 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 def test_a_place_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "nowhere" / "x"):
         pass
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_is_there_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    if not links:  # as some file systems do
+        monkeypatch.setattr("os.link", refused)
+    target = tmp_path / "store"
+    assert place(target, b"first")
+    assert not place(target, b"second")
+    assert target.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [target]

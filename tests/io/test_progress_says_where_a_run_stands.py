@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-import time
+from types import SimpleNamespace
 
 import pytest
 
+import onegrad.io.progress as module
 from onegrad.io.progress import Progress
 
 
@@ -18,7 +19,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    # not time.monotonic itself: event loops in other threads of these tests live by it
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 

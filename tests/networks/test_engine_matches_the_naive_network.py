@@ -8,7 +8,8 @@ import onegrad as og
 from onegrad.arrays import backend
 from onegrad.networks import Group, Options, replicates
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import Role
 
 ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37
 

@@ -7,7 +7,8 @@ import scipy.stats
 import onegrad as og
 from onegrad.arrays import backend
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import Role
 
 D = 6
 

@@ -8,7 +8,8 @@ import pytest
 import onegrad as og
 from onegrad.arrays import backend
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import Role
 
 SMALL = {"n": 90, "d": 20, "N": 30, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.1}
 

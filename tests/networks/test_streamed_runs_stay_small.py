@@ -9,7 +9,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import Backend
 from onegrad.networks import Group, Options, replicates
-from onegrad.networks.cost import peak_bytes
+from onegrad.networks.arrangement import peak_bytes
 
 MEASURE = """
 import resource, sys

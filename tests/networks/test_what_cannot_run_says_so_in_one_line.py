@@ -6,7 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import Backend, backend
 from onegrad.networks import Group, Limits, Options, replicates, spectrum
-from onegrad.networks.cost import arrange, peak_bytes
+from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.simulation import simulate
 
 PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)

@@ -63,11 +63,11 @@ def _stride(A: Matrix) -> int:
     return A.strides[0] // A.itemsize
 
 
-def add_product(C: Matrix, A: Matrix, B: Matrix) -> None:
-    """C += A^T B."""
-    k, (m, n) = len(A), C.shape
+def add_product(C: Matrix, A: Matrix, B: Matrix, over_rows: bool = False) -> None:
+    """C += A^T B, or A B^T where `over_rows`."""
+    (m, n), k = C.shape, A.shape[1] if over_rows else len(A)
     sizes = (n, m, k, 1.0, B, _stride(B), A, _stride(A), 1.0, C, _stride(C))
-    _call("gemm", C.dtype, b"N", b"T", *sizes)
+    _call("gemm", C.dtype, *((b"T", b"N") if over_rows else (b"N", b"T")), *sizes)
 
 
 def add_gram(C: Matrix, A: Matrix, over_rows: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -41,6 +42,12 @@ def gpus() -> list[str]:
     except ImportError:
         return []
     return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
+def visible_gpus() -> list[str]:
+    """How CUDA_VISIBLE_DEVICES would name each GPU that this process sees."""
+    named = [x.strip() for x in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if x.strip()]
+    return named or [str(i) for i in range(len(gpus()))]
 
 
 @contextmanager

@@ -6,17 +6,16 @@ what lies below is neither filled nor read.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import blas
+from onegrad.arrays import blas, tiles
 from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose, upper
-from onegrad.arrays.threads import Item, Value, abreast
+from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
 from onegrad.errors import InvalidInput
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
@@ -24,18 +23,23 @@ Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; o
 CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache
 COPIED = 128  # rows at a time when half a matrix is copied
 PADDING = 8  # entries that keep the rows of a copy from falling into the same cache lines
+SHARED = 2**22  # entries of features that a team makes at a time
+BLOCK = 1024  # rows that a thread takes at a time
+EVEN = 0.85  # share of the threads that must have work until the end
+PRIVATE = 2**27  # entries that the sums of all threads may have together
+HELD = 2**24  # entries of features that are kept where that spares making them again
 
 
 class Backend:
     """NumPy arrays on the host; matrices come in stacks, with any number of leading axes."""
 
     device = "cpu"
+    blas_threads: int | None = 1  # of each thread of a team; None: BLAS is left as it is
 
     def __init__(self, dtype: str = "float64", threads: int = 1) -> None:
         self.dtype: Any = np.dtype(dtype)
         self.itemsize = self.dtype.itemsize
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     # -- arrays ------------------------------------------------------------------------------
 
@@ -53,9 +57,14 @@ class Backend:
     def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
         return buffer.astype(self.dtype, copy=False)
 
-    def stretch(self, block: int, entries: int) -> int:
+    def stretch(self, block: int, entries: int, team: int = 1) -> int:
         """Rows handled at a time, a multiple of `block`, when a row makes so many entries."""
-        return block
+        blocks = 1 if team == 1 else max(min(team, 4), SHARED // (entries * block))
+        return blocks * block
+
+    def may_hold(self, entries: int, team: int = 1) -> bool:
+        """Whether so many entries of features may be kept."""
+        return entries <= HELD * min(4, team)
 
     def preferred_batch(self, entries: int) -> int:
         """Replicates to stack when each has a weight matrix of so many entries."""
@@ -65,17 +74,36 @@ class Backend:
         """Stacks that run at a time, and the backend of each: here one per core."""
         return self.threads, Backend(self.dtype.name)
 
+    def lane(self) -> AbstractContextManager[None]:
+        """What a stack of replicates runs in: on a GPU, a queue of its own."""
+        return nullcontext()
+
+    def wait(self) -> None:
+        """Until the device has done what it was given."""
+
     def free_bytes(self) -> int:
         """Memory that is available now to this process."""
         return free_bytes()
 
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
-        """f(item) for every item, on threads of one BLAS thread each where all have work."""
-        return list(abreast(f, items, self.threads if len(items) >= self.threads else 1))
+        """f(item) for every item, by the team."""
+        return share(f, items)
 
-    def each(self, f: Callable[[Any], None], items: Iterable[Any]) -> None:
-        """f(item) for every item, on threads that are kept: short work that calls no BLAS."""
-        deque(abreast(f, items, self.threads, pool=self._pool), maxlen=0)
+    def takers(self, rows: int, entries: int, team: int) -> int:
+        """Threads that take rows by themselves and have sums of so many entries of their own.
+
+        With many rows that is fastest: nobody waits for anybody. It takes memory, and few blocks
+        leave threads idle; then one thread takes all rows and the team shares every product.
+        """
+        rounds = -(-rows // (BLOCK * team))
+        few = rows < EVEN * rounds * team * BLOCK
+        return 1 if few or team * entries > PRIVATE else team
+
+    def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
+        """f(slice) for the slices of so many rows, joined again: (B, rows, ...), by the team."""
+        if team_size() == 1:
+            return f(slice(0, rows))
+        return np.concatenate(share(f, tiles.slices(rows, team_size())), 1)
 
     # -- elementwise -------------------------------------------------------------------------
 
@@ -92,7 +120,7 @@ class Backend:
         The result may be made in `out`, which may be x.
         """
         made = np.empty_like(x) if out is None else out
-        step = max(1, CACHED // max(1, x.shape[-1]))
+        step = max(1, min(_cached() // max(1, x.shape[-1]), -(-x.shape[1] // team_size())))
         rows = [
             (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
         ]
@@ -106,28 +134,87 @@ class Backend:
                     z += x[place]
                 f(z, out=made[place])
 
-        self.each(some, [rows[i :: self.threads] for i in range(self.threads)])
+        share(some, [rows[i :: team_size()] for i in range(team_size())])
         return made
+
+    def scaled(self, X: Array, r: Array) -> Array:
+        """diag(r) X for X (B, rows, d) and r (B, rows)."""
+        out = np.empty_like(X)
+        parts = tiles.slices(X.shape[1], team_size())
+        share(lambda i: np.multiply(X[:, i], r[:, i, None], out=out[:, i]), parts)
+        return out
 
     # -- matrices ----------------------------------------------------------------------------
 
+    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
+        """f(X W^T) for X (B, rows, d) and W (B, N, d); f follows while a tile is in the cache."""
+        P = np.empty((*X.shape[:-1], W.shape[-2]), X.dtype)
+        parts, cached = tiles.grid(P.shape[-2:], team_size()), _cached()
+
+        def tile(place: tuple[int, slice, slice]) -> None:
+            b, i, j = place
+            np.matmul(X[b, i], W[b, j].T, out=P[b, i, j])
+            if f is not None:
+                step = max(1, cached // (j.stop - j.start))
+                for r in range(i.start, i.stop, step):
+                    z = P[b, r : min(r + step, i.stop), j]
+                    f(z, out=z)
+
+        share(tile, [(b, i, j) for b in range(len(P)) for i, j in parts])
+        return P
+
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         """C += A^T B."""
-        for i in np.ndindex(C.shape[:-2]):
-            blas.add_product(C[i], A[i], B[i])
+        parts = tiles.grid(C.shape[-2:], team_size())
+
+        def tile(place: tuple[tuple[int, ...], slice, slice]) -> None:
+            b, i, j = place
+            blas.add_product(C[b][i, j], A[b][:, i], B[b][:, j])
+
+        share(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         """C += A^T A, or A A^T where `over_rows`, in the upper triangles."""
-        for i in np.ndindex(C.shape[:-2]):
-            blas.add_gram(C[i], A[i], over_rows)
+        parts = tiles.triangle(C.shape[-1], team_size())
+
+        def tile(place: tuple[tuple[int, ...], slice, slice]) -> None:
+            b, i, j = place
+            left, right = (A[b][i], A[b][j]) if over_rows else (A[b][:, i], A[b][:, j])
+            if i == j:
+                blas.add_gram(C[b][i, i], left, over_rows)
+            else:
+                blas.add_product(C[b][i, j], left, right, over_rows)
+
+        share(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
+
+    def add_mixture(self, c: Array, y: Array, F: Array) -> None:
+        """c += y F: rows of F (B, rows, N) mixed with weights y (B, rows)."""
+
+        def some(columns: slice) -> None:
+            c[:, columns] += (y[:, None, :] @ F[..., columns])[:, 0]
+
+        share(some, tiles.slices(F.shape[-1], team_size()))
+
+    def add_all(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
+        """Every array of `total` becomes its sum with those of the others, by the team."""
+        for k, into in enumerate(total):
+            flat = into.reshape(-1)  # a view: these arrays were made whole
+            rest = [other[k].reshape(-1) for other in others]
+
+            def some(part: slice, flat: Array = flat, rest: Sequence[Array] = rest) -> None:
+                for x in rest:
+                    flat[part] += x[part]
+
+            share(some, tiles.slices(len(flat), team_size()))
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of symmetric matrices, from their upper triangles."""
-        return np.linalg.eigh(C, UPLO="U")
+        with whole_blas():
+            return np.linalg.eigh(C, UPLO="U")
 
     def shifts_at_once(self, C: Array) -> int:
         """How many shifted copies of C are made and factored together."""
-        return 1
+        return team_size()
 
     def shifted(self, C: Array, shifts: Sequence[float], use_up: bool = False) -> Array:
         """C + shift for every shift, shape (..., shifts, m, m), in upper triangles.
@@ -147,10 +234,23 @@ class Backend:
 
     def cholesky(self, A: Array) -> tuple[Array, Array]:
         """U with U^T U = A, made in A's upper triangles, and which matrices have one."""
-        definite = np.empty(A.shape[:-2], bool)
-        for i in np.ndindex(definite.shape):
-            definite[i] = blas.cholesky(A[i])
-        return A, definite
+        places = list(np.ndindex(A.shape[:-2]))
+        if len(places) > 1:
+            found = share(lambda i: blas.cholesky(A[i]), places)
+        else:
+            with whole_blas():
+                found = [blas.cholesky(A[i]) for i in places]
+        return A, np.reshape(found, A.shape[:-2])
+
+    def shifted_solve(
+        self, C: Array, shifts: Sequence[float], b: Array, use_up: bool
+    ) -> tuple[Array, Array]:
+        """(C + s)^-1 b for matrices C (B, m, m), vectors b (B, m) and every shift s: (B, R, m).
+
+        And which C + s are positive definite. C may be used up.
+        """
+        U, definite = self.cholesky(self.shifted(C, shifts, use_up))
+        return self.cholesky_solve(U, b[:, None, :, None])[..., 0], definite
 
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         """(U^T U)^-1 b for the columns of b (..., m, k)."""
@@ -173,7 +273,16 @@ class Backend:
             blas.invert_triangle(inverse[i])
         return inverse
 
+    def draws(self, law: str) -> bool:
+        """Whether random numbers of a law are drawn on the device where nothing else is asked."""
+        return False
+
     def device_entries(
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
     ) -> Array:
         raise InvalidInput("random='device' needs device='torch' or 'cuda'")
+
+
+def _cached() -> int:
+    """Entries of an elementwise slice: longer where many threads would queue for Python's lock."""
+    return CACHED * min(4, max(1, team_size() // 4))

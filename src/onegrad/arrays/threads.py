@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -21,20 +23,94 @@ class Stopped(Exception):
 
 def cores() -> int:
     """Processor cores that this process may use, OMP_NUM_THREADS and the like respected."""
-    from threadpoolctl import threadpool_info
-
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    blas = [int(pool["num_threads"]) for pool in threadpool_info() if pool["user_api"] == "blas"]
+    pools = _pools("torch" in sys.modules).info()
+    blas = [int(pool["num_threads"]) for pool in pools if pool["user_api"] == "blas"]
     return max(1, min(allowed or 1, *blas)) if blas else (allowed or 1)
 
 
 @contextmanager
 def blas_threads(count: int) -> Iterator[None]:
     """Let every BLAS call use so many threads."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(count, user_api="blas"):
+    with _pools("torch" in sys.modules).limit(limits=count, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=2)
+def _pools(torch: bool) -> Any:
+    """The BLAS libraries of this process: looking for them takes milliseconds, so it is done once.
+
+    Those of NumPy and SciPy, and again when torch has brought its own.
+    """
+    import scipy.linalg.cython_blas  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class _Here(threading.local):
+    """What the current thread may share its work with; the threads of a team have no team."""
+
+    pool: ThreadPoolExecutor | None = None
+    size: int = 1
+    stop: threading.Event | None = None
+
+
+_here = _Here()
+
+
+@contextmanager
+def team(size: int, blas: int | None = 1, stop: threading.Event | None = None) -> Iterator[None]:
+    """So many threads share, within this context, what `share` is given; BLAS has `blas` each.
+
+    One pool for everything: products are cut into tiles and rows into blocks, one BLAS thread a
+    tile, so that no second pool of threads waits or spins beside it. `stop` is set by a failure.
+    """
+    if size == 1:
+        yield
+        return
+    before = _here.pool, _here.size, _here.stop
+    with nullcontext() if blas is None else blas_threads(blas), ThreadPoolExecutor(size) as pool:
+        _here.pool, _here.size, _here.stop = pool, size, stop
+        try:
+            yield
+        finally:
+            _here.pool, _here.size, _here.stop = before
+
+
+def team_size() -> int:
+    """Threads that `share` would use here: one without a team, and within its own work."""
+    return _here.size
+
+
+def share(f: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
+    """f(item) for every item, in order, by the threads of the team."""
+    if _here.pool is None:
+        return [f(item) for item in items]
+    return list(abreast(f, items, _here.size, stop=_here.stop, pool=_here.pool))
+
+
+def start(f: Callable[[Item], None], items: Sequence[Item]) -> Callable[[], None]:
+    """Let the team begin with f(item) for every item; what is returned waits for them.
+
+    Without a team nothing begins before that.
+    """
+    pool = _here.pool
+    futures = [] if pool is None else [pool.submit(f, item) for item in items]
+
+    def wait() -> None:
+        for future in futures:
+            future.result()
+        if pool is None:
+            for item in items:
+                f(item)
+
+    return wait
+
+
+def whole_blas() -> Any:
+    """A context in which one BLAS call has all threads of the team: where no tiles are cut."""
+    return nullcontext() if _here.size == 1 else blas_threads(_here.size)
 
 
 def abreast(

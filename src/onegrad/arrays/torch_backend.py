@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -16,11 +18,22 @@ from onegrad.errors import InvalidInput
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
-PANEL = 128  # columns that the factorisation of a stack takes at a time
+PANEL = 128  # rows that the factorisation of a stack takes at a time
+MANY = 256  # matrices from which on half as many are faster
+COPIES = 2**29  # entries of shifted matrices that are factored together
+FEW = 8  # matrices in a stack up to which a small product does not fill the device
+
+
+DRAWN = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
+DERIVED = ("power-law", "spiked", "mixture")  # laws that are made of these
+LANES = 2  # stacks in flight on a GPU
+_lanes: dict[Any, deque[Any]] = {}
 
 
 class TorchBackend(Backend):
     """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
+
+    blas_threads = None
 
     def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
         super().__init__(dtype, threads)
@@ -60,22 +73,53 @@ class TorchBackend(Backend):
         host = self.torch.from_numpy(buffer)
         return host.to(self.place, non_blocking=True).to(self.kind)
 
-    def stretch(self, block: int, entries: int) -> int:
+    def stretch(self, block: int, entries: int, team: int = 1) -> int:
         block = max(block, DEVICE_BLOCK)  # whole streams: the numbers do not depend on the stretch
         return max(block, STRETCH // (entries * block) * block)
 
     def preferred_batch(self, entries: int) -> int:
         return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
 
+    def may_hold(self, entries: int, team: int = 1) -> bool:
+        return entries <= 8 * STRETCH
+
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         return [f(item) for item in items]
+
+    def takers(self, rows: int, entries: int, team: int) -> int:
+        return 1
+
+    def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
+        return f(slice(0, rows))
 
     def side_by_side(self) -> tuple[int, Backend]:
         """Two on a GPU: while one waits for its results the other fills the device's queue."""
         if not self.is_cuda:
             return 1, self
-        self.torch.linalg.inv(self.zeros(1, 1) + 1)  # torch loads its solvers once, not in threads
-        return 2, self
+        if not _lanes:  # torch loads its solvers once, not in threads
+            self.torch.linalg.inv(self.zeros(1, 1) + 1)
+        return LANES, self
+
+    @contextmanager
+    def lane(self) -> Iterator[None]:
+        """A queue of the device: lanes are few and kept, for each has a store of memory."""
+        if not self.is_cuda:
+            yield
+            return
+        kept = _lanes.setdefault(self.place, deque())
+        try:
+            stream = kept.pop()
+        except IndexError:
+            stream = self.torch.cuda.Stream(self.place)
+        try:
+            with self.torch.cuda.stream(stream):
+                yield
+        finally:
+            kept.append(stream)
+
+    def wait(self) -> None:
+        if self.is_cuda:
+            self.torch.cuda.synchronize(self.place)
 
     def free_bytes(self) -> int:
         if self.is_cuda:
@@ -94,13 +138,23 @@ class TorchBackend(Backend):
     ) -> Array:
         return f(x if y is None else self.torch.add(x, y, alpha=scale))
 
+    def scaled(self, X: Array, r: Array) -> Array:
+        return X * r[..., None]
+
+    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
+        P = X @ transpose(W)
+        return P if f is None else f(P)
+
+    def add_mixture(self, c: Array, y: Array, F: Array) -> None:
+        c += (y[:, None, :] @ F)[:, 0]
+
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C.view(-1, *C.shape[-2:]).baddbmm_(transpose(_stack(A)), _stack(B))
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (..., k, m): C += A^T A
-        leaf = max(128, min(512, C.shape[-1] // 8))
-        self._add_upper(C.view(-1, *C.shape[-2:]), _stack(A), leaf)
+        C, A = C.view(-1, *C.shape[-2:]), _stack(A)
+        self._add_upper(C, A, 512 if len(C) < FEW else max(128, min(512, C.shape[-1] // 8)))
 
     def _add_upper(self, C: Array, A: Array, leaf: int) -> None:
         """C += A^T A without the blocks below the diagonal; those of size `leaf` are whole."""
@@ -118,7 +172,7 @@ class TorchBackend(Backend):
         return values, vectors
 
     def shifts_at_once(self, C: Array) -> int:
-        return max(1, STRETCH // int(C.numel()))
+        return max(1, COPIES // int(C.numel()))
 
     def shifted(self, C: Array, shifts: Sequence[float], use_up: bool = False) -> Array:
         A = C[..., None, :, :]
@@ -128,28 +182,45 @@ class TorchBackend(Backend):
         return A
 
     def cholesky(self, A: Array) -> tuple[Array, Array]:
-        """Left-looking, one product per block row: what torch does for a stack is far slower.
+        """To the solvers, which count columns, an upper triangle is the lower of its transpose."""
+        L, info = self.torch.linalg.cholesky_ex(transpose(A))
+        return transpose(L), info == 0
 
-        To the solvers, which count columns, an upper triangle is the lower one of its transpose.
-        """
-        torch, m, panel, lead = self.torch, A.shape[-1], PANEL, A.shape[:-2]
-        if lead.numel() == 1 or m <= panel:
-            L, info = torch.linalg.cholesky_ex(transpose(A))
-            return transpose(L), info == 0
-        U = A.view(-1, m, m)
-        eye = torch.eye(panel, dtype=self.kind, device=self.place)
-        definite = torch.ones(len(U), dtype=torch.bool, device=self.place)
-        for j in range(0, m, panel):
-            row = U[:, j : j + panel, j:]
+    def shifted_solve(
+        self, C: Array, shifts: Sequence[float], b: Array, use_up: bool
+    ) -> tuple[Array, Array]:
+        """Of a stack by block rows, nearly all in products: torch's own is far slower."""
+        torch, (B, m, _), R = self.torch, C.shape, len(shifts)
+        p = PANEL if B * R <= MANY else PANEL // 2
+        if B * R == 1 or m <= p:
+            return super().shifted_solve(C, shifts, b, use_up)
+        alone = use_up and R == 1
+        U = C if alone else torch.empty(B * R, m, m, dtype=self.kind, device=self.place)
+        x, s = b.repeat_interleave(R, 0)[..., None], self.asarray(shifts).repeat(B)[:, None]
+        eye, inverses = torch.eye(p, dtype=self.kind, device=self.place), []
+        definite = torch.ones(B * R, dtype=torch.bool, device=self.place)
+        for j in range(0, m, p):  # U^T U = C + s and U^T z = b; rows of U and z become known
+            row, z = U[:, j : j + p, j:], x[:, j : j + p]
+            if not alone:
+                row.view(B, R, *row.shape[1:])[...] = C[:, None, j : j + p, j:]
+            row.diagonal(dim1=-2, dim2=-1).add_(s)
             if j:
-                row.baddbmm_(transpose(U[:, :j, j : j + panel]), U[:, :j, j:], alpha=-1)
-            L, info = torch.linalg.cholesky_ex(transpose(row[..., :panel]))
+                above = transpose(U[:, :j, j : j + p])
+                row.baddbmm_(above, U[:, :j, j:], alpha=-1)
+                z.baddbmm_(above, x[:, :j], alpha=-1)
+            L, info = torch.linalg.cholesky_ex(transpose(row[..., :p]))
             definite &= info == 0
-            row[..., :panel] = transpose(L)
-            if j + panel < m:
-                inverse = torch.linalg.solve_triangular(L, eye, upper=False)
-                row[..., panel:] = inverse @ row[..., panel:]
-        return A, definite.view(lead)
+            k = L.shape[-1]
+            inverse = torch.linalg.solve_triangular(L, eye[:k, :k], upper=False)
+            inverses.append(inverse)
+            row[..., p:] = inverse @ row[..., p:]
+            z[...] = inverse @ z
+        for j, inverse in zip(range(0, m, p)[::-1], inverses[::-1], strict=True):  # U x = z
+            z = x[:, j : j + p]
+            if j + p < m:
+                z.baddbmm_(U[:, j : j + p, j + p :], x[:, j + p :], alpha=-1)
+            z[...] = transpose(inverse) @ z
+        return x.view(B, R, m), definite.view(B, R)
 
     def cholesky_solve(self, U: Array, b: Array) -> Array:
         b = b.expand(*U.shape[:-2], *b.shape[-2:])
@@ -163,11 +234,14 @@ class TorchBackend(Backend):
         eye = self.torch.eye(U.shape[-1], dtype=self.kind, device=self.place)
         return self.torch.linalg.solve_triangular(U, eye.expand(U.shape), upper=True)
 
+    def draws(self, law: str) -> bool:
+        return self.is_cuda and law in (*DRAWN, *DERIVED)
+
     def device_entries(
         self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
     ) -> Array:
         """As `Sampler.entries`, drawn on the device by its own generator."""
-        if law.name not in ("gaussian", "rademacher", "uniform", "unit"):
+        if law.name not in DRAWN:
             raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
         torch = self.torch
         out = torch.empty((len(seeds), rows, width), dtype=self.kind, device=self.place)

@@ -8,11 +8,13 @@ import socket
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
 
 LOOPBACK = "127.0.0.1"
 PORT = 8321
@@ -22,8 +24,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "explore",
         help="the interactive page",
-        description="Serve the explorer on this machine and open it in the browser.",
-        epilog="example: onegrad explore --port 8321 --no-open",
+        description="Serve the explorer on this machine and open it in the browser, or write it as "
+        "one page that needs no server.",
+        epilog="example: onegrad explore --port 8321, or onegrad explore --export page.html",
     )
     parser.add_argument(
         "--port", default=str(PORT), help=f"port; 0 takes a free one (default {PORT})"
@@ -34,10 +37,17 @@ def add_parser(subparsers: Any) -> None:
         help=f"address to listen on (default {LOOPBACK}: this machine only)",
     )
     parser.add_argument("--no-open", action="store_true", help="do not open the browser")
+    parser.add_argument(
+        "--export",
+        metavar="FILE",
+        help="write one self-contained page with precomputed numbers instead, and stop",
+    )
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.export is not None:
+        return _export(args.export, args.json)
     try:
         import uvicorn
 
@@ -65,6 +75,26 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_open:
         threading.Timer(0.5, webbrowser.open, (url,)).start()
     server.run(sockets=[listener])
+    return 0
+
+
+def _export(name: str, as_json: bool) -> int:
+    """Compute the grids on all cores and write the page."""
+    try:
+        from onegrad.explorer.bundle import export
+        from onegrad.explorer.server import plotly_file
+    except ImportError as error:
+        raise InvalidInput(f"explore needs {error.name}: pip install 'onegrad[explorer]'") from None
+    plotly_file()  # complains when plotly is missing
+    path = Path(name)
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidInput(f"--export must name a file in a folder that exists; got {name!r:.60}")
+    progress = Progress("export", quiet=as_json)
+    size = export(path, jobs=os.cpu_count() or 1, progress=progress)
+    if as_json:
+        print_json({"file": str(path), "bytes": size})
+    else:
+        print(f"{path}: {size / 1e6:.1f} MB; open it in any browser")
     return 0
 
 

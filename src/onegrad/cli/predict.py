@@ -48,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     columns = [*extra, "alpha", "eta", "ridge", "train", "test", "risk"]
-    if any(row["test_accuracy"] is not None for row in rows):
-        columns += ["train_accuracy", "test_accuracy"]
+    columns += [name for name in ("train_accuracy", "test_accuracy") if name in rows[0]]
     print_table(rows, columns)
     return 0

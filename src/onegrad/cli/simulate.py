@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
+
+if TYPE_CHECKING:
+    from onegrad.networks import Cost
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,13 +36,17 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
     group.add_argument("--leave-one-out", action="store_true", help="also the leave-one-out error")
     group.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
-    group.add_argument("--random", default="host", help="host or device random numbers")
+    group.add_argument("--random", help="host or device random numbers (a GPU's own by default)")
     group.add_argument("--batch", type=int, metavar="B", help="replicates computed together")
     group.add_argument("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
+    group.add_argument(
+        "--dry-run", action="store_true", help="say flops, bytes, memory and seconds; run nothing"
+    )
     add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
     problem, axes = problem_of(args)
@@ -46,12 +54,17 @@ def run(args: argparse.Namespace) -> int:
         name: getattr(args, name)
         for name in ("device", "dtype", "model", "n_test", "leave_one_out", "random", "batch")
     }
-    if args.rows is not None:
-        options["rows"] = _load(args.rows)
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
+    if args.dry_run:
+        return _say(cost(problem, _seeds(args.seeds), **(options | axes)), args.json)
+    if args.rows is not None:
+        options["rows"] = _load(args.rows)
     progress = Progress("simulate", quiet=args.json)
     found = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
+    if found.provenance.random == "device" and args.random is None:
+        note = "random numbers are drawn on the device; --random host draws those of every device"
+        print(note, file=sys.stderr)
     results = found.results()
     if args.json:
         print_json(
@@ -69,6 +82,18 @@ def run(args: argparse.Namespace) -> int:
     loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []
     columns = ["alpha", "eta", "ridge", "train", "train_se", "test", "test_se", "risk", *loo]
     print_table(results, [*extra, *columns])
+    return 0
+
+
+def _say(found: Cost, as_json: bool) -> int:
+    """What a run would cost."""
+    if as_json:
+        print_json(vars(found))
+        return 0
+    print(f"flops    {found.flops:.3g}")
+    print(f"bytes    {found.bytes:.3g}")
+    print(f"memory   {found.memory / 1e9:.3g} GB")
+    print(f"seconds  {found.seconds:.3g} (estimated from the rates of this machine)")
     return 0
 
 

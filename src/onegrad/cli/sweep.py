@@ -54,7 +54,9 @@ def add_parser(subparsers: Any) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Where cells run."""
-    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    parser.add_argument(
+        "--device", default="cpu", help="cpu (default) or cuda; --workers own the GPUs in turn"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="K", help="a local Dask cluster of K workers")
     where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
@@ -62,6 +64,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def where_of(args: argparse.Namespace) -> Where:
     """What the options of `add_run_options` and --shard ask for."""
+    if args.device.split(":")[0] == "cuda":
+        print(
+            "random numbers are drawn on the device, and recorded so; "
+            "random = 'host' among a grid's options draws those of every device",
+            file=sys.stderr,
+        )
     return Where(args.workers, args.cluster, args.device, args.shard)
 
 

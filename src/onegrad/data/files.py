@@ -44,7 +44,8 @@ def one_line(path: str, kind: str) -> Iterator[None]:
         raise InvalidInput(f"no such file: {path!r}") from None
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, MemoryError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
-        raise InvalidInput(f"{path}: not a {kind} file, or damaged: {reason:.200}") from None
+        damaged = "" if "conversion error" in reason else f"not a {kind} file, or damaged: "
+        raise InvalidInput(f"{path}: {damaged}{reason:.200}") from None
 
 
 @dataclass(frozen=True)

@@ -125,9 +125,11 @@ def _plain(column: Any, own: str) -> Any:
 
     kind = column.type
     if t.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        if kind_of(kind.value_type, "") in ("number", "truth"):
-            return _text_of_numbers(column, None)
+        column, of = column.cast(kind.value_type), kind_of(kind.value_type, "")
+        if of in ("number", "truth"):
+            return CHANGES[of, "text"](column, None)
+        if of in ("instant", "span"):  # one text for one instant
+            return column.cast(arrow_type(of), safe=False).cast(pa.string())
     elif own == "text":
         return column.cast(pa.string())  # bytes that are UTF-8
     elif t.is_time(kind):  # since midnight

@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.table import Tabular, Values, columns, concatenate, take
+from onegrad.data.table import (
+    Tabular,
+    Values,
+    column_values,
+    concatenate,
+    distinct_texts,
+    is_table,
+    is_text,
+    take,
+)
 from onegrad.data.tally import Keys, Tally, together
 
 
@@ -89,10 +98,10 @@ def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
 
 def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
     """(n,) hash of each row (x, y), or x: sum of odd multiples of its entries' bits, then mixed."""
-    parts = list(columns(X))
+    parts: list[Any] = X.columns if is_table(X) else list(X.T)
     if y is not None:
         targets = y if y.ndim > 1 else y[:, None]
-        parts += [targets[:, k] for k in range(targets.shape[1])]
+        parts = [*parts, *targets.T]
     odd = np.random.Generator(np.random.Philox(seed)).integers(
         0, 2**63, size=len(parts), dtype=np.uint64
     )
@@ -103,11 +112,19 @@ def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
     return _mixed(total)
 
 
-def entry_bits(column: Values) -> Keys:
+def entry_bits(column: Any) -> Keys:
     """64 bits for each entry: a number's own (as float64), a hash of any other value's text."""
+    if not isinstance(column, np.ndarray):
+        if is_text(column):
+            return _text_bits(*distinct_texts(column))
+        column = column_values(column)
     if column.dtype.kind in "fiub":
-        return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
-    values, codes = np.unique(column.astype(str), return_inverse=True)
+        bits: Keys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
+        return bits
+    return _text_bits(*np.unique(column.astype(str), return_inverse=True))
+
+
+def _text_bits(values: Any, codes: Values) -> Keys:
     digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import numbers
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,9 @@ def is_frame(X: Any) -> bool:
     """Whether X has named columns: pandas, polars, pyarrow, or whatever speaks Arrow; a dict."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
         return False
-    return type(X) is dict or is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
+    if type(X) is dict or type(X).__module__.startswith("polars"):
+        return hasattr(X, "items") or hasattr(X, "lazy")
+    return is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
 def as_table(X: Any) -> Any:
@@ -43,6 +47,8 @@ def as_table(X: Any) -> Any:
         else:
             frame = X.collect() if hasattr(X, "collect") else X  # a lazy one of polars
             table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
+    except InvalidInput:
+        raise
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInput(f"not a table: {' '.join(str(error).split()):.150}") from None
     distinct(table.column_names)
@@ -55,17 +61,24 @@ def _pandas_column(column: Any) -> Any:
 
     if column.dtype.kind == "c":
         raise InvalidInput(f"column {column.name!r} holds complex numbers")
+    if hasattr(column, "sparse"):
+        column = column.sparse.to_dense()
     try:
         return pa.array(column, from_pandas=True)
-    except pa.ArrowException:
-        gaps = column.isna()
-        texts = [None if gap else _text(v) for gap, v in zip(gaps, column, strict=True)]
-        return pa.array(texts, pa.string())
+    except (pa.ArrowException, OverflowError):
+        given = [None if gap else v for gap, v in zip(column.isna(), column, strict=True)]
+        if all(isinstance(v, numbers.Real | None) for v in given):
+            return pa.array([None if v is None else float(v) for v in given])
+        return pa.array([None if v is None else _text(v, column.name) for v in given])
 
 
-def _text(value: Any) -> str:
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
+def _text(value: Any, name: Any) -> str:
+    """A value among others of other types, as text."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, str | numbers.Number | np.generic | datetime.date):
+        return str(value)
+    raise InvalidInput(f"column {name!r} holds {type(value).__name__} objects among others")
 
 
 def distinct(names: Sequence[str], where: str = "") -> None:
@@ -130,26 +143,34 @@ def _like(first: Any, other: Any) -> Any:
     return other
 
 
-def columns(X: Tabular) -> Iterator[Values]:
-    """Each column as a NumPy array: float64 with NaN for missing, or text."""
-    if is_table(X):
-        for column in X.columns:
-            yield column_values(column)
-    else:
-        yield from (X[:, j] for j in range(X.shape[1]))
+def is_text(column: Any) -> bool:
+    """Whether an Arrow column of one of the types of KINDS is text."""
+    import pyarrow.types as t
+
+    return bool(t.is_string(column.type))
+
+
+def distinct_texts(column: Any) -> tuple[list[str], Values]:
+    """The distinct values of a column of text, and the number of each row's among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.fill_null(column, MISSING)
+    encoded = pa.chunked_array(filled).combine_chunks().dictionary_encode()
+    try:
+        return encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
+    except UnicodeDecodeError:
+        raise InvalidInput("a column of text is not UTF-8") from None
 
 
 def column_values(column: Any) -> Values:
     """A column of one of the types of KINDS as float64 (missing: NaN), or as text."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as t
 
-    if t.is_string(column.type):
-        try:
-            return np.array(pc.fill_null(column, MISSING).to_pylist(), dtype=object)
-        except UnicodeDecodeError:
-            raise InvalidInput("a column of text is not UTF-8") from None
+    if is_text(column):
+        values, codes = distinct_texts(column)
+        return np.array(values, dtype=object)[codes]
     if t.is_temporal(column.type):
         return _seconds(column)
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)

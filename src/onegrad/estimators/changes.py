@@ -15,6 +15,7 @@ from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
 from onegrad.data.sample import row_keys
 from onegrad.data.tally import Tally, together
+from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.passes import MomentsPass, checked, targets_of
 from onegrad.estimators.targets import Numbers, Targets
@@ -111,6 +112,8 @@ def described_by(fitted: Fitted, blocks: Iterator[Block], encoding: Encoding | N
         if isinstance(targets, Numbers):
             predicted = targets.clipped(predicted)
         pieces.append((scaling(x), targets.encode(y), weights, predicted))
+    if not pieces:
+        raise InvalidInput("the data have no rows")
     z, t, w, predicted = map(np.concatenate, zip(*pieces, strict=True))
     rows = Rows(z, t, w)
     members = ((m.layer, m.second.readout.coef) for m in fitted.members)

@@ -12,7 +12,7 @@ from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.data.table import Values
 from onegrad.errors import InvalidInput
-from onegrad.estimators.targets import Classes, Labels, Numbers, Targets
+from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def class_targets(
     if sample.y.ndim > 1:
         if class_weight is not None:
             raise InvalidInput("class_weight is for one label a row; y has several")
-        return Labels(sample.y.shape[1])
+        return Multilabel(sample.y.shape[1])
     values = np.array(sorted(sample.labels)) if declared is None else declared
     if len(values) < 2:
         raise InvalidInput(

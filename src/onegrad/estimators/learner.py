@@ -36,7 +36,8 @@ COMMON = """    sample_rows : rows that the first layer is learned on; the reado
 
     Attributes
     ----------
-    choice_, held_out_score_ : what held-out rows chose, and the score of the choice.
+    choice_, held_out_score_ : what held-out rows chose, and their mean loss (lower is better).
+    feature_names_in_, n_features_in_ : columns of X, by name where they have names.
     metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
 """
 

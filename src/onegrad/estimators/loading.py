@@ -27,7 +27,7 @@ from onegrad.estimators.saving import (
     Arrays,
     numbered,
 )
-from onegrad.estimators.targets import Classes, Labels, Numbers, Targets
+from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
@@ -145,7 +145,7 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if header.get("labels") is not None:
-        return Labels(int(header["labels"]))
+        return Multilabel(int(header["labels"]))
     if "classes" in arrays:
         return Classes(arrays["classes"], arrays.get("class_weights"))
     numbers: dict[str, Any] = {name: arrays[f"y_{name}"] for name in NUMBERS}

@@ -21,6 +21,8 @@ from onegrad.estimators.targets import Targets
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.ridge import Moments
 
+HEAVIEST = 1e100  # weight whose sums with squares of anything scaled are numbers
+
 
 @dataclass(frozen=True)
 class SamplePass:
@@ -97,6 +99,8 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
             raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
         if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
             raise InvalidInput("weights must be one a row, and not negative")
+        if block.w is not None and len(block.w) and block.w.max() > HEAVIEST:
+            raise InvalidInput(f"weights must be at most {HEAVIEST:g}; found {block.w.max():g}")
         if n:
             yield block
 

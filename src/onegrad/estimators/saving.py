@@ -20,7 +20,7 @@ import numpy as np
 from onegrad import __version__
 from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
-from onegrad.estimators.targets import Classes, Labels
+from onegrad.estimators.targets import Classes, Multilabel
 from onegrad.functions import resolve
 from onegrad.io.files import replacing
 from onegrad.io.json_values import plain
@@ -102,7 +102,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "trials": at_fit.trials,
         "rows_at_fit": at_fit.rows,
         "changes": [fitted.changes.added, fitted.changes.removed],
-        "labels": fitted.targets.outputs if isinstance(fitted.targets, Labels) else None,
+        "labels": fitted.targets.outputs if isinstance(fitted.targets, Multilabel) else None,
         "tally_seed": None if fitted.tally is None else fitted.tally.seed,
     }
 
@@ -116,7 +116,7 @@ def _arrays(fitted: Fitted) -> Arrays:
     arrays |= {name: getattr(at_fit, name) for name in DESCRIBED}
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
-    if isinstance(targets, Labels):
+    if isinstance(targets, Multilabel):
         return arrays
     if isinstance(targets, Classes):
         values = targets.values

@@ -189,7 +189,7 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Multilabel:
     """Several labels a row, each there (+1) or not (-1); one column a label."""
 
     outputs: int
@@ -242,7 +242,7 @@ class Labels:
         }
 
 
-Targets = Numbers | Classes | Labels
+Targets = Numbers | Classes | Multilabel
 LARGEST = 1e300  # size of a target
 
 

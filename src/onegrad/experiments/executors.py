@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.arrays import backend
+from onegrad.arrays import backend, visible_gpus
 from onegrad.errors import InvalidInput
 from onegrad.experiments.runner import Executor, lost
 from onegrad.io.children import over_children
@@ -55,5 +55,6 @@ def executor(where: Where) -> Iterator[Executor]:
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")
-    with connected(cluster, workers) as client:
+    own = visible_gpus() if workers is not None and where.device == "cuda" else []
+    with connected(cluster, workers, own) as client:
         yield with_dask(client)

@@ -16,7 +16,7 @@ from typing import Any
 
 from onegrad import __version__
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measures import MEASURES
+from onegrad.experiments.measures import MEASURES, origin
 from onegrad.experiments.store import Provenance, Store
 from onegrad.io.progress import Progress
 
@@ -97,6 +97,7 @@ def measure_cell(text: str, device: str = "cpu", commit: str | None = None) -> O
     values, message = None, ""
     try:
         values = dict(MEASURES[cell.measure].function(cell, device))
+        device = origin(cell, device)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         kind = type(error).__name__

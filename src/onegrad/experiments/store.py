@@ -91,7 +91,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
         self._connection = _open(self.path) if create else None
-        self._lock = threading.Lock()  # joblib asks for work from a thread of its own
+        self._lock = threading.Lock()  # an executor may ask for work from a thread of its own
 
     def close(self) -> None:
         if self._connection is not None:

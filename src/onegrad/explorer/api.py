@@ -13,15 +13,19 @@ import numpy as np
 
 import onegrad as og
 from onegrad.errors import InvalidInput, NotConverged
+from onegrad.explorer.readers import for_readers
 from onegrad.io.json_values import plain
 from onegrad.problem import Problem
+from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.uniform.learned import DEGREE, learned
 
 ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
 RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
 AXES = ("alpha", "n", "N")
-VIEWS = ("spectrum", "errors", "learned", "sizes")
+VIEWS = ("spectrum", "errors", "learned", "neurons", "stairs", "sizes")
 THRESHOLDS = tuple(og.thresholds(8).tolist())  # of spike k: 0, 1/4, 1/3, 3/8, ...
 SMALL_ALPHAS = list(np.linspace(ALPHAS[0], 0.1, 36))  # where the small-step theory is drawn
 COARSE = 4  # the first pass over a curve takes every fourth point
@@ -33,12 +37,13 @@ def instant(problem: Problem) -> dict[str, Any]:
         answer = {
             "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
             "alphas": [ALPHAS[0], ALPHAS[-1]],
-            "thresholds": THRESHOLDS[:5],
+            "thresholds": THRESHOLDS,
             "levels": reference_levels(problem),
             "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
             "staircase": _staircase(problem),
             "small_step": _asymptotic(problem, "small-step", SMALL_ALPHAS),
             "teacher": teacher(problem),
+            "spikes": limit_spikes(problem),
         }
     return dict(plain(answer | {"notes": notes}))
 
@@ -54,6 +59,22 @@ def teacher(problem: Problem) -> dict[str, Any]:
         "coefficients": norms * sigma_star.c[: DEGREE + 1],
         "variance": sigma_star.variance,
     }
+
+
+def limit_spikes(problem: Problem) -> dict[str, Any]:
+    """The degrees whose spikes appear at their thresholds as n grows: those with c_k != 0.
+
+    `unless` says which assumption of that count the setting breaks; null where it holds.
+    """
+    stepped = problem.replace(alpha=0.1)
+    try:
+        assumptions.need_linear_part([stepped], "staircase")
+    except InvalidInput:
+        return {"degrees": [], "unless": "the activation has no linear part"}
+    broken = assumptions.broken([stepped], "staircase")
+    degrees, _ = learned_degrees(Scalars.of([stepped]), np.array([len(THRESHOLDS)]))
+    unless = broken[0].partition(": ")[2].partition(";")[0] if broken else None
+    return {"degrees": np.flatnonzero(degrees[0]), "unless": unless}
 
 
 def reference_levels(problem: Problem) -> dict[str, float]:
@@ -79,7 +100,7 @@ def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str,
     try:
         curve = og.predict(problem, theory=theory, alpha=alphas)
     except (InvalidInput, NotConverged) as error:
-        return {"alpha": [], "train": [], "test": [], "unavailable": str(error)}
+        return {"alpha": [], "train": [], "test": [], "unavailable": for_readers(error)}
     return {"alpha": alphas, "train": curve.train, "test": curve.test}
 
 
@@ -121,7 +142,7 @@ def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
     try:
         return {"x": value, **here(at(problem, axis, value), axis == "alpha")}
     except (InvalidInput, NotConverged) as error:
-        return {"x": value, "unavailable": str(error)}
+        return {"x": value, "unavailable": for_readers(error)}
 
 
 def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
@@ -151,4 +172,4 @@ def computing() -> Iterator[list[str]]:
         except (ArithmeticError, ValueError) as error:
             raise NotConverged(f"no finite answer for this setting ({error})") from None
     ours = (w for w in caught if issubclass(w.category, og.AssumptionWarning))
-    notes.extend(dict.fromkeys(str(warning.message) for warning in ours))
+    notes.extend(dict.fromkeys(for_readers(warning.message) for warning in ours))

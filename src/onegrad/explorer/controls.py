@@ -37,15 +37,17 @@ class Preset:
 
 
 PRESETS = (
-    Preset("Setting 1", "A linear teacher and noise: one spike, one stair.",
+    Preset("Setting 1",
+           "A linear teacher and noise: only the linear spike helps, a very large step hurts.",
            DEFAULTS | {"activation": "tanh", "teacher": "H1", "noise": "1", "n": "2000",
                        "phi": "0.5", "psi": "0.75"}),
-    Preset("Setting 2", "A quadratic part: learned once α passes 1/4.", DEFAULTS),
+    Preset("Setting 2", "A quadratic part: learned once α passes ¼, gradually at this n.",
+           DEFAULTS),
     Preset("Ba Figure 3(a)", "A step of order one, tanh learns softplus: better at every n/d.",
            {"activation": "tanh", "teacher": "softplus", "noise": "0.25", "n": "2560", "d": "512",
             "N": "1024", "ridge": "0.0001", "eta": "1", "weights": "gaussian",
             "readout": "gaussian", "residual": "labels"}),
-    Preset("Ba Figure 3(c)", "A large step beats the kernel lower bound: erf learns erf.",
+    Preset("Ba Figure 3(c)", "A large step goes below the kernel bound: erf learns erf.",
            {"activation": "erf", "teacher": "erf", "noise": "0.1", "n": "5120", "d": "512",
             "N": "1024", "ridge": "0.001", "eta": "32", "weights": "gaussian",
             "readout": "gaussian", "residual": "labels"}),

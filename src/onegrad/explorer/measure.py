@@ -14,7 +14,8 @@ from onegrad.errors import InvalidInput, one_of
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import plain
-from onegrad.networks.cost import SHARE, flops, peak_bytes
+from onegrad.networks.arrangement import SHARE, peak_bytes
+from onegrad.networks.cost import flops
 from onegrad.networks.learned import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum

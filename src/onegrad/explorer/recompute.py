@@ -8,6 +8,12 @@ from typing import Any
 from onegrad.explorer.api import ALPHAS, RATIOS, at
 from onegrad.problem import FIELDS, Problem
 
+CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
+IMPORTS = {
+    "learned": "from onegrad.theory.uniform.learned import learned\n",
+    "neurons": "from onegrad.networks.neurons import neurons\n",
+}  # views that og's own names do not give
+
 
 def fields(problem: Problem) -> dict[str, Any]:
     """The arguments that say this problem: alpha or eta, whichever is shorter; no defaults."""
@@ -21,9 +27,10 @@ def fields(problem: Problem) -> dict[str, Any]:
 def python(problem: Problem, view: str, axis: str = "n") -> str:
     """A script that prints the view's numbers."""
     arguments = ", ".join(f"{k}={v!r}" for k, v in fields(problem).items())
-    numpy = "import numpy as np\n\n" if view == "errors" else ""
-    more = "from onegrad.theory.uniform.learned import learned\n" if view == "learned" else ""
-    head = f"{numpy}import onegrad as og\n{more}\nproblem = og.Problem({arguments})\n"
+    numpy = "import numpy as np\n\n" if view in CURVES else ""
+    head = (
+        f"{numpy}import onegrad as og\n{IMPORTS.get(view, '')}\nproblem = og.Problem({arguments})\n"
+    )
     if view == "spectrum":
         return head + (
             "spectrum = og.spectrum(problem)\n"
@@ -34,7 +41,12 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
             "found = learned(problem)\n"
             "print(found.target, found.learned)  # normalised Hermite coefficients\n"
         )
-    if view == "errors":
+    if view == "neurons":
+        return head + (
+            "found = neurons(problem, seed=0)\n"
+            "print(found.readout, found.before, found.after)  # overlaps with the teacher\n"
+        )
+    if view in CURVES:
         values, name = f"np.linspace({ALPHAS[0]}, {ALPHAS[-1]}, {len(ALPHAS)})", "alpha"
     else:
         values, name = str(_sizes(problem, axis)), axis
@@ -45,11 +57,11 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
 
 def command(problem: Problem, view: str, axis: str = "n") -> str:
     """The command that prints the view's numbers, as JSON where onegrad has one for it."""
-    if view == "learned":
+    if view in IMPORTS:
         lines = [line for line in python(problem, view).splitlines() if line]
         return f"python -c {shlex.quote('; '.join(lines))}"
     given = fields(problem)
-    if view == "errors":
+    if view in CURVES:
         given.pop("eta", None)
         given["alpha"] = f"{ALPHAS[0]}:{ALPHAS[-1]}:{len(ALPHAS)}"
     elif view == "sizes":

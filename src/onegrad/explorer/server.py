@@ -23,6 +23,8 @@ from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.explorer import api, measure, recompute
 from onegrad.explorer.controls import describe
 from onegrad.explorer.guard import LOOPBACK, Guard
+from onegrad.explorer.network import one_network
+from onegrad.explorer.readers import for_readers
 from onegrad.explorer.request import field_of, read_problem
 from onegrad.explorer.simulations import Busy, Job, Simulations
 from onegrad.explorer.workers import Workers
@@ -56,6 +58,7 @@ class Routes:
             Route("/api/instant", _answer(self.crew.here, api.instant)),
             Route("/api/spectrum", _answer(self.crew.here, api.spectrum)),
             Route("/api/here", _answer(self.crew, api.here)),
+            Route("/api/network", self.network),
             Route("/api/curve", self.curve),
             Route("/api/simulations", self.simulate, methods=["POST"]),
             Route("/api/simulations/{name}", self.simulation),
@@ -71,6 +74,13 @@ class Routes:
         tidying.cancel()
         self.jobs.stop()
         self.crew.stop()
+
+    async def network(self, request: Request) -> Response:
+        problem, rest = _read(request, "seed")
+        seed = rest.get("seed", "0")
+        if not (seed.isascii() and seed.isdecimal() and len(seed) < 4):
+            raise InvalidInput(f"seed must be a whole number below 1000; got {seed!r:.60}")
+        return JSONResponse(await self.crew(one_network, problem, int(seed)))
 
     async def curve(self, request: Request) -> Response:
         problem, rest = _read(request, "axis")
@@ -194,7 +204,7 @@ async def _every(seconds: float, task: Callable[[], None]) -> None:
 
 def _complaint(status: int) -> Callable[[Request, Exception], Response]:
     def respond(_: Request, error: Exception) -> Response:
-        return JSONResponse({"field": field_of(error), "message": str(error)}, status)
+        return JSONResponse({"field": field_of(error), "message": for_readers(error)}, status)
 
     return respond
 

@@ -123,6 +123,7 @@ class Workers:
         for child in list(self._children):
             child.process.kill()
         self._asking.shutdown(wait=True, cancel_futures=True)
+        self._thread.shutdown(wait=False, cancel_futures=True)
         for child in self._spare:
             child.end()
 

@@ -168,8 +168,11 @@ class HermiteSum:
 
     def __call__(self, x: Array) -> Array:
         # b_k = c_k + x b_{k+1} - (k+1) b_{k+2};  the value is b_0
-        after, next_ = 0.0 * x, 0.0 * x
-        for k in range(len(self.c) - 1, -1, -1):
+        if len(self.c) == 1:
+            return 0.0 * x + self.c[0]
+        after: Array = 0.0
+        next_: Array = self.c[-1]
+        for k in range(len(self.c) - 2, -1, -1):
             after, next_ = next_, self.c[k] + x * next_ - (k + 1) * after
         return next_
 

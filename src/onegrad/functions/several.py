@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,6 +51,19 @@ def derivative(terms: Terms, index: int) -> Terms:
     return tuple(found)
 
 
+def laplacian(terms: Terms) -> Terms:
+    """The sum of the second derivatives by every index."""
+    found = []
+    for monomial, c in terms:
+        for index, k in monomial:
+            if k > 1:
+                lower = dict(monomial) | {index: k - 2}
+                left = tuple((i, j) for i, j in lower.items() if j)
+                found.append((left, k * (k - 1) * c))
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
 def square(terms: Terms) -> Terms:
     r"""By :math:`He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}` in every index."""
     total: dict[Monomial, float] = {}
@@ -80,6 +94,13 @@ def coefficients(terms: Terms, overlaps: Floats) -> tuple[float, ...]:
         found += [0.0] * (degree + 1 - len(found))
         found[degree] += c * math.prod(float(overlaps[i - 1]) ** k for i, k in monomial)
     return tuple(found)
+
+
+def bent_off_index(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
+    """E of the trace of second derivatives orthogonal to kappa, given kappa."""
+    along = np.polynomial.hermite_e.hermeder(coefficients(terms, overlaps), 2)
+    bent = given_index(laplacian(terms), overlaps, kappa)
+    return np.asarray(bent - np.polynomial.hermite_e.hermeval(kappa, along))
 
 
 def given_index(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:

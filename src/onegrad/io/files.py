@@ -47,12 +47,24 @@ def place(target: Path, data: bytes) -> bool:
         with file:
             file.write(data)
             file.flush()
-            os.link(draft, target)  # unlike a rename, refuses to replace
+            _link(draft, target)
     except FileExistsError:
         return False
     finally:
         draft.unlink(missing_ok=True)
     return True
+
+
+def _link(draft: Path, target: Path) -> None:
+    """Give the draft its name; unlike a rename, a link refuses to replace."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if target.exists():
+            raise FileExistsError from None
+        draft.replace(target)
 
 
 def sweep_drafts(directory: Path) -> int:

@@ -162,8 +162,13 @@ def _sum_over_cluster(
 
 
 @contextlib.contextmanager
-def connected(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
-    """A client of the scheduler at this address, or of a cluster of `workers` processes here."""
+def connected(
+    address: str | None = None, workers: int | None = None, gpus: Sequence[str] = ()
+) -> Iterator[Any]:
+    """A client of the scheduler at this address, or of a cluster of `workers` processes here.
+
+    gpus : the GPUs that these own in turn, as CUDA_VISIBLE_DEVICES names them.
+    """
     distributed = _distributed()
     with contextlib.ExitStack() as stack:
         stack.enter_context(_quiet("distributed.client"))
@@ -171,12 +176,13 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
         if address is None:
             with _interrupts_later():  # the cluster's threads and processes never see them
                 cluster = distributed.LocalCluster(
-                    n_workers=workers,
+                    n_workers=0 if gpus else workers,
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
                     silence_logs="CRITICAL",
                 )
+                _own(cluster, workers or 0, gpus)
             scheduler = stack.enter_context(cluster)
         else:
             _answering(address)
@@ -185,9 +191,25 @@ def connected(address: str | None = None, workers: int | None = None) -> Iterato
         except (OSError, ValueError) as error:
             raise InvalidInput(f"--cluster {address}: no scheduler answers: {error}") from None
         stack.enter_context(client)
+        if gpus:
+            client.wait_for_workers(workers, timeout=60)
         if not client.nthreads():
             raise InvalidInput(f"--cluster {address}: the scheduler has no workers; start some")
         yield client
+
+
+def _own(cluster: Any, workers: int, gpus: Sequence[str]) -> None:
+    """Start so many workers that own these GPUs in turn; none where there are no GPUs to own.
+
+    The environment of a process is set before torch looks for devices in it.
+    """
+    for i in range(workers) if gpus else ():
+        (spec,) = cluster.new_worker_spec().values()
+        owned = {"CUDA_VISIBLE_DEVICES": gpus[i % len(gpus)]}
+        options = spec["options"] | {"env": spec["options"].get("env", {}) | owned}
+        cluster.worker_spec[i] = spec | {"options": options}
+    if gpus:
+        cluster.scale(workers)
 
 
 def _answering(address: str) -> None:

@@ -1,98 +1,201 @@
-"""What a replicate costs, in operations and bytes, and how many therefore fit at a time."""
+"""What a run costs: operations and numbers, and from the rates of this machine the seconds."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from onegrad.arrays import Backend
-from onegrad.errors import InvalidInput
-from onegrad.networks.fits import NEURONS
-from onegrad.networks.options import KERNELS, Limits, Options
+import numpy as np
+
+from onegrad.arrays import Backend, share, team
+from onegrad.functions.function import Function
+from onegrad.networks.arrangement import arrange, peak_bytes
+from onegrad.networks.options import Limits, Options
+from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import GAUSSIAN, Role
 from onegrad.problem import Problem
+from onegrad.ridge.shifted import FEW, solve_shifted
 
-SHARE = 0.8  # of the free memory that a run may take
-
-
-def flops(problem: Problem, networks: int) -> float:
-    """Floating-point operations of one replicate of a network at so many step sizes, one ridge."""
-    n, d, N, n_step = problem.n, problem.d, problem.N, problem.rows_of_step
-    small = min(n, N)
-    rows = n + Options().tests(n)  # ridge and test
-    each = 40 * rows * N + n * N * small + small**3 / 3  # activations, Gram matrix, Cholesky
-    return 4 * n_step * d * N + 4 * rows * d * N + networks * each
-
-
-def peak_bytes(
-    problem: Problem, networks: int, on: Backend, options: Options | None = None, batch: int = 1
-) -> int:
-    """Peak memory of one stack of replicates, estimated from its largest arrays."""
-    n, d, N = problem.n, problem.d, problem.N
-    o = options or Options()
-    longest = max(n, problem.rows_of_step, o.tests(n))
-    stretch = min(on.stretch(1024, batch * max(N, d)), longest)
-    weights = 3 * N * d  # W, G and one temporary
-    # X, its scaled copy and its random numbers; products, features and their temporaries
-    passing = stretch * (3 * d + 5 * N)
-    # the Gram matrix at work, its factor or eigenvectors; of several networks at a time
-    factors = (4 if o.leave_one_out else 2) * min(networks, on.threads)
-    if o.model in KERNELS:
-        held = n * d + (factors + 2) * n * n
-        passing += 2 * n * N if o.model == "ntk" else 0
-    elif n < N:
-        tile = min(on.stretch(NEURONS, batch * n), N)
-        held = 2 * n * d + (networks + factors) * n * n + 5 * n * tile
-    else:
-        kept = networks if o.leave_one_out else 0  # eigenvectors wait for the second pass
-        held = (networks + kept + factors) * N * N
-    return batch * on.itemsize * (weights + passing + held)
+GRAM = 0.8  # of the rate of products that half a product reaches
+SHARING = 0.08  # what a team loses, per thread, where it shares every product instead of the rows
+STARTING = 0.01  # seconds that a thread of a team takes to begin
 
 
 @dataclass(frozen=True)
-class Arrangement:
-    """Replicates in a stack, stacks side by side, networks (etas) that share their products."""
+class Work:
+    r"""One replicate at E step sizes and R penalties, with m = min(n, N), n' test rows.
 
-    batch: int
-    workers: int
-    at_once: int
-
-
-def arrange(
-    group: Group, replicates: int, options: Options, on: Backend, limits: Limits
-) -> Arrangement:
-    """The largest arrangement that fits: fewer workers first, then fewer networks at once.
-
-    Raises InvalidInput where one replicate of one network does not fit.
+    products : :math:`4n_sdN` for the gradient, :math:`2(n+n')dN` for the features, twice that for
+        several step sizes; further steps take a gradient each.
+    gram : :math:`E\,nNm`.
+    factors : :math:`E\,Rm^3/3`, or :math:`4Em^3/3` for more than four penalties.
+    normals : random numbers, :math:`(n_s+n+n'+N)d`; ridge on the rows of the step draws them again.
+    activations : :math:`(n_s + E(n+n'))N`.
     """
-    problem, networks = group.problem, len(group.etas) if options.trained else 1
-    limit = SHARE * on.free_bytes() if limits.memory is None else float(limits.memory)
 
-    def need(stack: int, at_once: int) -> int:
-        return peak_bytes(problem, at_once, on, options, stack)
+    products: float
+    gram: float
+    factors: float
+    normals: float
+    activations: float
 
-    stack = min(limits.batch or on.preferred_batch(problem.N * problem.d), replicates)
-    while limits.batch is None and stack > 1 and need(stack, networks) > limit:
-        stack //= 2
-    side_by_side, _ = on.side_by_side()
-    workers = side_by_side if -(-replicates // stack) >= side_by_side else 1
-    at_once = networks
-    if workers * need(stack, at_once) > limit:
-        workers = 1
-    while at_once > 1 and need(stack, at_once) > limit:
-        at_once = (at_once + 1) // 2
-    if need(stack, at_once) > limit:
-        raise InvalidInput(
-            f"this run needs about {need(stack, at_once) / 2**30:.3g} GiB but "
-            f"{limit / 2**30:.3g} GiB may be used ({_advice(problem, options.model, stack, on)})"
+    @property
+    def flops(self) -> float:
+        return self.products + self.gram + self.factors
+
+    @property
+    def bytes(self) -> float:
+        """Float64 numbers that are made and read once: rows, and features."""
+        return 16 * (self.normals + self.activations)
+
+
+def work(group: Group, options: Options | None = None) -> Work:
+    """Of one replicate of a network; other models cost about the same or less."""
+    p, o = group.problem, options or Options()
+    n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, o.tests(p.n)
+    E, R, m = len(group.etas) if o.trained else 1, len(group.ridges), min(p.n, p.N)
+    gradients = (1 + (p.steps - 1) * E) * any(group.etas) if o.trained else 0
+    maps = 1 if E == 1 else 2 if p.steps == 1 else E
+    full = 2 if p.residual == "full" else 1
+    return Work(
+        products=gradients * 4.0 * n_step * d * N + maps * 2.0 * (n + tests) * d * N,
+        gram=float(E * n * N * m),
+        factors=E * min(R, FEW) * m**3 / 3,
+        normals=float((gradients * n_step + n + tests + N) * d),
+        activations=float((gradients * full * n_step + E * (n + tests)) * N),
+    )
+
+
+def flops(problem: Problem, networks: int) -> float:
+    """Operations of one replicate at so many step sizes and one ridge, those of sigma included."""
+    w = work(Group(problem, tuple(range(1, networks + 1)), (problem.ridge,)))
+    return w.flops + 20 * w.activations + 20 * w.normals
+
+
+# -- seconds ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What this machine does in a second with all its cores, or on its device."""
+
+    products: float  # operations of a matrix product
+    factors: float  # operations of a Cholesky factor and its solution
+    normals: float
+    activations: float
+
+    @classmethod
+    def measured(cls, on: Backend, f: Function, on_device: bool) -> Rates:
+        """In a fraction of a second, at sizes that fill the machine."""
+        problem = Problem(n=1024, d=512, N=1024)
+        with on.lane(), team(on.threads, on.blas_threads):
+            k = on.threads if on.device == "cpu" else 32
+            sampler = Sampler(problem, tuple(range(k)), on, None, on_device)
+            X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
+            P = on.product(X, X)
+            C, b = P / 512, X[..., 0]
+            products = _seconds(on, lambda i: on.product(X[i], X[i]), k)
+            factors = _seconds(on, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
+            draw = _seconds(on, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
+            activate = _seconds(on, lambda i: on.apply(f, P[i], out=P[i]), k)
+        return cls(
+            k * 2 * 1024**2 * 512 / products,
+            k * 1024**3 / 3 / factors,
+            k * 1024 * 512 / draw,
+            k * 1024**2 / activate,
         )
-    return Arrangement(stack, workers, at_once)
+
+    def seconds(self, w: Work) -> float:
+        """Of one piece of work at these rates."""
+        return (
+            (w.products + w.gram / GRAM) / self.products
+            + w.factors / self.factors
+            + w.normals / self.normals
+            + w.activations / self.activations
+        )
 
 
-def _advice(problem: Problem, model: str, stack: int, on: Backend) -> str:
-    smaller = "n" if model in KERNELS else "n or N" if problem.n < 2 * problem.N else "N or d"
-    ways = [f"lower {smaller}"]
-    if stack > 1:
-        ways.append("lower batch")
-    if on.itemsize == 8:
-        ways.append("dtype float32")
-    return ", ".join([*ways, "raise memory_limit"])
+def _seconds(on: Backend, f: Callable[[Any], Any], parts: int = 1) -> float:
+    """The shortest of three calls: of all parts at a time by threads, or on a device at once."""
+    times = []
+    for _ in range(4):
+        on.wait()
+        began = time.perf_counter()
+        if on.device == "cpu" and parts > 1:
+            share(f, [slice(i, i + 1) for i in range(parts)])
+        else:
+            f(slice(None))
+        on.wait()
+        times.append(time.perf_counter() - began)
+    return float(np.min(times[1:]))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run would take: operations, bytes made, bytes held at most, seconds here."""
+
+    flops: float
+    bytes: float
+    memory: int
+    seconds: float
+
+
+def cost(
+    problem: Problem,
+    seeds: int | Sequence[int] = 20,
+    *,
+    device: str = "cpu",
+    dtype: str = "float64",
+    random: str | None = None,
+    model: str = "trained",
+    n_test: int | None = None,
+    leave_one_out: bool = False,
+    batch: int | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    **axes: Any,
+) -> Cost:
+    """What `simulate` with the same arguments would cost on this machine; nothing is trained.
+
+    flops : of products, Gram matrices and factors, as docs/performance.md counts them.
+    bytes : rows and features, written and read once each.
+    memory : peak of the arrays, estimated.
+    seconds : from the rates of products, factors, random numbers and the activation that are
+        measured here, in a fraction of a second.
+
+    See tests/networks/test_the_cost_is_known_before.py.
+    """
+    asked = plan(
+        problem,
+        seeds,
+        (device, dtype, random),
+        options=Options(model, n_test, leave_one_out),
+        limits=Limits(batch, threads, memory_limit),
+        **axes,
+    )
+    on, count = asked.on, len(asked.seeds)
+    alone = on.side_by_side()[1]
+    rates = Rates.measured(on, problem.sigma, asked.options.device_random)
+    total, memory = np.zeros(3), 0
+    for group in asked.groups:
+        how = arrange(group, count, asked.options, on, asked.limits)
+        w = work(group, asked.options)
+        seconds = rates.seconds(w)
+        if on.device == "cpu" and on.threads > 1 and how.workers == 1:
+            seconds = _by_team(seconds, group.problem, how.at_once, on)
+        total += count * np.array([w.flops, w.bytes, seconds])
+        engine = alone if how.workers > 1 else on
+        peak = peak_bytes(group.problem, how.at_once, engine, asked.options, how.batch)
+        memory = max(memory, how.workers * peak)
+    return Cost(float(total[0]), float(total[1]), int(memory), float(total[2]))
+
+
+def _by_team(seconds: float, p: Problem, networks: int, on: Backend) -> float:
+    """Seconds of a replicate that all threads compute together, from those without any loss."""
+    sums = max(p.N * p.d, networks * p.N * p.N)
+    whole = p.n < p.N or on.takers(p.n, sums, on.threads) == 1
+    return seconds * (1 + whole * SHARING * on.threads) + STARTING * on.threads

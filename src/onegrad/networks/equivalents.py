@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from onegrad.arrays import Array, namespace
 from onegrad.errors import InvalidInput
 from onegrad.networks.network import ALL, Affine, FeatureMap, Network
-from onegrad.networks.sampling import GAUSSIAN, Role, Sampler, Stretch
+from onegrad.networks.sampling import Sampler, Stretch
+from onegrad.networks.streams import GAUSSIAN, Role
 
 TILE = 1024  # columns of independent normals that share a stream
 
@@ -49,6 +50,10 @@ class Spiked:
     @property
     def width(self) -> int:
         return self.untrained.width
+
+    @property
+    def networks(self) -> int:
+        return len(self.terms)
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         (F_0,) = self.untrained.tiles(rows, neurons)
@@ -104,6 +109,10 @@ class GaussianEquivalent:
     @property
     def width(self) -> int:
         return self.linear.width
+
+    @property
+    def networks(self) -> int:
+        return self.linear.networks
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         f = self.sampler.problem.sigma

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, namespace, to_numpy, transpose
+from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.functions.function import Function
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role
+from onegrad.networks.streams import Role
 from onegrad.ridge import Fit, dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
@@ -28,27 +28,27 @@ TERMS = 12  # of the series of k; x . x'/d is small off the diagonal and about o
 
 def kernel(name: str, network: Network) -> Kernel:
     """The kernel of this name, for a stack of networks."""
-    p, d = network.sampler.problem, network.sampler.problem.d
+    be, p, d = network.sampler.backend, network.sampler.problem, network.sampler.problem.d
     if name == "ntk":
         scaled = p.N * network.a * network.a
 
         def tangent(X: Array, Y: Array) -> Array:
-            S = p.sigma.derivative(X @ transpose(network.W)) * scaled[:, None, :]
-            T = p.sigma.derivative(Y @ transpose(network.W))
-            return (X @ transpose(Y) / d) * (S @ transpose(T))
+            S = be.product(X, network.W, p.sigma.derivative) * scaled[:, None, :]
+            T = be.product(Y, network.W, p.sigma.derivative)
+            return (be.product(X, Y) / d) * be.product(S, T)
 
         return tangent
     if name == "rbf-kernel":
 
         def rbf(X: Array, Y: Array) -> Array:
             squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
-            return p.N * namespace(X).exp((X @ transpose(Y) - squares / 2) / d)
+            return p.N * namespace(X).exp((be.product(X, Y) - squares / 2) / d)
 
         return rbf
     terms = _dual_activation(p.sigma)
 
     def inner(X: Array, Y: Array) -> Array:
-        t = X @ transpose(Y) / d
+        t = be.product(X, Y) / d
         total = 0.0 * t
         for term in reversed(terms):  # Horner
             total = total * t + term

@@ -11,7 +11,8 @@ from onegrad.errors import OutOfScope
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import Role
 from onegrad.problem import Problem
 
 DEGREE = 12

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from onegrad.arrays import Array, Backend, transpose
+from onegrad.arrays import Array, Backend
 from onegrad.functions.function import Function
 from onegrad.networks.sampling import Sampler, Stretch
+from onegrad.networks.streaming import total
 from onegrad.networks.updates import update
 
 ALL = slice(None)
@@ -23,6 +24,10 @@ class FeatureMap(Protocol):
     @property
     def width(self) -> int:
         """Features of each network."""
+
+    @property
+    def networks(self) -> int:
+        """How many there are."""
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         """F (B, rows, neurons) of each network in turn; the next may overwrite it."""
@@ -40,7 +45,14 @@ class Gradient:
 
     G: Array  # (B, N, d)
     beta: Array  # (B, d)
-    beta_labels: Array  # (B, d)
+    own_labels: Array | None = None  # (B, d) where the residual is not the labels
+
+    @property
+    def beta_labels(self) -> Array:
+        return self.beta if self.own_labels is None else self.own_labels
+
+    def arrays(self) -> list[Array]:
+        return [x for x in (self.G, self.beta, self.own_labels) if x is not None]
 
 
 @dataclass(frozen=True)
@@ -74,20 +86,27 @@ class Network:
         """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
         p, be = self.sampler.problem, self.sampler.backend
         B, N, d = W.shape
-        n = p.rows_of_step
-        G, beta, beta_labels = be.zeros(B, N, d), be.zeros(B, d), be.zeros(B, d)
-        for rows in self.sampler.step_rows(index):
-            P = rows.X @ transpose(W)  # (B, rows, N)
+        n, full = p.rows_of_step, p.residual == "full"
+
+        def begin() -> Gradient:
+            return Gradient(be.zeros(B, N, d), *(be.zeros(B, d) for _ in range(1 + full)))
+
+        def add(g: Gradient, rows: Stretch) -> None:
             r = rows.y
-            if p.residual == "full":
+            if full:
+                P = be.product(rows.X, W)  # (B, rows, N)
                 r = r - (be.apply(p.sigma, P) @ self.a[..., None])[..., 0]
-                beta_labels += (rows.y[:, None, :] @ rows.X)[:, 0] / n
+                be.add_mixture(g.beta_labels, rows.y / n, rows.X)
+                slopes = be.apply(p.sigma.derivative, P, out=P)
+            else:
+                slopes = be.product(rows.X, W, p.sigma.derivative)
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
-            X = rows.X * (r / n)[..., None]
-            be.add_product(G, be.apply(p.sigma.derivative, P, out=P), X)
-            beta += X.sum(-2)
-        G *= self.a[..., None]
-        return Gradient(G, beta, beta_labels if p.residual == "full" else beta)
+            be.add_mixture(g.beta, r / n, rows.X)
+            be.add_product(g.G, slopes, be.scaled(rows.X, r / n))
+
+        found = total(self.sampler, self.sampler.step_rows(index), begin, add, Gradient.arrays)
+        found.G[...] *= self.a[..., None]
+        return found
 
     def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:
         """The features f (default sigma) after `problem.steps` steps of each size."""
@@ -123,15 +142,19 @@ class Affine:
     def width(self) -> int:
         return int(self.W.shape[1])
 
+    @property
+    def networks(self) -> int:
+        return len(self.etas)
+
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
-        P = rows.X @ transpose(self.W[:, neurons])
+        be = self.backend
         if self.G is None:
-            yield self.backend.apply(self.f, P, out=P)
+            yield be.product(rows.X, self.W[:, neurons], self.f)
             return
-        Q = rows.X @ transpose(self.G[:, neurons])
+        P, Q = be.product(rows.X, self.W[:, neurons]), be.product(rows.X, self.G[:, neurons])
         F = None
         for eta in self.etas:
-            F = self.backend.apply(self.f, P, Q, eta, out=F)
+            F = be.apply(self.f, P, Q, eta, out=F)
             yield F
 
 
@@ -144,6 +167,10 @@ class Several:
     @property
     def width(self) -> int:
         return self.maps[0].width
+
+    @property
+    def networks(self) -> int:
+        return sum(m.networks for m in self.maps)
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         for m in self.maps:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Backend, Floats
 from onegrad.errors import InvalidInput, one_of
-from onegrad.networks.sampling import Role, rows_before
+from onegrad.networks.sampling import rows_before
+from onegrad.networks.streams import Role
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
@@ -65,6 +67,14 @@ class Limits:
     def __post_init__(self) -> None:
         _whole("batch", self.batch)
         _whole("threads", self.threads)
+
+
+def random_source(asked: str | None, on: Backend, problems: Sequence[Problem]) -> str:
+    """Where random numbers are drawn: as asked, else on a GPU where it can draw them."""
+    if asked not in (None, "host", "device"):
+        raise InvalidInput(f"random must be host or device; got {asked!r:.60}")
+    laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
+    return asked or ("device" if all(on.draws(name) for name in laws) else "host")
 
 
 def _whole(name: str, value: Any) -> None:

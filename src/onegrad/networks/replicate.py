@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, backend, namespace, to_numpy
+from onegrad.arrays import Array, Backend, Floats, backend, to_numpy
 from onegrad.errors import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
@@ -16,7 +15,9 @@ from onegrad.networks.fits import fits
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import ALL, FeatureMap, Network
 from onegrad.networks.options import KERNELS, Options
-from onegrad.networks.sampling import Role, Sampler, Stretch, Tick, no_tick
+from onegrad.networks.sampling import Sampler, Stretch, Tick, no_tick
+from onegrad.networks.streaming import total
+from onegrad.networks.streams import Role
 from onegrad.problem import Problem
 from onegrad.ridge import Fit
 
@@ -117,6 +118,7 @@ class RawInputs:
     """The inputs themselves as features."""
 
     width: int
+    networks: int = 1
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         yield rows.X[..., neurons]
@@ -135,14 +137,16 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
 
 def _risks(sampler: Sampler, features: FeatureMap, found: Sequence[Fit], n_test: int) -> Floats:
     """E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
-    total: Any = 0.0
-    for rows in sampler.rows(Role.TEST, n_test):
-        miss = []
-        for F, fit in zip(features.tiles(rows), found, strict=True):
+    shape = (len(sampler.seeds), len(found), int(found[0].coef.shape[-1]))
+
+    def add(squares: Array, rows: Stretch) -> None:
+        for e, (F, fit) in enumerate(zip(features.tiles(rows), found, strict=True)):
             r = rows.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
-            miss.append((r * r).sum(-2))
-        total = total + namespace(miss[0]).stack(miss, 1)
-    return np.asarray(to_numpy(total) / n_test)
+            squares[:, e] += (r * r).sum(-2)
+
+    tests = (Role.TEST, n_test, 0)
+    squares = total(sampler, tests, lambda: sampler.backend.zeros(*shape), add, lambda x: [x])
+    return np.asarray(to_numpy(squares) / n_test)
 
 
 def _overlap(network: Network) -> Floats:

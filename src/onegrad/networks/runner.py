@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
-from onegrad.arrays import Backend, Stopped, abreast, blas_threads, one_line_memory_errors
-from onegrad.networks.cost import Arrangement, arrange
+from onegrad.arrays import Backend, Stopped, abreast, one_line_memory_errors, team
+from onegrad.networks.arrangement import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
-from onegrad.networks.options import KERNELS, Limits, Options
+from onegrad.networks.options import KERNELS, Options
+from onegrad.networks.plan import Plan
 from onegrad.networks.replicate import Group, Replicate, replicates
 
 
@@ -26,8 +28,14 @@ class Meter:
             raise Stopped
         if self.progress:
             with self._lock:
+                if self.stop.is_set():
+                    raise Stopped
                 self.done = min(self.done + 1, self.total - 1)  # the estimate may be short
-                self.progress(self.done, self.total)
+                try:
+                    self.progress(self.done, self.total)
+                except BaseException:
+                    self.stop.set()  # before another thread is let in
+                    raise
 
     def finish(self) -> None:
         if self.progress:
@@ -35,19 +43,15 @@ class Meter:
 
 
 def run(
-    groups: Sequence[Group],
-    seeds: tuple[int, ...],
-    options: Options,
-    on: Backend,
-    limits: Limits,
-    progress: Callable[[int, int], None] | None,
+    plan: Plan, progress: Callable[[int, int], None] | None
 ) -> Iterator[tuple[Group, Replicate]]:
     """Every replicate of every group.
 
-    Replicates side by side on one core each keep all cores busy, random numbers and elementwise
-    functions included; with fewer replicates than cores, one replicate uses all cores.
+    Replicates side by side on one core each keep all cores busy; those that are left when the cores
+    no longer come out even have all cores in turn.
     """
-    chosen = [arrange(group, len(seeds), options, on, limits) for group in groups]
+    groups, seeds, options, on = plan.groups, plan.seeds, plan.options, plan.on
+    chosen = [arrange(group, len(seeds), options, on, plan.limits) for group in groups]
     total = sum(
         ticks(group, how, options) * -(-len(seeds) // how.batch)
         for group, how in zip(groups, chosen, strict=True)
@@ -56,15 +60,21 @@ def run(
     _, alone = on.side_by_side()
     with one_line_memory_errors():
         for group, how in zip(groups, chosen, strict=True):
-            engine = alone if how.workers > 1 else on
-            stack = partial(
-                replicates, group, options=options, on=engine, at_once=how.at_once, tick=meter.tick
-            )
+            call = partial(_stack, group, options=options, at_once=how.at_once, meter=meter)
             parts = [seeds[i : i + how.batch] for i in range(0, len(seeds), how.batch)]
-            with blas_threads(engine.threads):
-                for found in abreast(stack, parts, how.workers, stop=meter.stop):
-                    yield from ((group, replicate) for replicate in found)
+            even = len(parts) // how.workers * how.workers if how.workers > 1 else 0
+            together = abreast(partial(call, on=alone), parts[:even], how.workers, stop=meter.stop)
+            for found in chain(together, map(partial(call, on=on), parts[even:])):
+                yield from ((group, replicate) for replicate in found)
     meter.finish()
+
+
+def _stack(
+    group: Group, seeds: Sequence[int], options: Options, on: Backend, at_once: int, meter: Meter
+) -> list[Replicate]:
+    """One stack, by a team of all threads that its backend has."""
+    with on.lane(), team(on.threads, on.blas_threads, meter.stop):
+        return replicates(group, seeds, options, on=on, at_once=at_once, tick=meter.tick)
 
 
 def ticks(group: Group, how: Arrangement, options: Options) -> int:

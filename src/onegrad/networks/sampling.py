@@ -1,78 +1,23 @@
-"""Random numbers and data: every block of rows has its own stream.
-
-A stream is named by (seed, key, block), so the numbers of a replicate do not depend on how many
-replicates, rows or threads are handled at a time, nor on the device that uses them. Blocks are
-filled row by row: a smaller n sees the first rows of a larger one.
-"""
+"""Data: the inputs and labels of a stack of replicates, drawn from their streams."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, namespace
+from onegrad.arrays import Array, Backend, Floats, namespace, team_size
+from onegrad.arrays import start as begin
 from onegrad.functions.function import MultiIndex
+from onegrad.networks.streams import ENTRIES, GAUSSIAN, Role, block_rows, fill, stream
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
 Tick = Callable[[], None]  # called after every stretch of rows: progress and interruption
-
-
-class Role(IntEnum):
-    """What a stream is for; stored results depend on these numbers, so they never change."""
-
-    TEACHER = 0
-    WEIGHTS = 1
-    READOUT = 2
-    STEP = 3
-    RIDGE = 4
-    TEST = 5
-    DIRECTION = 6  # of a spiked covariance or of a mixture's centres
-    ORDER = 7  # in which a user's rows are taken
-    SIGN = 16  # with a role: on which side of a mixture its rows lie
-    NOISE = 17  # with a role: the label noise of its rows
-    CORRUPT = 18  # with a role: which of its labels are replaced
-    REPLACE = 19  # with a role: by the labels of which inputs
-    NORMALS = 20  # with a role: the independent part of the Gaussian equivalent
-
-
-GAUSSIAN = Law("gaussian")
-
-
-def block_rows(width: int) -> int:
-    """Rows that share a stream: 1,024, fewer for very long rows."""
-    return max(16, min(1024, 2**23 >> max(width - 1, 1).bit_length()))
-
-
-def stream(seed: int, *key: int) -> np.random.Generator:
-    """The generator that (seed, key) names."""
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
-
-
-def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
-    """Independent entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1))."""
-    if law.name == "gaussian":
-        rng.standard_normal(out=out)
-    elif law.name == "rademacher":
-        out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
-        out *= 2.0
-        out -= 1.0
-    elif law.name == "uniform":
-        rng.random(out=out)
-        out -= 0.5
-        out *= math.sqrt(12)
-    elif law.name == "unit":
-        rng.random(out=out)
-    else:
-        assert law.name == "student-t" and law.parameter is not None
-        out[...] = rng.standard_t(law.parameter, out.shape)
-        out *= math.sqrt(1 - 2 / law.parameter)
 
 
 def rows_before(problem: Problem, role: Role, index: int = 0) -> int:
@@ -120,9 +65,15 @@ class Sampler:
 
         `start` lies at the beginning of a block.
         """
+        return self._begun(law, key, start, rows, width)()
+
+    def _begun(
+        self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
+    ) -> Callable[[], Array]:
+        """The team may begin to draw; the entries are there when they are asked for."""
         be, size = self.backend, block_rows(width)
         if self.device_random:
-            return be.device_entries(self.seeds, law, key, start, rows, width)
+            return lambda: be.device_entries(self.seeds, law, key, start, rows, width)
         out = be.host_buffer(len(self.seeds), rows, width)
 
         def one(place: tuple[int, int]) -> None:
@@ -130,8 +81,13 @@ class Sampler:
             rng = stream(self.seeds[i], *key, (start + r) // size)
             fill(rng, law, out[i, r : r + size])
 
-        be.each(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
-        return be.from_buffer(out)
+        wait = begin(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
+
+        def found() -> Array:
+            wait()
+            return be.from_buffer(out)
+
+        return found
 
     # -- the network -------------------------------------------------------------------------
 
@@ -169,35 +125,56 @@ class Sampler:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def rows(self, role: Role, n: int, index: int = 0, *, plain: bool = False) -> Iterator[Stretch]:
+    def rows(
+        self,
+        role: Role,
+        n: int,
+        index: int = 0,
+        taker: tuple[int, int] = (0, 1),
+        *,
+        plain: bool = False,
+    ) -> Iterator[Stretch]:
         """The n rows of a role, stretch by stretch. `index` counts the batches of the steps.
 
+        taker : (k, K) gets the stretches k, k + K, ...
         plain : labels as the teacher gives them, whatever the problem takes off.
         """
-        p = self.problem
-        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d))
-        for start in range(0, n, stretch):
-            rows = min(stretch, n - start)
-            X = self._inputs(role, index, start, rows)
-            clean = self.labels(X @ self.teacher)
+        p, (k, takers) = self.problem, taker
+        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
+        places = [
+            (role, index, start, min(stretch, n - start))
+            for start in range(k * stretch, n, takers * stretch)
+        ]
+        numbers: list[Callable[[], Array]] = []
+        ahead = 1 if team_size() > 1 else 0  # stretches that the team may already draw
+        for i, place in enumerate(places):
+            numbers += [self._numbers(*x) for x in places[i + len(numbers) : i + 1 + ahead]]
+            X = self._inputs(numbers.pop(0), *place)
+            _, _, start, rows = place
+            clean = self._clean(X)
             y = clean if role == Role.TEST else self._disturbed(clean, role, index, start, rows)
-            off = 0.0 if plain or p.labels == "plain" else self._fitted_off(X)
-            yield Stretch(role, start, X, clean - off, y - off)
+            if not plain and p.labels != "plain":
+                off = self._fitted_off(X)
+                clean, y = clean - off, y - off
+            yield Stretch(role, start, X, clean, y)
             self.tick()
 
-    def step_rows(self, index: int) -> Iterator[Stretch]:
-        """The rows of step number `index`."""
+    def step_rows(self, index: int) -> tuple[Role, int, int]:
+        """The rows of step number `index`: role, how many, which batch."""
         p = self.problem
-        return self.rows(Role.STEP, p.rows_of_step, index if p.batches == "fresh" else 0)
+        return Role.STEP, p.rows_of_step, index if p.batches == "fresh" else 0
 
-    def ridge_rows(self) -> Iterator[Stretch]:
+    @property
+    def ridge_rows(self) -> tuple[Role, int, int]:
         """The rows of the ridge fit: fresh ones, or those of the first step."""
         fresh = self.problem.ridge_rows == "fresh"
-        return self.rows(Role.RIDGE if fresh else Role.STEP, self.problem.n)
+        return Role.RIDGE if fresh else Role.STEP, self.problem.n, 0
 
     def whole(self) -> Stretch:
         """All rows of the ridge fit at once."""
-        parts = list(self.ridge_rows())
+        parts = list(self.rows(*self.ridge_rows))
+        if len(parts) == 1:
+            return parts[0]
         xp = namespace(parts[0].X)
         X, clean, y = (
             xp.concatenate([getattr(part, name) for part in parts], 1)
@@ -205,13 +182,21 @@ class Sampler:
         )
         return Stretch(parts[0].role, 0, X, clean, y)
 
-    def _inputs(self, role: Role, index: int, start: int, rows: int) -> Array:
+    def _numbers(self, role: Role, index: int, start: int, rows: int) -> Callable[[], Array]:
+        """What the inputs are made of: independent entries, or a user's rows."""
         if self.data is not None:
-            return self._taken(role, index, start, rows)
+            return lambda: self._taken(role, index, start, rows)
+        law = self.problem.input_law
+        plain = law if law.name in ENTRIES else GAUSSIAN
+        return self._begun(plain, (role, index), start, rows, self.problem.d)
+
+    def _inputs(
+        self, drawn: Callable[[], Array], role: Role, index: int, start: int, rows: int
+    ) -> Array:
         law, d, key = self.problem.input_law, self.problem.d, (role, index)
-        if law.name in ("gaussian", "rademacher", "uniform", "student-t"):
-            return self.entries(law, key, start, rows, d)
-        X = self.entries(GAUSSIAN, key, start, rows, d)
+        X = drawn()
+        if self.data is not None or law.name in ENTRIES:
+            return X
         assert law.parameter is not None
         if law.name == "power-law":  # eigenvalues k^-p, mean 1
             spectrum = np.arange(1, d + 1) ** -law.parameter
@@ -248,6 +233,12 @@ class Sampler:
         assert self.data is not None
         return [stream(seed, Role.ORDER).permutation(len(self.data)) for seed in self.seeds]
 
+    def ready(self) -> None:
+        """What all rows need is found now, before threads take them."""
+        if self.problem.labels != "plain":
+            self._fitted_off(self.entries(GAUSSIAN, (Role.TEACHER,), 0, 1, self.problem.d))
+        _ = self.teacher
+
     def _fitted_off(self, X: Array) -> Array:
         """What the problem takes off the labels at X: mean(y), and X^T y/n . x, of the first batch.
 
@@ -267,6 +258,10 @@ class Sampler:
         return mean[:, None] + (X @ beta[..., None])[..., 0]
 
     # -- labels ------------------------------------------------------------------------------
+
+    def _clean(self, X: Array) -> Array:
+        teacher = self.teacher
+        return self.backend.by_rows(lambda i: self.labels(X[:, i] @ teacher), X.shape[1])
 
     def labels(self, indices: Array) -> Array:
         """sigma_star of the teacher's indices, shape (B, rows, indices)."""

@@ -37,7 +37,7 @@ def _covariance(sampler: Sampler, index: int) -> Array:
     """Sigma_hat + epsilon tr(Sigma_hat)/d of a step's rows, (B, d, d)."""
     p, be = sampler.problem, sampler.backend
     S = be.zeros(len(sampler.seeds), p.d, p.d)
-    for rows in sampler.step_rows(index):
-        S += transpose(rows.X) @ rows.X / p.rows_of_step
+    for rows in sampler.rows(*sampler.step_rows(index)):
+        be.add_product(S, rows.X, rows.X / p.rows_of_step)
     eye = be.asarray(np.eye(p.d))
     return S + EPSILON * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye

@@ -58,7 +58,7 @@ class Spectral:
 
     def forms(self, F: Array) -> Array:
         """(B, n, R) f.(C + s)^-1 f for the rows f of F."""
-        Q = F @ self.V
+        Q = backend_of(F).product(F, transpose(self.V))
         return (Q * Q) @ self.inverse
 
     def inverse_diagonal(self) -> Array:

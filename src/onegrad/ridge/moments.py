@@ -45,6 +45,11 @@ class Moments:
     Fty: Array
     yty: Array
 
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The sums that rows are added to."""
+        return self.F1, self.y1, self.FtF, self.Fty, self.yty
+
     def __add__(self, other: Moments) -> Moments:
         return self._combined(other, 1)
 
@@ -78,8 +83,9 @@ def no_rows(on: Backend, stack: int, width: int, expected: int) -> Moments:
 
 def add_rows(m: Moments, F: Array, y: Array, intercept: bool) -> None:
     """Some rows, in place: features F (B, rows, N), labels y (B, rows). Means only where asked."""
-    backend_of(F).add_gram(m.FtF, F)
-    m.Fty[..., 0] += (y[:, None, :] @ F)[:, 0]
+    on = backend_of(F)
+    on.add_gram(m.FtF, F)
+    on.add_mixture(m.Fty[..., 0], y, F)
     m.yty[..., 0] += (y * y).sum(-1)
     if intercept:
         m.F1[...] += F.sum(-2)

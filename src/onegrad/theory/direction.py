@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.functions.several import linear_part
+from onegrad.functions.several import linear_part, mean_of
 from onegrad.problem import Problem
 
+CENTRED = 1e-9  # an activation's mean below it is rounding
 Value = Any  # a number, or an array over problems
 
 
@@ -27,16 +28,18 @@ class Direction(NamedTuple):
     residual_energy: Value
 
 
-def direction(problem: Problem) -> Direction:
+def direction(problem: Problem, constant: float | None = None) -> Direction:
     """The limit n, d, N to infinity of the learned direction.
 
-    Holds for isotropic Gaussian inputs and a centred activation, or any with the residual y. Of a
-    teacher of several indices the direction is that of its linear part.
+    constant : of the initial output (`output_constants`); by default its law is averaged over.
+
+    Holds for isotropic Gaussian inputs. Of a teacher of several indices the direction is that of
+    its linear part.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
     teacher, full = problem.teacher_function, problem.residual == "full"
     labels = teacher.second_moment + problem.noise**2
-    output, c1 = full * output_energy(problem), full * problem.sigma.c[1]
+    output, c1 = full * output_energy(problem, constant), full * problem.sigma.c[1]
     linear = linear_part(teacher)
     c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
     c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
@@ -49,15 +52,37 @@ def mean_readout(problem: Problem) -> float:
     return 1.0 if problem.readout == "constant" else 0.0
 
 
-def output_energy(problem: Problem) -> float:
-    r"""Mean square of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)`.
+def output_constants(problem: Problem) -> tuple[float, ...]:
+    r"""Equally likely values of :math:`c_0\sum_ia_i`, the constant in the initial output.
 
-    .. math:: Ef_0^2 = E\sigma^2 + 2c_2^2\,(Eg)^2 N/d
+    It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
+    two nodes replace.
+    """
+    c0 = float(problem.sigma.c[0])
+    if abs(c0) < CENTRED:
+        return (0.0,)
+    if problem.readout == "constant":
+        return (c0 * float(np.sqrt(problem.N)),)
+    return (c0, -c0)
+
+
+def output_variance(problem: Problem) -> float:
+    r"""Variance of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)` over x.
+
+    .. math:: \mathrm{Var}f_0 = \mathrm{Var}\,\sigma + 2c_2^2\,(Eg)^2 N/d
 
     A readout of nonzero mean adds up what all neurons share, :math:`c_2(|x|^2/d - 1)`.
     """
     shared = mean_readout(problem) * problem.sigma.c[2]
-    return float(problem.sigma.second_moment + 2 * shared**2 / problem.psi)
+    return float(problem.sigma.variance + 2 * shared**2 / problem.psi)
+
+
+def output_energy(problem: Problem, constant: float | None = None) -> float:
+    """What the initial output adds to the mean square of the residual."""
+    constants = output_constants(problem) if constant is None else (constant,)
+    mean_label = mean_of(problem.teacher_function)
+    squares = [c**2 - 2 * mean_label * c for c in constants]
+    return output_variance(problem) + sum(squares) / len(squares)
 
 
 def from_moments(

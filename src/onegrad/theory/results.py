@@ -87,7 +87,8 @@ class Prediction(Errors):
         for kind in ("accuracy", "spread"):
             for name in ("train", "test"):
                 value = getattr(getattr(self, kind), name)
-                columns[f"{name}_{kind}"] = np.broadcast_to(value, np.shape(self.test))
+                if np.all(np.isfinite(value)):
+                    columns[f"{name}_{kind}"] = value
         numbers = zip(*(np.ravel(column).tolist() for column in columns.values()), strict=True)
         rows = []
         for point, values in zip(product(*self.axes.values()), numbers, strict=True):

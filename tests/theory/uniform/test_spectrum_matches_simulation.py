@@ -68,3 +68,14 @@ def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
     labels, full = spectrum(strong), spectrum(strong.replace(residual="full"))
     assert full.spikes[0].eigenvalue == pytest.approx(15.50, abs=2 * 0.25)  # 24 seeds
     assert full.spikes[0].eigenvalue > labels.spikes[0].eigenvalue + 1
+
+
+def test_relu_with_the_full_residual_has_both_outliers():
+    """60 networks, at the expected |a|^2 and |X^T r/n|^2; the residual y has them a third lower."""
+    problem = Problem(
+        n=800, d=300, N=600, activation="relu:unit", teacher="H1 + H2/sqrt(2)", noise=0.3, eta=8.0,
+        weights="sphere", residual="full",
+    )  # fmt: skip
+    first, second = spectrum(problem).spikes
+    assert first.eigenvalue == pytest.approx(96.7, abs=2 * 0.82)
+    assert second.eigenvalue == pytest.approx(23.5, abs=2 * 0.33)

@@ -15,7 +15,8 @@ from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks import simulate
 from onegrad.networks.fits import fits
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Role, Sampler
+from onegrad.networks.sampling import Sampler
+from onegrad.networks.streams import Role
 
 TOP = 12  # singular values that are kept
 DEGREE = 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from onegrad.experiments.measures.trajectories import trajectories as paths
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
+from onegrad.networks.options import random_source
 from onegrad.networks.sampling import Sampler
 from onegrad.theory import predict
 from onegrad.theory import spectrum as predicted_spectrum
 
 
-@register("errors", seeded=True, options=("model", "n_test"))
+@register("errors", seeded=True, options=("model", "n_test", "random"))
 def errors(cell: Cell, device: str) -> Values:
     """Train and test error of real networks, (seeds, etas, ridges)."""
     options = asked(cell)
@@ -115,3 +117,12 @@ def rehearsal(cell: Cell, device: str) -> Values:
     size = (cell.problem.n, cell.problem.d, cell.problem.N)
     draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds_of(cell)]
     return {"draw": np.stack(draws)}
+
+
+def origin(cell: Cell, device: str) -> str:
+    """The device, as it is recorded: with a note where it drew the random numbers itself."""
+    wanted: Any = dict(cell.options).get("random")
+    if cell.measure != "errors" or device.split(":")[0] != "cuda":
+        return device
+    source = random_source(wanted, backend(device, cell.dtype), [cell.problem])
+    return f"{device}, own random numbers" if source == "device" else device

@@ -1,5 +1,7 @@
 // The form of controls, drawn from the server's table.
 
+import { minus, typeset } from "./words.js";
+
 export const byId = (id) => document.getElementById(id);
 
 export function element(tag, attributes = {}, ...children) {
@@ -16,12 +18,12 @@ export function element(tag, attributes = {}, ...children) {
 export function helpFor(control) {
   const id = `tip-${control.name}`;
   const rows = Object.entries(control.papers).map(([paper, symbol]) =>
-    element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, symbol)),
+    element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, ...typeset(symbol))),
   );
   const tip = element(
     "span",
     { id, className: "tip", role: "tooltip" },
-    control.help,
+    ...typeset(control.help),
     element("table", {}, element("tbody", {}, ...rows)),
   );
   const button = element(
@@ -64,17 +66,18 @@ export class Controls {
 
   row(control) {
     const { name } = control;
-    const label = element("label", { htmlFor: name }, control.label);
+    const label = element("label", { htmlFor: name }, ...typeset(control.label));
     const input = this.input(control);
     this.listen(input, name);
     this.inputs[name] = input;
     const head = element("div", { className: "head" }, label);
     const row = element("div", { className: "control", id: `row-${name}` }, head);
-    if (control.kind === "text") row.append(input);
-    else head.append(input);
+    if (control.kind !== "text") head.append(input);
     head.append(helpFor(control));
-    if (control.slider) row.append((this.sliders[name] = this.slider(control)));
+    // above the field: what the browser suggests drops down below it
     row.append(element("p", { className: "error", id: `error-${name}`, role: "alert" }));
+    if (control.kind === "text") row.append(input);
+    if (control.slider) row.append((this.sliders[name] = this.slider(control)));
     return row;
   }
 
@@ -167,17 +170,23 @@ export class Controls {
       if (slider !== document.activeElement && Number.isFinite(value)) {
         slider.value = this.table[name].logarithmic ? Math.log10(value) : value;
       }
-      slider.setAttribute("aria-valuetext", text);
+      slider.setAttribute("aria-valuetext", minus(text));
     }
-    const { n, d, N } = sizes;
-    this.derived.textContent = ratios
-      ? `d = ${d}, N = ${N}`
-      : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
+    this.derive(state, sizes);
+  }
+
+  /** The sizes that follow from the others, as far as these are numbers. */
+  derive(state, { n, d, N }) {
+    if (![n, d, N].every((size) => size > 0 && Number.isFinite(size))) return;
+    this.derived.textContent =
+      "phi" in state || "psi" in state
+        ? `d = ${d}, N = ${N}`
+        : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
   }
 
   implied(name, sizes) {
     if (name === "alpha" && sizes.alpha !== null) return sizes.alpha.toFixed(3).replace(/\.?0+$/, "");
-    if (name === "eta") return String(Number(sizes.eta.toPrecision(4)));
+    if (name === "eta" && Number.isFinite(sizes.eta)) return String(Number(sizes.eta.toPrecision(4)));
     return "";
   }
 
@@ -186,7 +195,8 @@ export class Controls {
     for (const [name, input] of Object.entries(this.inputs)) {
       const mine = error !== null && error.field === name;
       input.setAttribute("aria-invalid", String(mine));
-      byId(`error-${name}`).textContent = mine ? error.message : "";
+      (input.closest(".control") ?? byId("step")).classList.toggle("invalid", mine);
+      byId(`error-${name}`).replaceChildren(...(mine ? typeset(error.message) : []));
     }
   }
 }

@@ -15,6 +15,7 @@ export function legend(data) {
     .filter((trace) => trace.showlegend !== false && trace.name && trace.x.length)
     .map((trace) => ({
       name: trace.name,
+      about: trace.about ?? "",
       color:
         trace.mode === "markers"
           ? (trace.marker.line?.color ?? trace.marker.color)
@@ -53,10 +54,6 @@ export const bars = (se, colors) => ({
   width: 4,
   color: colors.ink,
 });
-
-export const percent = (x) => `${Math.round(100 * x)} %`;
-export const short = (x) => (Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
-export const ordinal = (k) => ["constant", "linear", "quadratic", "cubic", "quartic"][k] ?? `degree ${k}`;
 
 export function frame(colors, more = {}) {
   const axis = {
@@ -103,14 +100,14 @@ export const vertical = (x, color, extra = {}) => ({
   line: { color, width: 1, dash: "dot", ...extra },
 });
 
-export const mark = (x, text, color) => ({
+/** A name above the plot, where no curve runs. */
+export const mark = (x, text, color, xanchor = "center") => ({
   x,
+  xanchor,
   y: 1,
   yref: "paper",
-  yanchor: "top",
-  xanchor: "left",
+  yanchor: "bottom",
   text,
   showarrow: false,
-  font: { size: 10, color },
-  xshift: 1,
+  font: { size: 11, color },
 });

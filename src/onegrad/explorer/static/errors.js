@@ -1,10 +1,13 @@
 // Views (b) and (d): errors against the step and against a size.
 
 import { bands } from "./bands.js";
-import { bars, percent, short, frame, vertical } from "./drawing.js";
+import { bars, frame, mark, vertical } from "./drawing.js";
+import { ordinal, short, threshold } from "./words.js";
 
-const THRESHOLDS = { 0: "0", 0.25: "1/4", 0.333: "1/3", 0.375: "3/8", 0.4: "2/5" };
-export const thresholdName = (x) => THRESHOLDS[Number(x.toFixed(3))] ?? short(x);
+const ABOUT = {
+  staircase: "the limit n → ∞: flat between the thresholds",
+  "small step": "the limit n → ∞ at a step of order one",
+};
 
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
@@ -13,7 +16,7 @@ export function errors(model, colors) {
     ...errorLines(curve, model.stale.curve, colors),
     ...asymptotic(instant.staircase, "staircase", "dash", colors),
     ...asymptotic(instant.small_step, "small step", "dot", colors),
-    ...levelLines(instant, colors),
+    ...levelLines(instant, instant.alphas, colors),
     ...markers(simulation?.alpha, colors),
   ];
   const [low, high] = instant.alphas;
@@ -22,13 +25,24 @@ export function errors(model, colors) {
     layout: frame(colors, {
       xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: [low, high] },
       yaxis: { title: { text: "error" }, range: [0, round(ceiling(model))] },
-      shapes: instant.thresholds.map((x) => vertical(x, colors.line, { dash: "solid" })),
+      margin: { l: 52, r: 14, t: 22, b: 42 },
+      ...thresholdMarks(instant, colors),
     }),
-    caption: errorsCaption(model),
   };
 }
 
-function errorLines(curve, stale, colors) {
+/** Where spikes start, as lines that are named above the plot; broken where the activation has none. */
+export function thresholdMarks({ thresholds, spikes }, colors) {
+  const shown = thresholds.slice(0, 5);
+  const there = (i) => spikes.degrees.includes(i + 1);
+  const name = (x, i) => (i < 2 ? `${ordinal(i + 1)} ${threshold(x)}` : threshold(x));
+  return {
+    shapes: shown.map((x, i) => vertical(x, colors.line, { dash: there(i) ? "solid" : "dot" })),
+    annotations: shown.map((x, i) => mark(x, name(x, i), colors.muted, i < 2 ? "right" : "center")),
+  };
+}
+
+export function errorLines(curve, stale, colors) {
   const points = curve?.sorted ?? [];
   return ["test", "train"].map((name) => ({
     x: points.map((p) => p.x),
@@ -43,51 +57,56 @@ function errorLines(curve, stale, colors) {
   }));
 }
 
-function asymptotic(found, name, dash, colors) {
+export function asymptotic(found, name, dash, colors) {
   return ["test", "train"].map((which, i) => ({
     x: found.alpha,
     y: found[which],
     type: "scatter",
     mode: "lines",
     name,
+    about: ABOUT[name],
     legendgroup: name,
     showlegend: i === 0 && found.alpha.length > 0,
     line: { color: colors[which], width: 1.4, dash },
     opacity: 0.75,
     moving: true,
-    tip: `${which}, ${name}`,
+    tip: `${which}, ${name}: ${ABOUT[name]}`,
     hovertemplate: `%{y:.4f}<extra>${which}, ${name}</extra>`,
   }));
 }
 
 /** The reference levels: the bound, and the label noise where it is a line of its own. */
 function levels({ levels: { kernel, noise } }, colors) {
-  const text = "best linear predictor = kernel lower bound";
-  const found = [{ y: kernel, text, color: colors.degrees[3], dash: "longdash" }];
-  if (noise > 0 && noise < 0.9 * kernel)
-    found.push({ y: noise, text: "label noise", color: colors.muted, dash: "dot" });
-  return found;
+  const bound = {
+    y: kernel,
+    name: "kernel bound",
+    about: `${short(kernel)}: the least that any rotation-invariant kernel reaches when n grows like d; the best linear predictor`,
+    color: colors.degrees[3],
+    dash: "longdash",
+  };
+  if (!(noise > 0 && noise < 0.9 * kernel)) return [bound];
+  const about = `${short(noise)}: the error of the teacher itself`;
+  return [bound, { y: noise, name: "label noise", about, color: colors.muted, dash: "dot" }];
 }
 
 /** The reference levels as traces: they move with the noise. */
-function levelLines(instant, colors) {
-  return levels(instant, colors).map(({ y, text, color, dash }) => ({
-    x: instant.alphas,
+function levelLines(instant, ends, colors) {
+  return levels(instant, colors).map(({ y, name, about, color, dash }) => ({
+    x: ends,
     y: [y, y],
     type: "scatter",
-    mode: "lines+text",
-    text: ["", text],
-    textposition: "top left",
-    textfont: { size: 10, color },
-    showlegend: false,
-    line: { color, width: 1.3, dash },
+    mode: "lines",
+    name,
+    about,
+    tip: `${name}, ${about}`,
+    line: { color, width: 1.5, dash },
     hoverinfo: "skip",
     moving: true,
   }));
 }
 
 /** The next round number: an axis that stays while a slider moves need not be drawn again. */
-function round(value) {
+export function round(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
   return unit * [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= value * 0.999);
 }
@@ -130,37 +149,6 @@ function ceiling(model) {
   return 1.1 * Math.max(...values.filter(Number.isFinite));
 }
 
-const horizontal = ({ y, color, dash }) => ({
-  type: "line",
-  xref: "paper",
-  x0: 0,
-  x1: 1,
-  y0: y,
-  y1: y,
-  layer: "below",
-  line: { color, width: 1.3, dash },
-});
-
-const levelName = ({ y, text, color }) => ({
-  xref: "paper",
-  x: 1,
-  xanchor: "right",
-  y,
-  yanchor: "bottom",
-  text,
-  showarrow: false,
-  font: { size: 10, color },
-});
-
-function errorsCaption({ curve, instant, here }) {
-  if (curve?.complaint && !curve.length) return curve.complaint;
-  if (!here) return "The uniform theory is being computed; the asymptotic theories are drawn already.";
-  const { kernel } = instant.levels;
-  const drop = 1 - here.test / instant.untrained.test;
-  const beats = here.test < kernel ? "below what any kernel method reaches" : "above the kernel lower bound";
-  return `At this step the test error is ${short(here.test)}, ${percent(Math.abs(drop))} ${drop >= 0 ? "below" : "above"} the untrained network and ${beats}.`;
-}
-
 export function sizes(model, colors) {
   const { instant, sizes: curve, state } = model;
   const { n, d, N } = model.sizesNow;
@@ -177,6 +165,7 @@ export function sizes(model, colors) {
     data: [
       ...bands(curve, model.stale.sizes, colors),
       ...errorLines(curve, model.stale.sizes, colors),
+      ...levelLines(instant, [0.25, 25], colors),
       ...markers(simulated, colors),
     ],
     layout: frame(colors, {
@@ -185,21 +174,9 @@ export function sizes(model, colors) {
         type: "log",
         range: [Math.log10(0.25), Math.log10(25)],
         tickvals: [0.25, 0.5, 1, 2, 5, 10, 20],
-        ticktext: ["1/4", "1/2", "1", "2", "5", "10", "20"],
+        ticktext: ["¼", "½", "1", "2", "5", "10", "20"],
       },
       yaxis: { title: { text: "error" }, range: [0, top] },
-      shapes: levels(instant, colors).map(horizontal),
-      annotations: levels(instant, colors).map(levelName),
     }),
-    caption: sizesCaption(model),
   };
-}
-
-function sizesCaption({ sizes: curve, state, sizesNow }) {
-  if (curve?.complaint && !curve.length) return curve.complaint;
-  if (!curve?.length) return "The curve is being computed.";
-  const best = curve.sorted.reduce((p, q) => (q.test < p.test ? q : p));
-  const [other, step] = state.axis === "n" ? ["N", "α"] : ["n", "η"];
-  const fixed = `${other}/d = ${short(sizesNow[other] / sizesNow.d)}, ${step} is kept`;
-  return `At ${fixed}: the test error is smallest near ${state.axis}/d = ${short(best.x)}.`;
 }

@@ -1,20 +1,22 @@
 // View (c): what is learned of the teacher.
 
-import { bars, percent, ordinal, frame } from "./drawing.js";
+import { energies } from "./captions.js";
+import { bars, frame } from "./drawing.js";
+import { percent } from "./words.js";
 
 export function learned(model, colors, narrow) {
   if (!model.here?.learned) return null;
   const { u, target: truth, coefficients: target, variance } = model.instant.teacher;
   const coefficients = model.here.learned;
-  const energy = (k) => target[k] ** 2;
-  const explained = (k, coefficient = coefficients[k]) => coefficient * (2 * target[k] - coefficient);
+  const parts = energies(model.instant.teacher, coefficients);
+  const energy = (k) => parts[k].energy;
   const last = Math.max(
     4,
     ...target.map((_, k) => (k <= 8 && energy(k) > 0.005 * variance ? k : 0)),
   );
   const degrees = target.map((_, k) => k).filter((k) => k > 0 && k <= last);
   const label = (k) =>
-    energy(k) > 0.005 * variance ? percent(Math.max(0, explained(k)) / energy(k)) : "";
+    energy(k) > 0.005 * variance ? percent(Math.max(0, parts[k].explained) / energy(k)) : "";
   const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
   const data = [
     {
@@ -22,7 +24,7 @@ export function learned(model, colors, narrow) {
       y: truth,
       type: "scatter",
       mode: "lines",
-      name: "target σ*(u)",
+      name: "target σ⋆(u)",
       line: { color: colors.ink, width: 2, dash: "dash" },
       hovertemplate: "%{y:.3f}<extra>target</extra>",
     },
@@ -44,7 +46,7 @@ export function learned(model, colors, narrow) {
     },
     {
       ...bar,
-      y: degrees.map((k) => Math.max(0, explained(k))),
+      y: degrees.map((k) => Math.max(0, parts[k].explained)),
       marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) },
       hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>",
       text: degrees.map(label),
@@ -52,7 +54,7 @@ export function learned(model, colors, narrow) {
       labels: degrees.map(energy),
       moving: true,
     },
-    ...simulatedLearned(model.simulation?.learned, degrees, explained, target, colors),
+    ...simulatedLearned(model.simulation?.learned, degrees, model.instant.teacher, colors),
   ];
   const most = Math.max(...degrees.map(energy), 1e-9);
   const reach = 1.15 * Math.max(...truth.map(Math.abs));
@@ -76,7 +78,7 @@ export function learned(model, colors, narrow) {
     layout: frame(colors, {
       barmode: "overlay",
       bargap: 0.25,
-      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β*·x" }, range: [-3, 3] },
+      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β<sub>⋆</sub>·x" }, range: [-3, 3] },
       yaxis: {
         domain: left.y,
         anchor: "x",
@@ -100,7 +102,6 @@ export function learned(model, colors, narrow) {
         showgrid: false,
       },
     }),
-    caption: learnedCaption(variance, energy, explained, degrees),
   };
 }
 
@@ -114,8 +115,10 @@ function hermiteSum(c, x) {
   return sum;
 }
 
-function simulatedLearned(measured, degrees, explained, target, colors) {
+function simulatedLearned(measured, degrees, teacher, colors) {
   if (!measured) return [];
+  const target = teacher.coefficients;
+  const parts = energies(teacher, measured.coefficients);
   const marker = { color: colors.card, size: 7, line: { color: colors.ink, width: 1.6 } };
   const slope = (k) => Math.abs(2 * (target[k] - measured.coefficients[k])); // of what is explained, in the coefficient
   const error = (k) => {
@@ -135,7 +138,7 @@ function simulatedLearned(measured, degrees, explained, target, colors) {
     },
     {
       x: degrees.map(String),
-      y: degrees.map((k) => explained(k, measured.coefficients[k])),
+      y: degrees.map((k) => parts[k].explained),
       error_y: bars(degrees.map(error), colors),
       xaxis: "x2",
       yaxis: "y2",
@@ -146,11 +149,4 @@ function simulatedLearned(measured, degrees, explained, target, colors) {
       hovertemplate: "degree %{x}: %{y:.4f}<extra>learned, simulated</extra>",
     },
   ];
-}
-
-function learnedCaption(variance, energy, explained, degrees) {
-  const parts = degrees
-    .filter((k) => energy(k) > 0.01 * variance)
-    .map((k) => `${percent(Math.max(0, explained(k)) / energy(k))} of the ${ordinal(k)} part`);
-  return `Learned so far: ${parts.join(", ")}.`;
 }

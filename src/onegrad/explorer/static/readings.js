@@ -1,30 +1,42 @@
 // What is said in words beside the pictures: readings, thresholds under the slider, notes.
 
+import { spikeCounts } from "./captions.js";
 import { byId, element } from "./controls.js";
-import { short } from "./drawing.js";
-import { thresholdName } from "./errors.js";
+import { ordinal, short, size, threshold, typeset } from "./words.js";
 
 /** Step, spikes and errors of the present state. */
-export function readings({ alpha, here, instant, sizesNow: now }) {
+export function readings(model) {
+  const { here, instant, spectrum, curve, stale, sizesNow: now } = model;
   const parts = [];
-  const add = (className, label, value) =>
-    parts.push(element("span", { className }, `${label} `, element("b", {}, value)));
+  const add = (className, label, value, rest = "") =>
+    parts.push(element("span", { className }, `${label} `, element("b", {}, value), rest));
   add("", "η =", short(now.eta));
-  if (instant && alpha !== null) {
-    const count = instant.thresholds.filter((x) => x < alpha).length;
-    add("", "asymptotic spikes ℓ =", count > 4 ? "≥ 5" : String(count));
+  if (instant && spectrum) {
+    const { here: found, limit, more, unless, n } = spikeCounts(model);
+    const count = limit === null ? "?" : `${limit.length}${more ? " or more" : ""}`;
+    const span = element("span", { className: "spikes" }, "spikes ", element("b", {}, String(found.length)));
+    span.append(` at n = ${size(n)}, `, element("b", {}, count), " as n → ∞");
+    span.title = unless ?? "Why they differ is said above the spectrum.";
+    parts.push(span);
   }
   if (here) {
     add("train", "train", here.train.toFixed(4));
     add("test", "test", here.test.toFixed(4));
-  } else parts.push(element("span", { className: "wait" }, "computing the errors …"));
+  } else {
+    const over = !stale.curve && curve?.finished;
+    parts.push(element("span", { className: "wait" }, over ? "no reliable number here" : "computing the errors …"));
+  }
   byId("readings").replaceChildren(...parts);
 }
 
-/** The thresholds as ticks under the slider of the step. */
-export function ticks({ alphas: [low, high], thresholds }) {
-  const marks = thresholds.map((x, i) => {
-    const tick = element("span", { title: `threshold of spike ${i + 1}` }, thresholdName(x));
+/** The thresholds as ticks under the slider of the step, with the spike that starts there. */
+export function ticks({ alphas: [low, high], thresholds, spikes }) {
+  const marks = thresholds.slice(0, 5).map((x, i) => {
+    const degree = i + 1;
+    const there = spikes.degrees.includes(degree);
+    const name = `${ordinal(degree)} spike${there ? "" : `: this activation has none`}`;
+    const tick = element("span", { title: name, className: there ? "" : "absent" }, threshold(x));
+    if (i < 2) tick.append(element("small", {}, ` ${ordinal(degree)}`));
     tick.style.left = `${(100 * (x - low)) / (high - low)}%`;
     return tick;
   });
@@ -45,5 +57,5 @@ export function notes({ instant, here, curve }) {
   const text = [...new Set(found)];
   if (byId("notes").dataset.shown === text.join("\n")) return;
   byId("notes").dataset.shown = text.join("\n");
-  byId("notes").replaceChildren(...text.map((note) => element("li", {}, note)));
+  byId("notes").replaceChildren(...text.map((note) => element("li", {}, ...typeset(note))));
 }

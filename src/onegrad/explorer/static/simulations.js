@@ -47,7 +47,7 @@ export class Simulations {
     byId("progress").hidden = !running;
   }
 
-  async start(confirmed) {
+  async start(confirmed, seeds = byId("seeds").value) {
     this.ask(null);
     byId("error-seeds").textContent = "";
     const state = { ...this.state() };
@@ -55,7 +55,7 @@ export class Simulations {
     const body = {
       page: PAGE,
       query: Object.fromEntries(new URLSearchParams(query(state))),
-      seeds: byId("seeds").value,
+      seeds,
       axis: state.axis,
       parts,
       confirmed,

@@ -1,13 +1,20 @@
 // View (a): the spectrum of the features.
 
-import { percent, ordinal, frame, vertical, mark } from "./drawing.js";
+import { dominant } from "./captions.js";
+import { frame, mark, vertical } from "./drawing.js";
+import { ordinal, percent } from "./words.js";
+
+const BINS = 70; // of the networks' singular values
+const EMPTY = 0.004; // of the highest density: below it there is nothing to see
 
 export function spectrum(model, colors) {
   const found = model.spectrum;
   const root = found.x.map((x) => Math.sqrt(x));
   const height = found.rho.map((r, i) => 2 * found.x[i] * r); // density of the logarithm of the root
+  const highest = Math.max(...height);
   const edge = Math.sqrt(found.edge);
-  const low = Math.log10(edge / 14);
+  const start = root[Math.max(0, height.findIndex((h) => h > EMPTY * highest) - 1)];
+  const low = Math.log10(0.85 * Math.min(start, edge / 4));
   const high = Math.log10(1.25 * Math.max(model.farthest, 1.6 * edge));
   const data = [
     {
@@ -17,41 +24,24 @@ export function spectrum(model, colors) {
       mode: "lines",
       fill: "tozeroy",
       name: "bulk",
+      about: "density in the limit, that of the untrained features; at this n a large step deforms it",
       line: { color: colors.degrees[0], width: 1.5 },
       hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
     },
   ];
   // keeps the right axis alive where spikes are drawn by overlay.js
   data.push({ x: [edge], y: [-1], yaxis: "y2", mode: "markers", hoverinfo: "skip", showlegend: false });
-  if (model.simulation?.eigenvalues?.length)
-    data.push(...simulatedSpectrum(model.simulation.eigenvalues, model.sizesNow.n, [low, high], colors));
-  const shown = new Set();
-  for (const spike of found.spikes) {
-    const [degree, aligned] = dominant(spike);
-    const color = colors.degrees[degree] ?? colors.ink;
-    const x = Math.sqrt(spike.eigenvalue);
-    data.push({
-      x: [x, x],
-      y: [0, Math.max(aligned, 0.03)],
-      yaxis: "y2",
-      type: "scatter",
-      mode: "lines+markers",
-      name: `${ordinal(degree)} spike`,
-      showlegend: !shown.has(degree),
-      line: { color, width: 3 },
-      marker: { color, size: [0, 12], opacity: 1 },
-      hovertemplate: `%{x:.3f}<extra>${ordinal(degree)} spike</extra>`,
-      cliponaxis: false,
-      moving: true,
-      tip: `s/√n = ${x.toFixed(3)}\n${alignments(spike)}`,
-    });
-    shown.add(degree);
-  }
+  const measured = model.simulation?.eigenvalues?.length
+    ? model.simulation.eigenvalues
+    : model.network?.eigenvalues && [model.network.eigenvalues];
+  const old = measured && !model.simulation?.eigenvalues?.length && model.stale.network;
+  if (measured) data.push(...networks(measured, model.spectrumAt.n, [low, high], colors, old ? 0.3 : 1));
+  data.push(...spikes(found.spikes, colors));
   return {
     data,
     layout: frame(colors, {
       xaxis: {
-        title: { text: "singular values of F, over √n" },
+        title: { text: "singular values s of F, over √n" },
         type: "log",
         range: [low, high],
         dtick: 1,
@@ -59,7 +49,7 @@ export function spectrum(model, colors) {
       },
       yaxis: {
         title: { text: "bulk density" },
-        range: [0, 1.25 * Math.max(...height)],
+        range: [0, 1.25 * highest],
         showticklabels: false,
         showgrid: false,
       },
@@ -76,65 +66,94 @@ export function spectrum(model, colors) {
         title: { text: "alignment of a spike", standoff: 4 },
         color: colors.muted,
       },
-      margin: { l: 34, r: 62, t: 10, b: 42 },
+      margin: { l: 34, r: 62, t: 22, b: 42 },
       shapes: [vertical(edge, colors.muted)],
-      annotations: [mark(Math.log10(edge), "edge", colors.muted)],
+      annotations: [mark(Math.log10(edge), "edge of the bulk", colors.muted)],
     }),
-    caption: spectrumCaption(found),
   };
 }
 
-/** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
-function simulatedSpectrum(networks, n, [low, high], colors) {
-  const logs = networks.flat().map((x) => 0.5 * Math.log10(Math.max(x, 1e-300)));
-  const bins = 70;
-  const width = (high - low) / bins;
-  const counts = new Array(bins).fill(0);
-  for (const x of logs) if (x >= low && x < high) counts[Math.floor((x - low) / width)] += 1;
-  const centre = (i) => 10 ** (low + (i + 0.5) * width);
-  const top = networks.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
-  return [
-    {
-      x: counts.map((_, i) => centre(i)),
-      y: counts.map((c) => c / (n * networks.length) / (width * Math.LN10)),
-      type: "bar",
-      width: counts.map((_, i) => centre(i) * width * Math.LN10),
-      marker: { color: colors.ink, opacity: 0.3 },
-      name: `${networks.length} networks`,
-      hoverinfo: "skip",
-    },
-    {
-      x: top,
-      y: top.map(() => 0.025),
+function spikes(found, colors) {
+  const shown = new Set();
+  return found.map((spike) => {
+    const [degree, aligned] = dominant(spike);
+    const color = colors.degrees[degree] ?? colors.ink;
+    const x = Math.sqrt(spike.eigenvalue);
+    const name = degree ? `${ordinal(degree)} spike` : "untrained spike";
+    const first = !shown.has(degree);
+    shown.add(degree);
+    return {
+      x: [x, x],
+      y: [0, Math.max(aligned, 0.03)],
       yaxis: "y2",
       type: "scatter",
-      mode: "markers",
-      name: "their top four",
+      mode: "lines+markers",
+      name,
+      showlegend: first,
+      line: { color, width: 3 },
+      marker: { color, size: [0, 12], opacity: 1 },
+      hovertemplate: `%{x:.3f}<extra>${name}</extra>`,
       cliponaxis: false,
-      marker: { symbol: "line-ns", size: 12, line: { width: 2, color: colors.ink } },
-      hovertemplate: "s/√n = %{x:.3f}<extra>simulated</extra>",
-    },
-  ];
+      moving: true,
+      tip: [`${name} at s/√n = ${x.toFixed(3)}`, ...alignments(spike)].join("\n"),
+    };
+  });
 }
 
-function dominant(spike) {
-  const pairs = Object.entries(spike.alignment).map(([k, v]) => [Number(k), v]);
-  return pairs.sort((p, q) => q[1] - p[1])[0] ?? [0, 0];
+/** How many singular values fall into each of equal bins of the logarithm; the last answer is kept. */
+function histogram(networks, low, high) {
+  if (last.networks === networks.at(-1) && last.low === low && last.high === high) return last.counts;
+  const counts = new Array(BINS).fill(0);
+  for (const x of networks.flat()) {
+    const bin = Math.floor(((0.5 * Math.log10(Math.max(x, 1e-300)) - low) / (high - low)) * BINS);
+    if (bin >= 0 && bin < BINS) counts[bin] += 1;
+  }
+  last = { networks: networks.at(-1), low, high, counts };
+  return counts;
+}
+let last = {};
+
+/** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
+function networks(found, n, [low, high], colors, opacity) {
+  const bins = histogram(found, low, high);
+  const width = (high - low) / BINS;
+  const heights = bins.map((count) => count / (n * found.length) / (width * Math.LN10));
+  const corners = bins.flatMap((_, i) => [low + i * width, low + (i + 1) * width]);
+  const top = found.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
+  const one = found.length === 1;
+  return [
+    {
+      x: corners.map((x) => 10 ** x),
+      y: heights.flatMap((h) => [h, h]),
+      type: "scatter",
+      mode: "lines",
+      fill: "tozeroy",
+      fillcolor: colors.dark ? "rgba(233,235,238,.25)" : "rgba(29,33,38,.25)",
+      line: { color: colors.ink, width: 0.8 },
+      name: one ? "one real network" : `${found.length} real networks`,
+      hoverinfo: "skip",
+      opacity,
+      moving: true,
+    },
+    {
+      x: top.flatMap((s) => [s, s, null]),
+      y: top.flatMap(() => [0, 0.055, null]),
+      yaxis: "y2",
+      type: "scatter",
+      mode: "lines",
+      name: one ? "its top four" : "their top four",
+      line: { color: colors.ink, width: 2.5 },
+      hoverinfo: "skip",
+      opacity,
+      moving: true,
+      tip: `largest of ${one ? "the network" : "each network"}: s/√n = ${found
+        .map((network) => Math.sqrt(network[0]).toFixed(3))
+        .join(", ")}`,
+    },
+  ];
 }
 
 const alignments = (spike) =>
   Object.entries(spike.alignment)
     .filter(([, v]) => v > 0.005)
-    .map(([k, v]) => `${ordinal(Number(k))}: ${percent(v)}`)
-    .join("\n");
-
-function spectrumCaption(found) {
-  if (!found.spikes.length)
-    return "No spike has left the bulk: the features are still those of the untrained network.";
-  const words = found.spikes.map((spike) => {
-    const [degree, aligned] = dominant(spike);
-    return `${percent(aligned)} ${ordinal(degree)}`;
-  });
-  const count = found.spikes.length === 1 ? "One spike stands" : `${found.spikes.length} spikes stand`;
-  return `${count} outside the bulk: ${words.join(", ")}.`;
-}
+    .map(([k, v]) => `${percent(v)} aligned with the ${ordinal(Number(k))} part`);

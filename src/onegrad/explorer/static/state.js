@@ -1,7 +1,8 @@
 // The state of the page: strings by control name. It lives in the URL.
 
 const PROBLEM = []; // names of the controls, in the order of the server's table
-const PAGE = { axis: "n", seeds: "8" };
+const PAGE = { axis: "n", seeds: "8", stairs: "100000" };
+export const SIZES = [300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000]; // n of the stairs
 const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };
 
 /** Take the names that a state may have from the server's table. */
@@ -19,6 +20,7 @@ export function read(search, defaults) {
   }
   for (const name of Object.keys(PAGE)) if (given.get(name)) state[name] = given.get(name);
   if (state.axis !== "N") state.axis = "n";
+  if (!SIZES.includes(Number(state.stairs))) state.stairs = PAGE.stairs;
   return state;
 }
 
@@ -54,6 +56,24 @@ export function sizesOf(state) {
   const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
   const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
   return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
+}
+
+/** The problem at another size n, everything else in proportion: what a curve of stairs depends on. */
+export function resized(state, n) {
+  const next = { ...asRatios(state, true), n: String(n) };
+  const rows = Number(state.n_step) / Number(state.n);
+  return "n_step" in state ? { ...next, n_step: String(Math.round(rows * n)) } : next;
+}
+
+/** What a link has that is no part of a state: names that are not known, values of the page itself. */
+export function strange(search) {
+  const given = new URLSearchParams(search);
+  const unknown = [...given.keys()].filter((name) => !PROBLEM.includes(name) && !(name in PAGE) && name !== "tour");
+  if (unknown.length) return `there is no control ${unknown[0].slice(0, 40)}`;
+  const twice = PROBLEM.find((name) => given.getAll(name).length > 1 || (given.has(name) && given.has(RIVAL[name])));
+  if (twice) return `${twice} is given twice`;
+  if (given.has("axis") && !["n", "N"].includes(given.get("axis"))) return "axis must be n or N";
+  return null;
 }
 
 /** The state with its sizes as the ratios phi and psi, or as d and N. */

@@ -1,76 +1,39 @@
 // What the theory says about the state: answers at once where known, refined as they come.
 
+import { Curve } from "./curve.js";
 import { Latest, stream } from "./http.js";
-import { query, ridgeless, sizeless, stepless, withValue } from "./state.js";
+import { query, resized, ridgeless, SIZES, sizeless, stepless, withValue } from "./state.js";
 
 const QUIET = { moving: 600, still: 60 }; // ms without a change before curves are computed
-
-/** Points of a curve by place; null where it could not be computed. */
-class Curve {
-  constructor() {
-    this.points = new Map();
-    this.finished = false;
-  }
-
-  add(found) {
-    for (const point of found) {
-      if (point.finished) this.finished = true;
-      else this.points.set(point.x, point);
-    }
-    this.sorted = [...this.points.values()]
-      .filter((p) => p.test !== undefined && p.test !== null)
-      .sort((p, q) => p.x - q.x);
-    this.complaint = [...this.points.values()].find((p) => p.unavailable)?.unavailable;
-  }
-
-  get length() {
-    return this.sorted?.length ?? 0;
-  }
-
-  /** The point at x, between its neighbours; null outside or before two are known. */
-  at(x) {
-    const points = this.sorted ?? [];
-    const after = points.findIndex((p) => p.x >= x);
-    if (after < 0) return null;
-    if (points[after].x === x) return points[after];
-    if (after === 0) return null;
-    const [p, q] = [points[after - 1], points[after]];
-    return blend(p, q, (x - p.x) / (q.x - p.x));
-  }
-}
-
-/** Every number of p and q, t of the way. */
-function blend(p, q, t) {
-  if (typeof p === "number" && typeof q === "number") return p + t * (q - p);
-  if (Array.isArray(p) && Array.isArray(q) && p.length === q.length)
-    return p.map((v, i) => blend(v, q[i], t));
-  if (p && q && typeof p === "object" && !Array.isArray(p)) {
-    return Object.fromEntries(Object.keys(p).map((k) => [k, blend(p[k], q[k], t)]));
-  }
-  return t < 0.5 ? p : q;
-}
+const QUICK = 0.2; // seconds: a network that is trained in less follows the slider
+const CURVES = ["alpha", "sizes", "stairs"];
 
 export class Theory {
-  /** `changed(parts)` when something arrives, `failed(error)` when the server complains. */
-  constructor(changed, failed) {
+  /** `changed(parts)` when something arrives, `failed(error)` when the server complains;
+   *  `wanted(part)`: whether a curve is looked at. */
+  constructor(changed, failed, wanted) {
     this.changed = changed;
     this.failed = failed;
+    this.wanted = wanted;
     this.latest = {
       instant: new Latest("/api/instant"),
       spectrum: new Latest("/api/spectrum", 2000),
       far: new Latest("/api/spectrum"),
       here: new Latest("/api/here"),
+      network: new Latest("/api/network", 40),
     };
+    this.seed = 0; // of the network
     this.asked = {}; // the newest question of each kind
     this.shownKey = {}; // the question that the present answer answers
     this.instant = null;
     this.spectrum = null;
     this.here = null; // errors at a step that lies off the curve
     this.far = null; // the spectrum at the end of the slider: how far spikes will go
+    this.network = null; // one real network
     this.curves = new Map(); // by query; the newest last
-    this.shown = { alpha: null, sizes: null }; // last curves that had something to show
-    this.running = { alpha: null, sizes: null };
-    this.fresh = { instant: false, spectrum: false, far: false, here: false };
+    this.shown = { alpha: null, sizes: null, stairs: null }; // last curves that had something to show
+    this.running = { alpha: null, sizes: null, stairs: null };
+    this.fresh = { instant: false, spectrum: false, far: false, here: false, network: false };
   }
 
   /** Bring everything to this state. Returns at once; known answers are in place by then.
@@ -81,8 +44,11 @@ export class Theory {
     this.refresh("spectrum", ridgeless(state));
     this.fresh.here = false;
     this.asked.here = null;
+    this.alone = offCurve; // the curve does not tell
     if (offCurve) this.refresh("here", query(state));
-    for (const part of ["alpha", "sizes"]) {
+    if (!moving || this.network?.seconds < QUICK) this.trainOne();
+    else this.fresh.network = false;
+    for (const part of CURVES) {
       const key = this.key(part);
       const curve = this.curves.get(key);
       if (curve?.length) this.shown[part] = curve;
@@ -93,7 +59,28 @@ export class Theory {
   }
 
   key(part) {
+    if (part === "stairs") return this.stairsKey(this.state.stairs);
     return part === "alpha" ? `${stepless(this.state)}&axis=alpha` : sizeless(this.state);
+  }
+
+  stairsKey(n) {
+    return `${stepless(resized(this.state, n))}&axis=alpha`;
+  }
+
+  /** The size at which the stairs are drawn, its curve, and those of other sizes that are known. */
+  stairs() {
+    const problem = stepless(this.state);
+    if (this.sizeKeys?.problem !== problem)
+      this.sizeKeys = { problem, keys: SIZES.map((n) => [n, this.stairsKey(n)]) };
+    const known = this.sizeKeys.keys.map(([n, key]) => [n, this.curves.get(key)]);
+    const n = Number(this.state.stairs);
+    const curve = known.find(([own]) => own === n)[1];
+    return { n, curve, others: known.filter(([, found]) => found?.finished) };
+  }
+
+  /** Train the network of the present step. */
+  trainOne() {
+    this.refresh("network", `${ridgeless(this.state)}&seed=${this.seed}`);
   }
 
   refresh(name, key) {
@@ -104,7 +91,8 @@ export class Theory {
       this.fresh[name] = asked === this.asked[name];
       this.changed([name]);
     };
-    const known = this.latest[name].get(key, arrived, (error) => this.failed(error));
+    const failed = (error) => key === this.asked[name] && this.failed(error);
+    const known = this.latest[name].get(key, arrived, failed);
     this.fresh[name] = known !== null;
     if (known) {
       this[name] = known;
@@ -120,13 +108,17 @@ export class Theory {
   /** Train, test and what is learned at an exponent; null when not known. */
   at(alpha) {
     if (this.fresh.here) return this.here;
-    return this.current("alpha") && alpha !== null ? this.shown.alpha.at(alpha) : null;
+    // between the first, coarse points a reading would be off by percents
+    const known = this.current("alpha") && this.shown.alpha.finished;
+    return known && alpha !== null ? this.shown.alpha.at(alpha) : null;
   }
 
   async compute() {
     const { state } = this;
+    if (!this.alone && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
     this.refresh("far", ridgeless(withValue(state, "alpha", "0.6")));
-    for (const part of ["alpha", "sizes"]) if (this.state === state) await this.run(part);
+    this.trainOne();
+    for (const part of CURVES) if (this.state === state && this.wanted(part)) await this.run(part);
   }
 
   stop(part) {

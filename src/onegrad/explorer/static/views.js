@@ -1,26 +1,34 @@
-// The four cards: painting, cursors, and which of them is in sight.
+// The cards: painting, cursors, and which of them is in sight.
 
+import { CAPTIONS } from "./captions.js";
 import { element } from "./controls.js";
 import { legend, theme } from "./drawing.js";
 import { errors, sizes } from "./errors.js";
 import { learned } from "./learned.js";
-import { overlay } from "./overlay.js";
+import { neurons } from "./neurons.js";
+import { hovering, overlay } from "./overlay.js";
 import { spectrum } from "./spectrum.js";
+import { stairs } from "./stairs.js";
+import { SIZES } from "./state.js";
+import { size, typeset } from "./words.js";
 
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
 const TITLES = {
   spectrum: "Spectrum of the features",
   errors: "Errors against the step",
   learned: "What is learned",
+  neurons: "The neurons of one network",
+  stairs: "How slowly the stairs sharpen",
   sizes: "Errors against a size",
 };
 export const VIEWS = Object.keys(TITLES);
-// from what is known to Plotly's data and layout, and a caption in words
-const FIGURES = { spectrum, errors, learned, sizes };
+// from what is known to Plotly's data and layout
+const FIGURES = { spectrum, errors, learned, neurons, stairs, sizes };
 
 export class Views {
-  /** `exportView(name, format)` and `setAxis(axis)` are called from the cards' buttons. */
-  constructor(main, { exportView, setAxis, setAlpha }) {
+  /** What the cards' buttons call: `exportView(name, format)`, `setAxis(axis)`, `setAlpha(alpha)`,
+   *  `setStairs(n)`, `another()` for another network; `seen(name)` when a card comes into sight. */
+  constructor(main, { exportView, setAxis, setAlpha, setStairs, another, seen }) {
     this.cards = {};
     this.painted = {}; // the figure on each card
     this.hidden = new Set();
@@ -35,8 +43,22 @@ export class Views {
         ...this.axisButtons,
       ),
     );
-    this.watch();
+    this.sizeSlider(setStairs);
+    this.cards.neurons.tools.prepend(element("button", { type: "button", id: "another", onclick: another }, "Another network"));
+    this.watch(seen);
     this.clickable(setAlpha);
+  }
+
+  /** The slider of the size n at which the stairs are drawn. */
+  sizeSlider(setStairs) {
+    const attributes = { type: "range", id: "stairs-slider", min: 0, max: SIZES.length - 1, step: 1 };
+    this.stairsSlider = element("input", { ...attributes, "aria-label": "Size n of the curve" });
+    const value = element("output", { id: "stairs-size" });
+    this.stairsSize = value;
+    for (const [name, moving] of [["input", true], ["change", false]])
+      this.stairsSlider.addEventListener(name, () => setStairs(SIZES[this.stairsSlider.value], moving));
+    const row = element("label", { className: "size-row" }, "n =", value, this.stairsSlider);
+    this.cards.stairs.legend.before(row);
   }
 
   card(name, exportView) {
@@ -71,18 +93,22 @@ export class Views {
       legend,
       plot,
     );
+    hovering(plot);
     this.cards[name] = { node, caption, legend, plot, tools };
     return node;
   }
 
   /** A card out of sight is painted when it comes into sight. */
-  watch() {
+  watch(seen) {
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { target, isIntersecting } of entries) {
           const name = target.id.slice("view-".length);
           if (!isIntersecting) this.hidden.add(name);
-          else if (this.hidden.delete(name) && this.model) this.paint(this.model, [name]);
+          else if (this.hidden.delete(name) && this.model) {
+            this.paint(this.model, [name]);
+            seen(name);
+          }
         }
       },
       { rootMargin: "200px" },
@@ -109,6 +135,9 @@ export class Views {
     this.axisButtons.forEach((button, i) =>
       button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])),
     );
+    this.stairsSize.textContent = size(model.stairs.n);
+    this.stairsSlider.value = SIZES.indexOf(model.stairs.n);
+    this.say(model);
     for (const name of names) {
       if (this.hidden.has(name) || !ready(name, model)) continue;
       const figure = FIGURES[name](model, colors, narrow);
@@ -117,9 +146,19 @@ export class Views {
     this.cursors(model);
   }
 
+  /** The sentences follow every change, also of views whose picture need not be drawn again. */
+  say(model) {
+    for (const name of VIEWS) {
+      const text = ready(name, model) ? CAPTIONS[name](model) : null;
+      const { caption } = this.cards[name];
+      if (text === null || caption.dataset.text === text) continue;
+      caption.dataset.text = text;
+      caption.replaceChildren(...typeset(text));
+    }
+  }
+
   draw(name, figure) {
-    const { plot, caption } = this.cards[name];
-    if (caption.textContent !== figure.caption) caption.textContent = figure.caption;
+    const { plot } = this.cards[name];
     this.painted[name] = figure;
     this.showLegend(this.cards[name].legend, legend(figure.data));
     const still = figure.data.filter((trace) => !trace.moving);
@@ -146,10 +185,10 @@ export class Views {
     if (node.dataset.shown === text) return;
     node.dataset.shown = text;
     node.replaceChildren(
-      ...entries.map(({ name, color, kind }) => {
+      ...entries.map(({ name, about, color, kind }) => {
         const swatch = element("i", { className: `swatch ${kind}` });
         swatch.style.setProperty("--color", color);
-        return element("span", {}, swatch, name);
+        return element("span", { title: about }, swatch, name);
       }),
     );
   }
@@ -198,6 +237,6 @@ export class Views {
 }
 
 function ready(name, model) {
-  if (name === "spectrum") return model.spectrum !== null;
+  if (name === "spectrum") return model.spectrum !== null && model.instant !== null;
   return model.instant !== null;
 }

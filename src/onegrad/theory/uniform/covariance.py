@@ -25,7 +25,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
-from onegrad.theory.uniform.labels import Labels
+from onegrad.theory.uniform.labels import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
 CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
@@ -64,7 +64,13 @@ class Covariance:
 
 @lru_cache(maxsize=128)
 def covariance(
-    labels: Labels, noise: float, phi: float, rows: int, squared: bool, output: float = 0.0
+    labels: LabelLaw,
+    noise: float,
+    phi: float,
+    rows: int,
+    squared: bool,
+    output: float = 0.0,
+    constant: float = 0.0,
 ) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
@@ -76,8 +82,9 @@ def covariance(
         one of them is expected.
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
+    constant : mean of the residual beyond that of the labels.
     """
-    law = residual_law(labels, noise, rows, output)
+    law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)

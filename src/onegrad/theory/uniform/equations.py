@@ -18,12 +18,13 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
 from onegrad.theory.uniform.labels import along_linear, conditional, labels_of, unit_linear
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
-from onegrad.theory.uniform.quadratic import Quadratic, quadratic
+from onegrad.theory.uniform.quadratic import Quadratic, quadratic, spanned
 from onegrad.theory.uniform.step import Step, step
 from onegrad.theory.uniform.tilt import lean, left_to_bulk
 
@@ -70,16 +71,18 @@ class Equations:
     replaced: float  # fraction of the labels
 
 
-def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -> Equations:
+def equations(
+    problem: Problem, sizes: Sizes, largest_readout: float = np.inf, constant: float | None = None
+) -> Equations:
     """Discretise the theory for one problem.
 
     largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
         otherwise follow neurons that N draws do not contain).
+    constant : of the initial output, `output_constants`; by default their mean.
     """
     problem = _with_a_direction(problem)
-    a, d = step(problem), problem.d
-    labels = labels_of(problem)
-    moved = bulk_covariance(problem, a)
+    a, d = step(problem, _constant(problem) if constant is None else constant), problem.d
+    labels, moved = labels_of(problem), bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
     neurons = neuron_nodes(problem, a, moved.along, of_neuron, sizes.neuron)
     index, norm, p = sample_nodes(d, of_index, sizes.index)
@@ -89,22 +92,20 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
     )
     omega = moved.trace.weight * (1 - 1 / d)
     rho = np.sqrt(kappa @ omega)[:, None]
-    length, flattening = np.sqrt(norm), 1 / (4 * d)
     value, slope, square = gaussian_averages(
-        problem.sigma, neurons.s[:, None] * index, rho * length, flattening
+        problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), flattening=1 / (4 * d)
     )
     B = slope / rho
-    Y = conditional(labels, a.theta, index, norm, p)
-    longer, shorter = np.split(value, 2, axis=1)
-    bend = np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
-    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
-    squares = quadratic(Y.bent * size, bend * size, kappa_teacher, moved.teacher, rho[:, 0] ** 2, d)
-    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
-    leaning = lean(neurons, twice, f)
-    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
-    row = ((1 + neurons.own) * neurons.g)[:, None] * B / np.sqrt(problem.N)
-    C2 = np.maximum(square - value**2 - slope**2, 0.0)
+    grown = 1 + neurons.own + 2 * a.c2 * a.gamma * g * (moved.trace.weight @ moved.trace.mu)
+    row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - a.backward * index * row
+    Y = conditional(labels, a.theta, index, norm, p)
+    squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
+    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
+    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
+    sideways = a.sideways * unit_linear(labels)
+    read = spanned(np.column_stack([Y.Y1, a.c2 * f, sideways]))  # no other direction matters
+    leaning = read.T @ lean(neurons, twice, f)
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -115,18 +116,18 @@ def equations(problem: Problem, sizes: Sizes, largest_readout: float = np.inf) -
         index=index,
         p=p,
         weight=neurons.weight,
-        C2=C2,
+        C2=np.maximum(square - value**2 - slope**2, 0.0),
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=moved.teacher.vector,
-        aside=np.multiply.outer(a.sideways * unit_linear(labels), row) + leaning[:, :, None] * B,
+        varpi=moved.teacher.vector @ read,
+        aside=np.multiply.outer(read.T @ sideways, row) + leaning[:, :, None] * B,
         A=A,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
         squares=squares,
         Y0=Y.Y0,
-        Y1=Y.Y1,
+        Y1=read.T @ Y.Y1,
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=labels.replaced,
     )
@@ -139,6 +140,11 @@ def _with_a_direction(problem: Problem) -> Problem:
     return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
 
 
+def _constant(problem: Problem) -> float:
+    """Mean of the constant of the initial output."""
+    return float(np.mean(output_constants(problem)))
+
+
 def bulk_covariance(problem: Problem, a: Step) -> Covariance:
     """The spectral measures of the matrices by which the step moves the bulk."""
     return covariance(
@@ -148,6 +154,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         problem.rows_of_step,
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
+        constant=a.residual_mean,
     ).shifted(a.shift)
 
 
@@ -172,7 +179,7 @@ def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Gra
 def resolving(problem: Problem, index: float = 1.0, neuron: float = 1.0) -> Sizes:
     """The nodes that resolve a problem; smaller numbers than one make finer rules."""
     problem = _with_a_direction(problem)
-    a = step(problem)
+    a = step(problem, _constant(problem))
     of_index, of_neuron = gradings(problem, a, bulk_covariance(problem, a))
     return Sizes(of_index.count(index), of_neuron.count(neuron))
 

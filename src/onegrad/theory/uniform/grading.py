@@ -15,6 +15,7 @@ mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,6 +30,7 @@ LARGE = 2.5  # standard deviations: a large index, a large readout
 NEGLIGIBLE = 1e-6  # share of a polynomial's energy at degrees that are not resolved
 RESOLVED = 6  # degree that SPACING and REACH resolve
 WIDEST = 8.0  # a function is not taken to be smoother than this
+FACTORIALS = np.array([float(math.factorial(k)) for k in range(DEGREE + 1)])
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _inverse(grading: Grading, t: Floats) -> Floats:
         x = np.clip(x - (at - t) / slope, low, high)
         if np.abs(at - t).max() < 1e-12:
             break
-    return x
+    return np.asarray(x)
 
 
 def index_grading(
@@ -113,7 +115,7 @@ def width(f: Function) -> float:
     if f.kinks:
         return 0.0
     k = np.arange(DEGREE + 1)
-    energy = f.c**2 * np.exp([_log_factorial(j) for j in k])
+    energy = f.c**2 * FACTORIALS
     slope, bend = (k * energy)[2:].sum(), (k * (k - 1) * energy)[2:].sum()
     return float(min(np.sqrt(slope / bend), WIDEST)) if bend > 0 else WIDEST
 
@@ -124,10 +126,6 @@ def effective_degree(f: Function, shrink: float) -> int:
     if f.polynomial is None:
         return 0
     k = np.arange(DEGREE + 1)
-    energy = f.c**2 * np.exp([_log_factorial(j) for j in k]) * min(abs(shrink), 1.0) ** (2 * k)
+    energy = f.c**2 * FACTORIALS * min(abs(shrink), 1.0) ** (2 * k)
     tail = np.cumsum(energy[::-1])[::-1]
     return int(np.count_nonzero(tail > NEGLIGIBLE * tail[0])) - 1 if tail[0] > 0 else 0
-
-
-def _log_factorial(k: int) -> float:
-    return float(np.sum(np.log(np.arange(1, k + 1))))

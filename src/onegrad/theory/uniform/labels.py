@@ -33,7 +33,7 @@ GAUSSIAN = Law("gaussian")
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelLaw:
     """Teacher, deviation and law of the noise, and the fraction of labels that are replaced."""
 
     teacher: Function | MultiIndex
@@ -63,14 +63,14 @@ class Conditional(NamedTuple):
     Y2: Floats
 
 
-def labels_of(problem: Problem) -> Labels:
+def labels_of(problem: Problem) -> LabelLaw:
     """The law of a problem's labels."""
-    return Labels(
+    return LabelLaw(
         problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
     )
 
 
-def unit_linear(labels: Labels) -> Floats:
+def unit_linear(labels: LabelLaw) -> Floats:
     """The direction of the linear part among the indices; for one index it is that index."""
     c = several.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
@@ -79,7 +79,7 @@ def unit_linear(labels: Labels) -> Floats:
     return np.asarray(c / size if size else c)
 
 
-def along_linear(labels: Labels) -> Function:
+def along_linear(labels: LabelLaw) -> Function:
     """The teacher as a function of the index along its linear part alone."""
     f = labels.teacher
     if isinstance(f, Function):
@@ -90,7 +90,7 @@ def along_linear(labels: Labels) -> Function:
 
 
 def conditional(
-    labels: Labels, theta: float, index: Floats, norm: Floats, p: Floats
+    labels: LabelLaw, theta: float, index: Floats, norm: Floats, p: Floats
 ) -> Conditional:
     """Labels given the index and the squared length of x off it, on samples of probabilities p.
 
@@ -136,18 +136,16 @@ def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) ->
     unit = overlaps / theta if theta else overlaps
     root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
 
-    def hessian(terms: several.Terms) -> Floats:
-        """Along the orthonormal directions off v, (t, t, K)."""
-        found = np.zeros((t, t, len(index)))
-        for i, j in itertools.combinations_with_replacement(range(t), 2):
-            twice = several.derivative(several.derivative(terms, i + 1), j + 1)
-            found[i, j] = found[j, i] = several.given_index(twice, overlaps, index)
-        return np.asarray(np.einsum("ai,ijk,jb->abk", root, found, root))
-
     def mean(terms: several.Terms) -> Floats:
         plain = several.given_index(terms, overlaps, index)
-        return np.asarray(plain + (norm - 1) / 2 * np.trace(hessian(terms)))
+        bent = several.bent_off_index(terms, overlaps, index)
+        return np.asarray(plain + (norm - 1) / 2 * bent)
 
+    hessian = np.zeros((t, t, len(index)))
+    for i, j in itertools.combinations_with_replacement(range(t), 2):
+        twice = several.derivative(several.derivative(f.terms, i + 1), j + 1)
+        hessian[i, j] = hessian[j, i] = several.given_index(twice, overlaps, index)
+    bent = np.einsum("ai,ijk,jb->abk", root, hessian, root)
     gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
-    return mean(f.terms), Y1, hessian(f.terms), mean(several.square(f.terms))
+    return mean(f.terms), Y1, bent, mean(several.square(f.terms))

@@ -110,11 +110,13 @@ class Exterior:
 
 
 def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
-    """P and I + P Xi of `losses`, reduced to functions of the index when nothing else is read."""
-    mean = mean_part(eq, solution.state)
-    K = len(mean.P) if eq.in_plane else len(eq.p)
-    P = mean.P[:K, :K]
-    return P, np.eye(K) + P @ mean.Xi[:K, :K]
+    """P and I + P Xi of `losses`, without quadratic parts, nor a readout row not singled out."""
+    mean, K = mean_part(eq, solution.state), len(eq.p)
+    kept = np.arange((2 + len(eq.aside)) * K)
+    if not eq.in_plane:
+        kept = np.delete(kept, np.s_[K : 2 * K])
+    P, Xi = (matrix[np.ix_(kept, kept)] for matrix in (mean.P, mean.Xi))
+    return P, np.eye(len(kept)) + P @ Xi
 
 
 def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:

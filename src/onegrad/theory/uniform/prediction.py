@@ -10,6 +10,7 @@ import numpy as np
 
 from onegrad.errors import InvalidInput, NotConverged, warn
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
 from onegrad.theory.results import Bars, Errors
 from onegrad.theory.uniform.accuracy import accuracy
 from onegrad.theory.uniform.equations import Equations, Sizes, equations, resolving
@@ -18,6 +19,7 @@ from onegrad.theory.uniform.losses import losses
 from onegrad.theory.uniform.spread import spread
 from onegrad.theory.uniform.validity import concerns, require_covered
 
+AVERAGED = ("train", "test", "squared_loss")
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
 UNITS = (1.0, 1.5)  # between nodes of the index and of a neuron, in the variable of their grading
 COARSER = 4 / 3  # unit of the rule that a prediction is compared with
@@ -112,14 +114,27 @@ class Walk:
             change = _change(fine, finer)
             estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
             changes[i], fine = change, finer
-        self.units = tuple(min(u * COARSER, most) for u, most in zip(units, UNITS, strict=True))
+        self.units = min(units[0] * COARSER, UNITS[0]), min(units[1] * COARSER, UNITS[1])
         error = sum(estimates)
         bars = fine.accuracy.map(lambda v: v + error)
         return replace(fine, quadrature_error=error, accuracy=bars)
 
     def at(self, problem: Problem, sizes: Sizes) -> Errors:
-        """The prediction with given nodes; leaves its solution as the next start."""
-        eq = equations(problem, sizes)
+        """The prediction with given nodes, averaged over the constant of the initial output."""
+        full = problem.residual == "full" and problem.step > 0
+        constants = output_constants(problem) if full else (0.0,)
+        parts = [self.given(problem, sizes, constant) for constant in constants]
+        if len(parts) == 1:
+            return parts[0]
+        means: dict[str, Any] = {
+            name: float(np.mean([getattr(x, name) for x in parts])) for name in AVERAGED
+        }
+        lines = tuple(dict.fromkeys(line for x in parts for line in x.warnings))
+        return replace(parts[0], **means, warnings=lines)
+
+    def given(self, problem: Problem, sizes: Sizes, constant: float) -> Errors:
+        """The prediction at one constant; leaves its solution as the next start."""
+        eq = equations(problem, sizes, constant=constant)
         solution = self._solve(eq, problem.ridge, sizes)
         self.before = sizes, solution.state.pi / eq.p, solution.state.delta
         values = losses(eq, solution)
@@ -153,7 +168,7 @@ class Walk:
 
 
 def _change(a: Errors, b: Errors) -> float:
-    return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
+    return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
 def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
@@ -165,4 +180,4 @@ def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
     low = np.minimum(at.astype(int), old - 2)
     share = (at - low)[:, None]
     mixed = blocks[:, low] * (1 - share) + blocks[:, low + 1] * share
-    return np.exp(mixed).ravel()
+    return np.asarray(np.exp(mixed).ravel())

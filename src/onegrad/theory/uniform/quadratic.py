@@ -22,6 +22,8 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.gauss import SpectralMeasure
 
+NEGLIGIBLE = 1e-6  # beside the largest
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -38,25 +40,41 @@ class Quadratic:
 
 
 def quadratic(
-    bent: Floats, bend: Floats, kappa: Floats, nodes: SpectralMeasure, rho2: Floats, d: int
+    bent: Floats,
+    value: Floats,
+    norm: Floats,
+    kappa: Floats,
+    nodes: SpectralMeasure,
+    rho: Floats,
+    d: int,
 ) -> Quadratic:
-    """From the labels' second derivatives, (t, t, K), and the neurons' bend.
+    """From the labels' second derivatives, (t, t, K), and the neurons' mean outputs, (U, K).
 
-    kappa : (U, R), of the blocks that the teacher's directions are seen in; rho2 : its average over
-        all directions.
+    norm : squared lengths of the samples; the longer half comes first, at the same indices.
+    kappa : (U, R), of the blocks that the teacher's directions are seen in; rho : (U, 1), the root
+        of its average over all directions.
     """
+    longer, shorter = np.split(value, 2, axis=1)
+    size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)
+    bend = size * np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho**2), 2)
     t = len(bent)
     pairs = list(itertools.combinations_with_replacement(range(t), 2))
     i, j = np.array(pairs).T
-    size = np.where(i == j, np.sqrt(2), 2.0)
+    factor = np.where(i == j, np.sqrt(2), 2.0)
     C = (nodes.vector.T * kappa[:, None, :]) @ nodes.vector / d  # (U, t, t)
-    alone = C - rho2[:, None, None] * np.eye(t) / d
-    mean = (size * alone[:, i, j]).T  # (Q, U)
+    alone = C - rho[:, :, None] ** 2 * np.eye(t) / d
+    mean = (factor * alone[:, i, j]).T  # (Q, U)
     # Cov(w_i w_j, w_k w_l) = C_ik C_jl + C_il C_jk
     wobble = C[:, i[:, None], i] * C[:, j[:, None], j] + C[:, i[:, None], j] * C[:, j[:, None], i]
-    return Quadratic(
-        Y=bent[i, j] / np.where(i == j, np.sqrt(2), 1.0)[:, None],
-        mean=mean[:, :, None] * bend,
-        bend=bend,
-        wobble=np.outer(size, size) * wobble,
-    )
+    Y = size * bent[i, j] / np.where(i == j, np.sqrt(2), 1.0)[:, None]
+    V = spanned(Y)  # functions that no label has are left out
+    mean, wobble = V.T @ mean, V.T @ (np.outer(factor, factor) * wobble) @ V
+    return Quadratic(Y=V.T @ Y, mean=mean[:, :, None] * bend, bend=bend, wobble=wobble)
+
+
+def spanned(vectors: Floats) -> Floats:
+    """An orthonormal basis, (t, r) with r >= 1, of what the columns of (t, K) span."""
+    if len(vectors) == 1:
+        return np.ones((1, 1))
+    left, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
+    return np.asarray(left[:, : max(int((sizes > NEGLIGIBLE * sizes[0]).sum()), 1)])

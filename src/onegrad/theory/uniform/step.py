@@ -21,7 +21,7 @@ import numpy as np
 
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.direction import direction, mean_readout, output_energy
+from onegrad.theory.direction import direction, mean_readout, output_variance
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Step:
     b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
     c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
     own_noise : variance V of a neuron's random step along its own weight, per unit of gamma g.
-    residual_noise : standard deviation of the residual given the teacher's label.
+    residual_noise, residual_mean : of what the residual has besides the teacher's label.
 
     For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
     backward : minus its overlap with v.
@@ -50,21 +50,22 @@ class Step:
     nu: float
     own_noise: float
     residual_noise: float
+    residual_mean: float
     backward: float
     sideways: float
     shift: float
     own_output: float
 
 
-def step(problem: Problem) -> Step:
-    """The numbers above for one problem."""
+def step(problem: Problem, constant: float = 0.0) -> Step:
+    """The numbers above for one problem; constant : of the initial output, `output_constants`."""
     sigma, full = problem.sigma, problem.residual == "full"
-    c1, c2, c3 = (float(c) for c in sigma.c[1:4])
-    b_squared, theta, energy = direction(problem)
+    c0, c1, c2, c3 = (float(c) for c in sigma.c[:4])
+    b_squared, theta, energy = direction(problem, constant)
     b = float(np.sqrt(b_squared))
     backward = full * c1 / b
     # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
-    own = expect(lambda z: z * sigma(z) * sigma.derivative(z), sigma.kinks) if full else 0.0
+    own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks) if full else 0.0
     # z sigma'(z) beyond its constant 2 c_2 and its linear part c_1 + 6 c_3
     wobble = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
     wobble -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
@@ -77,7 +78,8 @@ def step(problem: Problem) -> Step:
         c3=c3,
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
         own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
-        residual_noise=float(np.sqrt(problem.noise**2 + full * output_energy(problem))),
+        residual_noise=float(np.sqrt(problem.noise**2 + full * output_variance(problem))),
+        residual_mean=-full * constant,
         backward=backward,
         sideways=backward * theta / np.sqrt(1 - theta**2),
         shift=-full * 2 * c2 * mean_readout(problem) * np.sqrt(problem.N) / problem.d,

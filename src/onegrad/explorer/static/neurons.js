@@ -1,0 +1,34 @@
+// View (d): the neurons of one real network.
+
+import { frame } from "./drawing.js";
+
+const REACHES = [0.15, 0.3, 0.5, 0.75, 1]; // of the axis: it stays while the step moves a little
+
+export function neurons(model, colors) {
+  const { network } = model;
+  const found = network?.neurons ?? { readout: [], before: [], after: [] };
+  const widest = Math.max(0, ...[...found.before, ...found.after].map(Math.abs));
+  const reach = REACHES.find((r) => r >= widest) ?? 1;
+  const cloud = (name, color, opacity) => ({
+    x: found[name],
+    y: found.readout,
+    type: "scatter",
+    mode: "markers",
+    name: `${name} the step`,
+    marker: { color, size: 5, opacity },
+    hoverinfo: "skip",
+    moving: true,
+  });
+  const top = Math.max(2.5, 1.15 * Math.max(0, ...found.readout.map(Math.abs)));
+  return {
+    data: [
+      { x: [0], y: [0], type: "scatter", mode: "markers", marker: { opacity: 0 }, hoverinfo: "skip", showlegend: false },
+      cloud("before", colors.degrees[0], 0.5),
+      cloud("after", colors.degrees[2], 0.75),
+    ],
+    layout: frame(colors, {
+      xaxis: { title: { text: "overlap of a neuron with the teacher, w·β<sub>⋆</sub>/|w|" }, range: [-reach, reach] },
+      yaxis: { title: { text: "its readout, √N a" }, range: [-Math.ceil(top), Math.ceil(top)], rangemode: "normal" },
+    }),
+  };
+}

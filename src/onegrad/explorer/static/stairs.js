@@ -1,0 +1,37 @@
+// View (e): how slowly the stairs sharpen: the test error against the step at other sizes n.
+
+import { frame } from "./drawing.js";
+import { asymptotic, round, thresholdMarks } from "./errors.js";
+import { size } from "./words.js";
+
+export function stairs(model, colors) {
+  const { instant, stairs: shown } = model;
+  const line = (n, curve, chosen) => ({
+    x: curve?.sorted?.map((p) => p.x) ?? [],
+    y: curve?.sorted?.map((p) => p.test) ?? [],
+    type: "scatter",
+    mode: "lines",
+    name: `n = ${size(n)}`,
+    line: { color: chosen ? colors.test : colors.muted, width: chosen ? 3 : 1.2 },
+    showlegend: chosen,
+    opacity: chosen ? 1 : 0.7,
+    hovertemplate: `%{y:.4f}<extra>test, n = ${size(n)}</extra>`,
+  });
+  const [staircase] = asymptotic(instant.staircase, "staircase", "dash", colors);
+  const others = shown.others.filter(([n]) => n !== shown.n);
+  const data = [
+    ...others.map(([n, curve]) => line(n, curve, false)),
+    line(shown.n, shown.curve, true),
+    { ...staircase, name: "n → ∞", tip: "test, staircase: the limit n → ∞", line: { ...staircase.line, width: 2 } },
+  ];
+  const values = [instant.untrained.test, ...data.flatMap((trace) => trace.y)].filter(Number.isFinite);
+  return {
+    data,
+    layout: frame(colors, {
+      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: instant.alphas },
+      yaxis: { title: { text: "test error" }, range: [0, round(1.05 * Math.max(...values))] },
+      margin: { l: 52, r: 14, t: 22, b: 42 },
+      ...thresholdMarks(instant, colors),
+    }),
+  };
+}

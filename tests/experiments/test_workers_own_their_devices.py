@@ -1,0 +1,71 @@
+"""Local workers own the visible GPUs in turn, and what drew the random numbers is recorded."""
+
+import os
+
+import numpy as np
+import pytest
+
+from onegrad.arrays import visible_gpus
+from onegrad.experiments import Store, cells_of, executors, run
+from onegrad.experiments.executors import with_processes
+from onegrad.experiments.measures import papers
+from onegrad.experiments.spec import parse_spec
+from onegrad.io.progress import Progress
+from onegrad.io.workers import connected
+
+SPEC = {
+    "measure": "errors",
+    "seeds": 6,
+    "seeds_per_cell": 2,
+    "problem": {"n": 60, "d": 10, "N": 20, "eta": 1.0, "ridge": [0.1, 1.0]},
+}
+
+
+def owned():
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def cells(**options):
+    return cells_of(parse_spec({"grid": SPEC | {"options": options}}, "test").grids[0])
+
+
+def test_visible_gpus_are_those_of_the_environment(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, 5")
+    assert visible_gpus() == ["2", "5"]
+
+
+def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
+    wanted = cells()
+    with connected(workers=3, gpus=["2", "5"]) as client:
+        assert sorted(client.run(owned).values()) == ["2", "2", "5"]
+        with Store(tmp_path / "many") as store:
+            done = run(wanted, store, executors.with_dask(client), progress=Progress(quiet=True))
+            assert done.computed == len(wanted) == 3 and not done.failed
+            many = {cell.key: store.record(cell.key).values["test"] for cell in wanted}
+    with Store(tmp_path / "one") as store:
+        run(wanted, store, with_processes(1), progress=Progress(quiet=True))
+        for cell in wanted:
+            np.testing.assert_allclose(
+                many[cell.key], store.record(cell.key).values["test"], rtol=1e-10
+            )
+
+
+class Gpu:
+    """A backend that draws normal numbers."""
+
+    def draws(self, law):
+        return law == "gaussian"
+
+
+@pytest.mark.parametrize(
+    ("options", "device", "recorded"),
+    [
+        ({}, "cuda", "cuda, own random numbers"),
+        ({}, "cuda:1", "cuda:1, own random numbers"),
+        ({"random": "host"}, "cuda", "cuda"),
+        ({}, "cpu", "cpu"),
+    ],
+)
+def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
+    monkeypatch.setattr(papers, "backend", lambda *_: Gpu())
+    assert papers.origin(cells(**options)[0], device) == recorded

@@ -1,0 +1,98 @@
+"""A bad field keeps the last good picture, and a bad link opens the defaults and says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from browsing import finished, wait
+
+from exploring import query_of, visit
+
+BAD = (("n", "ten"), ("d", "0"), ("eta", "-1"), ("alpha", "nan"), ("teacher", "H1 +"))
+WORDS = ("#readings", "#caption-errors", "#caption-spectrum", "#caption-learned", "#derived")
+
+
+def words(page: Any) -> list[str]:
+    return [page.inner_text(selector) for selector in WORDS]
+
+
+def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
+    visit(page, url)
+    page.locator("#view-stairs").scroll_into_view_if_needed()
+    finished(page)
+    wait(page, "onegrad.model().stairs.curve?.finished && !onegrad.model().stale.network")
+    page.wait_for_timeout(200)
+    before = words(page)
+    assert "test" in before[0]
+    for field, text in BAD:
+        page.wait_for_timeout(300)  # the address follows a gesture a little later
+        good, address = page.input_value(f"#{field}"), query_of(page)
+        page.fill(f"#{field}", text)
+        page.wait_for_selector(f"#error-{field}:not(:empty)")
+        wait(page, "!onegrad.painting && !document.querySelector('.plot.stale')")
+        assert words(page) == before, field
+        body = page.inner_text("body")
+        assert "NaN" not in body and "computing" not in body.lower() and "undefined" not in body
+        values = page.eval_on_selector_all("input", "nodes => nodes.map(node => node.value)")
+        assert "NaN" not in values
+        assert query_of(page) == address  # a link to the page is a link to what it shows
+        page.fill(f"#{field}", good)
+        wait(page, f"!document.getElementById('error-{field}').textContent")
+
+
+def test_nothing_covers_the_complaint(page, url) -> None:
+    visit(page, url)
+    for field in ("ridge", "teacher", "alpha"):
+        good = page.input_value(f"#{field}")
+        page.fill(f"#{field}", "?")
+        page.wait_for_selector(f"#error-{field}:not(:empty)")
+        opener = page.locator(f"#row-{field} .help button, #help-{field} .help button").first
+        opener.hover()
+        assert page.locator(f"#tip-{field}").is_visible()
+        uncovered = page.evaluate(
+            """id => { const node = document.getElementById(id);
+                const box = node.getBoundingClientRect();
+                return [0.1, 0.5, 0.9].every((t) => node.contains(document.elementFromPoint(
+                  box.left + t * Math.min(box.width, 200), box.top + box.height / 2))); }""",
+            f"error-{field}",
+        )
+        assert uncovered, field
+        page.mouse.move(0, 0)
+        page.fill(f"#{field}", good)
+        wait(page, f"!document.getElementById('error-{field}').textContent")
+    # what the browser suggests for a formula drops down below the field
+    above, field = (
+        page.locator(selector).bounding_box() for selector in ("#row-teacher .head", "#teacher")
+    )
+    page.fill("#teacher", "H1 +")
+    page.wait_for_selector("#error-teacher:not(:empty)")
+    error = page.locator("#error-teacher").bounding_box()
+    field = page.locator("#teacher").bounding_box()
+    assert above["y"] < error["y"] < error["y"] + error["height"] <= field["y"] + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("n=ten", "n must be a whole number"),
+        ("teacher=import+os", "teacher"),
+        ("alpha=0.1&eta=2", "given twice"),
+        ("nonsense=1", "no control nonsense"),
+        ("axis=q", "axis must be"),
+        ("n=10&phi=0.01", "phi makes d"),
+    ],
+)
+def test_a_bad_link_opens_the_defaults_and_says_so(page, url, query, word) -> None:
+    visit(page, url, query)
+    notice = page.inner_text("#notice-text")
+    assert "could not be read" in notice and "default setting" in notice and word in notice
+    assert query_of(page)["n"] == "4000" and query_of(page)["alpha"] == "0.3"
+    assert page.input_value("#teacher") == "H1 + H2/sqrt(2)"
+    page.click("#notice-close")
+    assert page.is_hidden("#notice")
+
+
+def test_a_good_link_says_nothing(page, url) -> None:
+    visit(page, url)
+    assert page.is_hidden("#notice")

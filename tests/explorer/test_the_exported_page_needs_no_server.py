@@ -1,0 +1,153 @@
+"""onegrad explore --export: one file that loads nothing and moves over numbers computed before."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsing import wait
+
+import onegrad as og
+from onegrad.cli import main
+from onegrad.explorer import api, bundle
+from onegrad.explorer.controls import PRESETS
+from onegrad.explorer.network import one_network
+from onegrad.explorer.precompute import SLIDER, Grids, numbers, resized
+from onegrad.explorer.request import read_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
+SMALL = tuple(replace(preset, query=preset.query | SIZES) for preset in PRESETS[:2])
+GRIDS = Grids(SMALL, ("0.1",), (1000,), api.ALPHAS[::2], networks=2)
+PROBLEM = read_problem(SMALL[0].query)
+
+
+@pytest.fixture(scope="module")
+def values() -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", og.AssumptionWarning)
+        return numbers(GRIDS)
+
+
+@pytest.fixture(scope="module")
+def file(values, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("export") / "page.html"
+    path.write_text(bundle.page(json.dumps(values)), encoding="utf-8")
+    return path
+
+
+def test_the_numbers_are_those_of_the_theory(values) -> None:
+    setting = values["settings"][0]
+    own, other = setting["ridges"]
+    assert (own["ridge"], other["ridge"]) == ("0.01", "0.1")
+    for part in (own, other):
+        problem = PROBLEM.replace(ridge=float(part["ridge"]))
+        for point in part["points"][::6]:
+            expected = og.predict(problem, alpha=point["x"]).test
+            assert point["test"] == pytest.approx(expected, rel=1e-3)
+    at = SLIDER.index(0.4)
+    spikes = og.spectrum(PROBLEM.replace(alpha=0.4)).spikes
+    assert [s["eigenvalue"] for s in setting["spikes"][at]] == [s.eigenvalue for s in spikes]
+    assert len(setting["spikes"]) == len(SLIDER) == 171
+    network = next(p for p in setting["networks"] if p["x"] == 0.425)
+    assert network["eigenvalues"] == one_network(PROBLEM.replace(alpha=0.425))["eigenvalues"]
+    simulated = setting["simulation"]["points"]
+    direct = og.simulate(PROBLEM, 2, alpha=[p["x"] for p in simulated]).test.mean
+    assert [p["test"] for p in simulated] == pytest.approx(list(direct), rel=1e-9)
+
+
+def test_another_size_keeps_the_ratios() -> None:
+    given = PRESETS[-1].query  # sizes as numbers, and rows of the step of their own
+    there, here = read_problem(resized(given, 100_000) | {"alpha": "0.3"}), read_problem(given)
+    assert (there.phi, there.psi) == pytest.approx((here.phi, here.psi))
+    assert there.rows_of_step / there.n == here.rows_of_step / here.n
+
+
+def test_modules_become_one_script() -> None:
+    script = bundle.script("app")
+    assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
+    names = re.findall(r"^const \$_(\w+) = ", script, re.MULTILINE)
+    assert len(set(names)) == len(names) == len(list(bundle.STATIC.glob("*.js")))
+    used = {name: script.index(f"$_{name}") for name in names}
+    made = {name: script.index(f"const $_{name} = ") + len("const ") for name in names}
+    assert used == made  # every module stands before those that use it
+
+
+def test_a_place_that_is_not_there_is_one_line(tmp_path, capsys) -> None:
+    for target in (tmp_path, tmp_path / "none" / "page.html"):
+        assert main(["explore", "--export", str(target)]) == 2
+        error = capsys.readouterr().err
+        assert "--export must name a file" in error and error.count("\n") == 1
+
+
+@pytest.fixture
+def exported(browser: Any, file: Path) -> Iterator[Any]:
+    """The page opened from its file; it asks nobody for anything."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1300}, offline=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    asked: list[str] = []
+    trouble: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
+    page.goto(file.as_uri())
+    wait(page, "window.onegrad?.model().here && onegrad.model().network && !onegrad.painting")
+    yield page
+    context.close()
+    assert asked == [file.as_uri()]
+    assert not trouble
+
+
+def test_it_moves_without_a_server(exported) -> None:
+    page = exported
+    for alpha in (0.1, 0.4, 0.445):
+        page.evaluate(
+            """alpha => { const slider = document.getElementById("alpha-slider");
+              slider.value = alpha; slider.dispatchEvent(new Event("input", { bubbles: true }));
+              slider.dispatchEvent(new Event("change", { bubbles: true })); }""",
+            alpha,
+        )
+        wait(page, f"onegrad.model().alpha === {alpha} && !onegrad.painting")
+        problem = PROBLEM.replace(alpha=alpha)
+        assert page.evaluate("onegrad.model().here.test") == pytest.approx(
+            og.predict(problem).test, rel=5e-3
+        )
+        spikes = page.evaluate("onegrad.model().spectrum.spikes.map((s) => s.eigenvalue)")
+        assert spikes == [s.eigenvalue for s in og.spectrum(problem).spikes]
+        network = page.evaluate("onegrad.model().network.eigenvalues.slice(0, 3)")
+        direct = one_network(problem)["eigenvalues"][:3]
+        assert network == pytest.approx(direct, rel=0.02)  # between networks 0.075 in alpha apart
+        reading = float(page.inner_text("#readings .test b"))
+        assert reading == pytest.approx(og.predict(problem).test, rel=5e-3)
+    assert page.locator("#plot-errors .scatterlayer .point").count() >= 9  # trained beforehand
+
+
+def test_ridge_presets_tour_and_stairs_move_too(exported) -> None:
+    page = exported
+    page.focus("#ridge-slider")
+    page.keyboard.press("End")
+    wait(page, "onegrad.model().state.ridge === '0.1' && onegrad.model().here")
+    at = page.evaluate("onegrad.model().alpha")
+    expected = og.predict(PROBLEM.replace(ridge=0.1, alpha=at)).test
+    assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=5e-3)
+    assert page.is_disabled("#teacher") and page.is_hidden("#simulate")
+    page.click("#presets button:has-text('Setting 2')")
+    wait(page, "onegrad.model().state.activation === 'softplus' && onegrad.model().here")
+    page.click("#tour-start")
+    for step in range(6):
+        wait(page, "onegrad.model().here && !onegrad.painting")
+        text = page.inner_text("#tour-text")
+        assert len(text) > 60 and "undefined" not in text and "NaN" not in text
+        if step < 5:
+            page.click("#tour-next")
+    assert "mean of 2 trained networks" in page.inner_text("#tour-text")
+    page.locator("#view-stairs").scroll_into_view_if_needed()
+    wait(page, "onegrad.model().stairs.curve?.finished")
+    assert "At n = 1000" in page.inner_text("#caption-stairs")

@@ -1,0 +1,96 @@
+"""Labels off the curves, thresholds named, the whole bulk in view, hover on spikes, signs set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browsing import finished, wait
+
+import onegrad as og
+from exploring import visit
+from onegrad.explorer.controls import PRESETS
+from onegrad.explorer.request import read_problem
+
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+SETTING_2 = (
+    "n=1000&phi=0.125&psi=0.5&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
+)
+
+
+def test_names_stand_above_the_plots_and_not_on_curves(page, url) -> None:
+    visit(page, url, SETTING_2 + "0.4")
+    finished(page)
+    for view in ("spectrum", "errors"):
+        plot = page.locator(f"#plot-{view} .nsewdrag").first.bounding_box()
+        labels = page.locator(f"#plot-{view} .annotation-text")
+        assert labels.count() >= 1
+        for label in labels.all():
+            box = label.bounding_box()
+            assert box["y"] + box["height"] <= plot["y"] + 2, label.inner_html()
+    names = [label.text_content() for label in page.locator("#plot-errors .annotation-text").all()]
+    assert names == ["linear 0", "quadratic ¼", "⅓", "⅜", "⅖"]
+    ticks = page.locator("#ticks span").all_inner_texts()
+    assert [tick.split()[0] for tick in ticks] == ["0", "¼", "⅓", "⅜", "⅖"]
+    # softplus has no cubic part: its threshold is there, and said to be without a spike
+    assert "has none" in page.locator("#ticks span").nth(2).get_attribute("title")
+    legend = page.locator("#view-errors .legend span:has-text('kernel bound')")
+    assert "rotation-invariant" in legend.get_attribute("title")
+
+
+@pytest.mark.parametrize("preset", PRESETS[:2] + PRESETS[3:], ids=lambda p: p.name)
+def test_the_whole_bulk_is_in_view(page, url, preset) -> None:
+    visit(page, url, "&".join(f"{k}={v.replace('+', '%2B')}" for k, v in preset.query.items()))
+    wait(page, "onegrad.figure('spectrum')")
+    low, high = page.evaluate("onegrad.figure('spectrum').layout.xaxis.range.map(x => 10 ** x)")
+    found = og.spectrum(read_problem(preset.query))
+    x, rho = np.asarray(found.x), np.asarray(found.rho)
+    mass = np.concatenate([[0], np.cumsum(np.diff(x) * (rho[1:] + rho[:-1]) / 2)])
+    outside = np.interp(low**2, x, mass) / mass[-1]
+    assert outside < 0.01 and high**2 > found.edge
+    assert all(spike.eigenvalue < high**2 for spike in found.spikes)
+
+
+def test_a_spike_says_what_it_is(page, url) -> None:
+    visit(page, url, SETTING_2 + "0.45")
+    finished(page)
+    problem = og.Problem(
+        n=1000, d=125, N=250, activation="softplus", teacher="H1 + H2/sqrt(2)", alpha=0.45
+    )
+    spikes = og.spectrum(problem).spikes
+    assert len(spikes) == 2
+    for i, (spike, name) in enumerate(zip(spikes, ("linear", "quadratic"), strict=True)):
+        circle = page.locator("#plot-spectrum .overlay circle[r='6']").nth(i).bounding_box()
+        page.mouse.move(circle["x"] + 6, circle["y"] + 6)
+        bubble = page.locator("#plot-spectrum .bubble")
+        assert bubble.is_visible()
+        text = bubble.inner_text()
+        assert f"{name} spike at s/√n = {spike.eigenvalue**0.5:.3f}" in text
+        assert f"aligned with the {name} part" in text
+    page.mouse.move(2, 2)
+    assert page.locator("#plot-spectrum .bubble").is_hidden()
+
+
+def test_minus_signs_and_subscripts_are_typeset(page, url) -> None:
+    visit(page, url, SETTING_2 + "-0.1")
+    finished(page)
+    assert page.get_attribute("#alpha-slider", "aria-valuetext") == "−0.1"
+    assert page.locator("#row-noise label sub").inner_text() == "ε"
+    assert page.locator("#notes sub").first.inner_text() == "1"
+    ticks = page.locator("#plot-errors .xtick text").all_text_contents()
+    assert "−0.2" in ticks
+    page.fill("#alpha", "0.4")
+    page.press("#alpha", "Enter")
+    page.wait_for_selector("#caption-spectrum sup:has-text('0.10')")  # n to the power 0.10
+    words = page.inner_text("body").lower()
+    for talk in ("newton", "iteration", "quadrature", "nodes", "residual of", "converge"):
+        assert talk not in words, talk
+
+
+def test_presets_say_what_to_look_at_and_papers_are_linked(page, url) -> None:
+    visit(page, url)
+    for preset in PRESETS:
+        assert page.locator(f"#presets span:text-is('{preset.title}')").is_visible()
+    links = page.locator("#links a")
+    papers = [link.get_attribute("href") for link in links.all()]
+    assert len(papers) == 3 and all(p.startswith("https://arxiv.org/abs/") for p in papers)
+    assert "docs/" in page.inner_text("#links")

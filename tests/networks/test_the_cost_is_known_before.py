@@ -1,0 +1,94 @@
+"""The cost that is foretold is what a run then does: products, Gram matrices, random numbers."""
+
+from collections import Counter
+
+import pytest
+
+import onegrad as og
+from onegrad.arrays import Backend
+from onegrad.cli import main
+from onegrad.networks import Group, Options, replicates, sampling
+from onegrad.networks.cost import Rates, Work, work
+
+PROBLEMS = {
+    "one step": og.Problem(n=1500, d=20, N=30),
+    "same rows": og.Problem(n=1500, d=20, N=30, ridge_rows="same", residual="full"),
+    "two steps": og.Problem(n=1100, d=20, N=30, steps=2, n_step=700),
+    "n < N": og.Problem(n=50, d=20, N=300),
+}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What the engine asks of its backend and its streams."""
+    seen, product, gram = Counter(), Backend.product, Backend.add_gram
+    add, fill = Backend.add_product, sampling.fill
+
+    def counting_product(self, X, W, f=None):
+        if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
+            seen["products"] += 2 * X.shape[-2] * X.shape[-1] * W.shape[-2]
+        return product(self, X, W, f)
+
+    def counting_add(self, C, A, B):
+        seen["products"] += 2 * A.shape[-2] * A.shape[-1] * B.shape[-1]
+        add(self, C, A, B)
+
+    def counting_gram(self, C, A, over_rows=False):
+        seen["gram"] += A.shape[-2] * A.shape[-1] * C.shape[-1]
+        gram(self, C, A, over_rows)
+
+    def counting_fill(rng, law, out):
+        seen["normals"] += out.size if out.shape[-1] > 1 else 0  # labels have one column
+        fill(rng, law, out)
+
+    monkeypatch.setattr(Backend, "product", counting_product)
+    monkeypatch.setattr(Backend, "add_product", counting_add)
+    monkeypatch.setattr(Backend, "add_gram", counting_gram)
+    monkeypatch.setattr(sampling, "fill", counting_fill)
+    return seen
+
+
+@pytest.mark.parametrize("etas", [(1.0,), (1.0, 2.0, 3.0)])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_work_is_the_work(name, etas, counted):
+    group = Group(PROBLEMS[name], etas, (0.1, 1.0))
+    foretold = work(group, Options(n_test=1100))
+    replicates(group, (0,), Options(n_test=1100))
+    assert counted["products"] == foretold.products
+    assert counted["gram"] == foretold.gram
+    assert counted["normals"] == foretold.normals + 20  # and the teacher
+
+
+def test_factors_of_a_path():
+    p = PROBLEMS["one step"]
+    few, many = (work(Group(p, (1.0, 2.0), (0.1,) * k)).factors for k in (3, 10))
+    assert few == 2 * 3 * 30**3 / 3 and many == 2 * 4 * 30**3 / 3
+
+
+def test_seconds_add_up(monkeypatch):
+    rates = Rates(products=100.0, factors=50.0, normals=10.0, activations=20.0)
+    assert rates.seconds(Work(200.0, 80.0, 50.0, 10.0, 20.0)) == 2 + 1 + 1 + 1 + 1
+    monkeypatch.setattr(Rates, "measured", lambda *_: rates)
+    one, four = (og.cost(PROBLEMS["one step"], k, eta=[1.0, 2.0], threads=1) for k in (1, 4))
+    assert four.seconds == pytest.approx(4 * one.seconds)
+    assert four.flops == pytest.approx(4 * one.flops) and one.memory <= four.memory
+
+
+def test_a_team_takes_longer_than_its_share(monkeypatch):
+    monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
+    alone, team = (og.cost(PROBLEMS["n < N"], 1, threads=k).seconds for k in (1, 4))
+    assert alone < team < 2 * alone + 0.05  # at the same rates, which are those of all threads
+
+
+def test_rates_are_those_of_this_machine():
+    rates = Rates.measured(Backend(), PROBLEMS["one step"].sigma, False)
+    for name in ("products", "factors", "normals", "activations"):
+        assert 1e5 < getattr(rates, name) < 1e15
+
+
+def test_a_dry_run_trains_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
+    monkeypatch.setattr("onegrad.networks.runner.replicates", None)
+    assert main(["simulate", "--n", "100", "--d", "50", "--N", "60", "--dry-run"]) == 0
+    said = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["flops", "bytes", "memory", "seconds"]

@@ -1,0 +1,38 @@
+"""An activation with a mean, full residual: the initial output has a constant.
+
+Reference: benchmarks/uniform_variants.py --raw, n = 600, 60 seeds.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from onegrad import AssumptionWarning, Problem
+from onegrad.theory.direction import output_constants
+from onegrad.theory.uniform import predict
+
+DATA = Path(__file__).parents[2] / "numbers" / "uniform_raw.json"
+RUNS = json.loads(DATA.read_text())["settings"]
+
+
+@pytest.mark.filterwarnings("ignore:uniform theory")
+@pytest.mark.parametrize("run", RUNS, ids=lambda r: r["problem"].get("readout", "gaussian"))
+def test_raw_activations_match_simulation(run):
+    ours = predict(Problem(**run["problem"]))
+    for value, mean, se in zip((ours.train, ours.test), run["mean"], run["se"], strict=True):
+        assert abs(value - mean) <= max(0.01 * mean, 3 * se)
+
+
+def test_the_constant_matters():
+    """With the residual y instead, equal readouts and the mean 8 of the output are far off."""
+    run = RUNS[1]
+    problem = Problem(**run["problem"])
+    assert output_constants(problem) == pytest.approx([problem.N**0.5 / (2 * 3.14159265) ** 0.5])
+    assert abs(predict(problem.replace(residual="labels")).train / run["mean"][0] - 1) > 0.05
+
+
+def test_a_constant_that_takes_over_warns():
+    problem = Problem(**RUNS[1]["problem"]).replace(eta=4.0)
+    with pytest.warns(AssumptionWarning, match="constant of the initial output"):
+        predict(problem)
