@@ -1,6 +1,7 @@
 """Whatever a file holds, fit and apply succeed or say in one line what is wrong with it."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -90,8 +91,6 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_learned_from_is_one_line(name, tmp_path, capsys):
-    import re
-
     write, message = CASES[name]
     write(tmp_path / name)
     assert fit(tmp_path / name) == 2
@@ -130,6 +129,36 @@ def test_names_and_values_called_nan(tmp_path, capsys):
     summary = json.loads(capsys.readouterr().out)
     assert summary["inputs"][:2] == ["nan", "inf=inf"]
     assert apply(tmp_path / "made.model", tmp_path / "d.csv") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wide.npy", "X has shape \\(40, 4\\); the model has 3 inputs"),
+        ("narrow.npz", "X has shape \\(40, 2\\); the model has 3 inputs"),
+        ("gaps.npy", "inputs must be finite"),
+        ("named.csv", "fitted on a matrix; give a matrix"),
+    ],
+)
+def test_inputs_that_do_not_fit_a_matrix_model_are_one_line(name, message, tmp_path, capsys):
+    np.savez(tmp_path / "good.npz", X=X, y=X[:, 0])
+    np.save(tmp_path / "wide.npy", np.hstack([X, X[:, :1]]))
+    np.savez(tmp_path / "narrow.npz", X=X[:, :2])
+    np.save(tmp_path / "gaps.npy", np.where(X > 1, np.nan, X))
+    (tmp_path / "named.csv").write_bytes(csv_file())
+    assert fit(tmp_path / "good.npz") == 0
+    capsys.readouterr()
+    assert apply(tmp_path / "made.model", tmp_path / name) == 2
+    assert re.search(message, err := capsys.readouterr().err)
+    assert err.count("\n") == 1
+
+
+def test_a_matrix_for_a_model_of_named_columns_is_one_line(tmp_path, capsys):
+    (tmp_path / "a.model").write_bytes(model_file())
+    np.save(tmp_path / "d.npy", X)
+    assert apply(tmp_path / "a.model", tmp_path / "d.npy") == 2
+    assert "give a table with their names" in (err := capsys.readouterr().err)
+    assert err.count("\n") == 1
 
 
 def test_nothing_that_is_read_is_overwritten(tmp_path, capsys):

@@ -73,12 +73,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
-    """Inputs of all blocks; values that the model does not know are counted."""
+    """Inputs of all blocks, as sources; values that the model does not know are counted."""
+    from onegrad.data import source
+    from onegrad.data.table import is_table
+
     for block in data.blocks():
-        if model.fitted_.encoding is not None:
+        if model.fitted_.encoding is not None and is_table(block.X):
             unknown.noticed(model.fitted_.encoding, block.X)
         if len(block):
-            yield block.X
+            yield source(block.X)  # what does not fit the model is one line, not scikit-learn's
 
 
 def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarray[Any, Any]]:
