@@ -65,6 +65,14 @@ CASES = {
         "not UTF-8",
     ),
     "latin-1 values.csv": (write_text(with_rows("k,y", "ü{j},{j}"), "latin-1"), "UTF"),
+    "a number that is none.csv": (
+        write_text(with_rows("a,y", "{j},{i}.5").replace(",8.5", ",8.5.")),
+        r"column 'y' holds numbers and '8\.5\.'; mend it, or .* --task classification",
+    ),
+    "a blank label.csv": (
+        write_text(with_rows("a,y", "{i},k{j}").replace("k3", " ")),
+        "target 'y' has missing values",
+    ),
     "no rows.csv": (write_text("a,y\n"), "no rows"),
     "nothing.csv": (write_text(""), "CSV"),
     "junk.npz": (write_text("junk"), "not an .npz file, or damaged"),
@@ -97,6 +105,12 @@ def test_what_cannot_be_learned_from_is_one_line(name, tmp_path, capsys):
     err = capsys.readouterr().err
     assert re.search(message, err)
     assert err.count("\n") == 1
+
+
+def test_codes_are_classes_though_most_are_numbers(tmp_path, capsys):
+    (tmp_path / "d.csv").write_text(with_rows("a,y", "{i},{j}").replace(",6", ",x"))
+    assert fit(tmp_path / "d.csv") == 0
+    assert json.loads(capsys.readouterr().out)["estimator"] == "OneStepClassifier"
 
 
 def test_text_weights_are_one_line(tmp_path, capsys):

@@ -19,6 +19,8 @@ EXAMPLE = """examples:
   onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model
   onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model"""
 
+CODES = 20  # numbers by which classes may be called, beside others
+
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     columns = None if args.columns is None else args.columns.split(",")
     data = source(args.data, target=args.target, weight=args.weight, columns=columns)
     not_an_input("--out", args.out, data)
-    estimator = _estimator(args, _is_text(data))
+    estimator = _estimator(args, _first_targets(data))
     start = time.monotonic()
     with nullcontext() if args.cluster is None else connected(args.cluster) as client:
         estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
@@ -80,19 +82,21 @@ def run(args: argparse.Namespace) -> int:
     return 130 if "interrupted" in estimator.choice_ else 0
 
 
-def _is_text(data: Any) -> bool:
-    """Whether the first targets are text."""
+def _first_targets(data: Any) -> Any:
     block = next(data.blocks(), None)
     if block is None:
         raise InvalidInput("the data have no rows")
-    return bool(block.y.dtype.kind not in "fiub")
+    return block.y
 
 
-def _estimator(args: argparse.Namespace, text: bool) -> Any:
+def _estimator(args: argparse.Namespace, y: Any) -> Any:
     from onegrad import estimators
 
+    text = y.dtype.kind not in "fiub"
     if args.task == "regression" and text:
         raise InvalidInput(f"--task regression: column {args.target!r} holds text")
+    if args.task == "auto" and text:
+        _classes_or_a_mistake(args.target, y)
     classes = args.task == "classification" or (args.task == "auto" and text)
     family = "Alternating" if args.estimator == "alternating" else "OneStep"
     kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
@@ -104,6 +108,25 @@ def _estimator(args: argparse.Namespace, text: bool) -> Any:
         if name in settings and family == "OneStep":
             raise InvalidInput(f"--{name} is for --estimator alternating")
     return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
+
+
+def _classes_or_a_mistake(target: str, y: Any) -> None:
+    """Many different numbers and a few other words are a damaged column, not classes."""
+    values = list(dict.fromkeys(map(str, y)))
+    words = [value for value in values if not _is_number(value)]
+    if words and len(values) - len(words) > max(CODES, len(words)):
+        raise InvalidInput(
+            f"column {target!r} holds numbers and {words[0]!r:.40}; mend it, or say that these "
+            f"are classes with --task classification"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:

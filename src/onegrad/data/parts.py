@@ -27,6 +27,8 @@ from onegrad.errors import InvalidInput
 BLOCK = 16_384  # rows read at once
 PART_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file
 
+BLANK = " \t\r\n\0"  # NumPy drops zeros at the end of a text
+
 
 @dataclass(frozen=True)
 class Block:
@@ -106,11 +108,12 @@ class Columns:
 
 
 def target_values(column: Any, name: str) -> Values:
-    """A target column without missing values: numbers, or text."""
-    if column.null_count:
-        raise InvalidInput(f"target {name!r} has missing values; drop those rows first")
+    """A target column without missing values: numbers, or text that is more than blanks."""
     values = column_values(converted(column, None, name))
-    return values.astype(str) if values.dtype == object else values
+    text = values.dtype == object
+    if column.null_count or (text and not all(v.strip(BLANK) for v in set(values))):
+        raise InvalidInput(f"target {name!r} has missing values; drop those rows first")
+    return values.astype(str) if text else values
 
 
 def weights(column: Any, name: str) -> Values:
