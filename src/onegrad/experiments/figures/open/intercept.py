@@ -28,7 +28,8 @@ def draw(results: Results) -> Drawing:
             style.line(ax, theory.curve("alpha", "test"), i, "uniform", f"{label}, theory")
             se = float(np.hypot(curve.se[0], curve.se[-1]))
             gains.append((float(curve.y[0] - curve.y[-1]), se))
-        ax.set(title=f"n = {n}", xlabel="step exponent α", ylabel="test error")
+        ax.set(xlabel="step exponent α", ylabel="test error")
+        style.heading(ax, f"n = {n}")
         style.legend(ax, 2)
         (without, se0), (with_, se1) = gains
         ratio = with_ / without
