@@ -108,9 +108,12 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
         rows += len(A)
         on = backend_of(A)
         C = on.zeros(A.shape[1], A.shape[1]) if C is None else C
-        if w is None:
-            on.add_gram(C, A)
-        else:
+        others = None if w is None else w != 1
+        if others is None or 2 * int(others.sum()) < len(A):
+            on.add_gram(C, A)  # half the work; what the few others weigh beyond one comes on top
+            if others is not None:
+                A, w = A[others], w[others] - 1
+        if w is not None and len(w):
             on.add_product(C, A, A * w[:, None])
     assert C is not None
     f, y = slice(width), slice(width, -1)
