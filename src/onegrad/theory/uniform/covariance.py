@@ -71,6 +71,7 @@ def covariance(
     squared: bool,
     output: float = 0.0,
     constant: float = 0.0,
+    moved: bool = False,
 ) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
@@ -83,6 +84,7 @@ def covariance(
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
     constant : mean of the residual beyond that of the labels.
+    moved : also the direction in which M moves v, as if it were the teacher's last.
     """
     law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
@@ -118,7 +120,27 @@ def covariance(
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
     trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
-    return Covariance(trace, gauss(points, jacobian, e[:, :t], S_e), _along_v(law, phi, t))
+    along, G_e = _along_v(law, phi, t), e[:, :t]
+    if moved:
+        to_Mv = c[:t] / np.sqrt(b2) - np.sqrt(b2) * ratio.swapaxes(1, 2)
+        of_Mv = along.vMv - points - b2 / G_hh
+        G_e, S_e, along = _with_moved(G_e, S_e, to_Mv, of_Mv, mean(r2), along, c[:t, 0] / np.sqrt(b2))
+    return Covariance(trace, gauss(points, jacobian, G_e, S_e), along)
+
+
+def _with_moved(G, S, to_Mv, of_Mv, energy, along, overlaps):
+    t = len(overlaps)
+    root = symmetric_power(np.eye(t) - np.outer(overlaps, overlaps), -0.5)
+    f = along.vMe
+    rest = np.sqrt(max(along.Mv2 - along.vMv**2 - f @ f, 1e-12))
+    G_raw = np.concatenate([np.concatenate([G, to_Mv], axis=2), np.concatenate([to_Mv.swapaxes(1, 2), of_Mv[:, None, None]], axis=2)], axis=1)
+    T = np.zeros((t + 1, t + 1))
+    T[:t, :t] = root
+    T[t, :t] = -(f @ root) / rest
+    T[t, t] = 1 / rest
+    S_raw = G_raw * energy[:, None, None]
+    S_raw[:, :t, :t] = S
+    return T @ G_raw @ T.T, T @ S_raw @ T.T, replace(along, vMe=np.append(f, rest))
 
 
 def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:

@@ -11,7 +11,7 @@ times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -100,11 +100,16 @@ def equations(
     row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - a.backward * index * row
     Y = conditional(labels, a.theta, index, norm, p)
-    squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
+    t = len(Y.Y1)
+    squares = quadratic(Y.bent, value, norm, kappa_teacher, replace(moved.teacher, vector=moved.teacher.vector[:, :t]), rho, d)
     twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
     kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
     sideways = a.sideways * unit_linear(labels)
-    read = spanned(np.column_stack([Y.Y1, a.c2 * f, sideways]))  # no other direction matters
+    Y1 = Y.Y1
+    if len(f) > t:
+        sideways = np.append(sideways, 0.0)
+        Y1 = np.concatenate([Y1, np.zeros((1, Y1.shape[1]))])
+    read = spanned(np.column_stack([Y1, a.c2 * f, sideways]))  # no other direction matters
     leaning = read.T @ lean(neurons, twice, f)
     return Equations(
         step=a,
@@ -127,7 +132,7 @@ def equations(
         in_plane=a.backward**2 + a.sideways**2,
         squares=squares,
         Y0=Y.Y0,
-        Y1=read.T @ Y.Y1,
+        Y1=read.T @ Y1,
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=labels.replaced,
     )
@@ -155,6 +160,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
         constant=a.residual_mean,
+        moved=a.c2 != 0.0 and problem.readout == "constant",
     ).shifted(a.shift)
 
 
