@@ -32,6 +32,7 @@ def main() -> int:
         for _ in range(3):  # the curves of smaller sizes stay, thin
             page.locator("#stairs-slider").focus()
             page.keyboard.press("ArrowLeft")
+            browsing.wait(page, "onegrad.model().stairs.curve?.finished")
             ready(page)
         page.locator("#view-stairs").screenshot(path=IMAGES / "explorer-stairs.png")
         page.evaluate("scrollTo(0, 0)")

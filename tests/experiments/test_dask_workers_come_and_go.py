@@ -78,7 +78,7 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
         failures = store.failures()
     assert set(failures) == {c.key for c in cells}
     assert all(
-        "ValueError" in message and "measures.py" in message for message in failures.values()
+        "ValueError: sleep length" in message and ".py:" in message for message in failures.values()
     )
 
 

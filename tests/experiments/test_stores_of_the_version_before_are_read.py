@@ -39,4 +39,6 @@ def test_the_exported_table_is_the_same(store, tmp_path, capsys):
     spec = str(EARLIER / "small.toml")
     assert main(["sweep", "export", spec, "--store", str(store), "--out", str(target)]) == 0
     with target.open() as now, (EARLIER / "store" / "table.csv").open() as then:
-        assert list(csv.DictReader(now)) == list(csv.DictReader(then))
+        rows, earlier = list(csv.DictReader(now)), list(csv.DictReader(then))
+    # fields that Problem got since are columns more; those that were there say what they said
+    assert [{name: row[name] for name in earlier[0]} for row in rows] == earlier

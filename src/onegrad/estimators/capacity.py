@@ -16,6 +16,7 @@ SEARCH = 600  # neurons of one search
 FAST = 400  # with the fast budget
 ALONE = 1000  # neurons up to which a width that was asked for is one search
 PER_ROW = 6  # neurons a row at most, where rows are few
+FEW = 600  # rows up to which a committee costs next to nothing
 MANY = 8_000  # rows from which a further search pays
 SAMPLE = {"fast": 10_000, "default": 20_000, "best": 40_000}
 
@@ -58,7 +59,8 @@ class Wish:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
-        members = self.members or (3 if self.budget == "best" else 1)
+        many = self.budget == "best" or (rows <= FEW and self.width is None and not fast)
+        members = self.members or (3 if many else 1)
         # gradient steps: of no use to neurons that are pooled, and as dear as rounds
         steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, members, rounds, steps)

@@ -26,6 +26,14 @@ ATTRIBUTES = """
 STEP = """    eta_, alpha_ : the step that was made, and the exponent of it.
 """
 
+SUMMARIES = {
+    "AlternatingRegressor": "Ridge, first-layer update with the trained readout, ridge: regression.",
+    "AlternatingClassifier": "Ridge, first-layer update with the trained readout, ridge: classes.",
+    "OneStepRegressor": "One gradient step with a random readout, then ridge: regression.",
+    "OneStepClassifier": "One gradient step, then ridge on plus-minus-one labels: classes.",
+    "OneStepFeatures": "The features after one gradient step, for any model on top.",
+}
+
 DATA = """
     Examples
     --------
@@ -75,7 +83,7 @@ EXAMPLES = {
 }
 
 
-def documented(name: str, summary: str, parameters: str, *more: str) -> str:
+def documented(name: str, parameters: str, more: str = "") -> str:
     """The docstring of the estimator of this name: parameters, attributes, example."""
     classes = WEIGHTS if name.endswith("Classifier") else ""
-    return "".join((summary, parameters, COMMON, classes, ATTRIBUTES, *more, EXAMPLES[name]))
+    return SUMMARIES[name] + parameters + COMMON + classes + ATTRIBUTES + more + EXAMPLES[name]

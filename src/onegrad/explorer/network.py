@@ -10,7 +10,8 @@ import numpy as np
 
 from onegrad.arrays import Floats, backend, to_numpy
 from onegrad.io.json_values import plain
-from onegrad.networks.cost import flops, peak_bytes
+from onegrad.networks.arrangement import peak_bytes
+from onegrad.networks.cost import flops
 from onegrad.networks.network import Network
 from onegrad.networks.neurons import after_step
 from onegrad.networks.sampling import Sampler

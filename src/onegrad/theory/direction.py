@@ -19,9 +19,8 @@ class Direction(NamedTuple):
     .. math:: b^2 = c_{\star,1}^2 + \phi_0 E[res^2] \;(+\,c_1^2),\qquad \rho = c_{\star,1}/b,\qquad
         E[res^2] = E\sigma_\star^2 + \sigma_\varepsilon^2 \;(+\,E\sigma^2)
 
-    with the terms in brackets for the full residual (`output_energy` in place of
-    :math:`E\sigma^2` where readout or activation have a mean), and rho = 0 where b is. The printed
-    form has the residual y only.
+    with the terms in brackets for the full residual (:math:`Ef_0^2` of `output_energy` in place of
+    :math:`E\sigma^2`), and rho = 0 where b is. The printed form has the residual y only.
     """
 
     b_squared: Value
@@ -81,8 +80,8 @@ def output_variance(problem: Problem) -> float:
 def output_energy(problem: Problem, constant: float | None = None) -> float:
     """What the initial output adds to the mean square of the residual."""
     constants = output_constants(problem) if constant is None else (constant,)
-    c0_star = mean_of(problem.teacher_function)
-    squares = [c**2 - 2 * c0_star * c for c in constants]
+    mean_label = mean_of(problem.teacher_function)
+    squares = [c**2 - 2 * mean_label * c for c in constants]
     return output_variance(problem) + sum(squares) / len(squares)
 
 

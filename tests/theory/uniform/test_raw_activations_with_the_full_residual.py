@@ -16,6 +16,7 @@ DATA = Path(__file__).parents[2] / "numbers" / "uniform_raw.json"
 RUNS = json.loads(DATA.read_text())["settings"]
 
 
+@pytest.mark.filterwarnings("ignore:uniform theory")
 @pytest.mark.parametrize("run", RUNS, ids=lambda r: r["problem"].get("readout", "gaussian"))
 def test_raw_activations_match_simulation(run):
     ours = predict(Problem(**run["problem"]))

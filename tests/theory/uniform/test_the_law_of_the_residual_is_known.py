@@ -7,7 +7,7 @@ import pytest
 from onegrad import Problem
 from onegrad.problem.laws import Law
 from onegrad.theory.uniform.covariance import covariance
-from onegrad.theory.uniform.labels import Labels
+from onegrad.theory.uniform.labels import LabelLaw
 from onegrad.theory.uniform.residuals import binned, noise_nodes, residual_law
 
 D = 200
@@ -42,7 +42,7 @@ def test_a_heavy_tail_is_cut_where_fewer_than_one_row_is_expected():
 @pytest.mark.parametrize("replaced", [0.0, 0.4])
 def test_moments_of_residual_and_indices(text, replaced):
     f = teacher(text)
-    labels = Labels(f, 0.5, Law("uniform"), replaced)
+    labels = LabelLaw(f, 0.5, Law("uniform"), replaced)
     law = residual_law(labels, 0.5, 10**7, 0.0)
     assert law.p.sum() == pytest.approx(1.0)
     assert law.p @ law.r**2 == pytest.approx(f.second_moment + 0.25, rel=5e-3)
@@ -51,7 +51,7 @@ def test_moments_of_residual_and_indices(text, replaced):
 
 
 def test_bins_keep_what_the_resolvent_sees():
-    fine = residual_law(Labels(teacher("H1 + H2/2"), 0.3), 0.3, 10**4, 0.0)
+    fine = residual_law(LabelLaw(teacher("H1 + H2/2"), 0.3), 0.3, 10**4, 0.0)
     coarse = binned(fine)
     assert len(coarse.r) < 257
     for z in (4 + 1j, -3 + 0.5j):
@@ -65,7 +65,7 @@ def test_the_measure_along_several_directions_is_that_of_sampled_matrices(text, 
     """e_i^T M e_j and e_i^T M (1 + M^2)^-1 e_j along the indices without v, e orthonormal."""
     f, rows, noise = teacher(text), 8 * D, 0.3
     t = f.indices
-    nodes = covariance(Labels(f, noise, replaced=replaced), noise, D / rows, rows, False).teacher
+    nodes = covariance(LabelLaw(f, noise, replaced=replaced), noise, D / rows, rows, False).teacher
     weights = np.array([nodes.mu, nodes.mu / (1 + nodes.mu**2)])
     ours = (nodes.vector.T * weights[:, None]) @ nodes.vector
     assert nodes.vector.T @ nodes.vector == pytest.approx(np.eye(t), abs=1e-8)

@@ -184,6 +184,7 @@ function follow(moving = false) {
   if (spectrum) names.push("spectrum");
   if (network) names.push("neurons");
   if (moved && instant) names.push("errors", "stairs");
+  if (views.model?.stairs.n !== Number(state.stairs)) names.push("stairs");
   if (theory.at(sizesOf(state).alpha)) names.push("learned");
   if (moved && theory.current("sizes")) names.push("sizes");
   repaint(names.length ? names : ["cursor"]);

@@ -25,7 +25,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
-from onegrad.theory.uniform.labels import Labels
+from onegrad.theory.uniform.labels import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
 CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
@@ -64,13 +64,13 @@ class Covariance:
 
 @lru_cache(maxsize=128)
 def covariance(
-    labels: Labels,
+    labels: LabelLaw,
     noise: float,
     phi: float,
     rows: int,
     squared: bool,
     output: float = 0.0,
-    mean: float = 0.0,
+    constant: float = 0.0,
 ) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
@@ -82,16 +82,16 @@ def covariance(
         one of them is expected.
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
-    mean : of what the residual has besides the label.
+    constant : mean of the residual beyond that of the labels.
     """
-    law = residual_law(labels, noise, rows, output, mean)
+    law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
     m = _trace(points, w, p, phi)
     weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
-    def over_D(f: Floats) -> Complexes:
+    def mean(f: Floats) -> Complexes:
         """E[f/D] on the contour, (C, ...)."""
         return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
@@ -100,24 +100,24 @@ def covariance(
     r2, eye = r * r, np.eye(len(law.tau))
     c = (law.tau @ (p * r))[:, None]  # E[r tau]: h along the indices
     b2 = float((c * c).sum()) + phi * (p @ r2)
-    G = np.linalg.inv(over_D(w * law.tau_tau) - points[:, None, None] * eye)
-    r_tau = over_D(r * law.tau)[:, :, None]
+    G = np.linalg.inv(mean(w * law.tau_tau) - points[:, None, None] * eye)
+    r_tau = mean(r * law.tau)[:, :, None]
     G_h = G @ r_tau
-    G_hh = phi * m * over_D(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
+    G_hh = phi * m * mean(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
     ratio = G_h[:, :t].swapaxes(1, 2) / G_hh[:, None, None]  # (C, 1, t)
     e = G[:, :, :t] - G_h * ratio  # the teacher's directions without h
 
     # the same resolvent between S and those directions, x_j left out: its parts along the indices,
     # along h, and orthogonal to both are independent; h.x = c.tau + phi r + the last
-    r2_tau_tau, r3_tau = over_D(r2 * law.tau_tau), over_D(r2 * r * law.tau)[:, :, None]
+    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * r * law.tau)[:, :, None]
     S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
     along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
-    own = phi * m[:, None, None] * (c.T @ r3_tau + phi * over_D(r2 * r2)[:, None, None])
-    off = over_D(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
+    own = phi * m[:, None, None] * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])
+    off = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
     S_h = along_h @ e - own * ratio - off
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
-    trace = gauss(points, jacobian, m[:, None, None], (m * over_D(r2))[:, None, None])
+    trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
     return Covariance(trace, gauss(points, jacobian, e[:, :t], S_e), _along_v(law, phi, t))
 
 

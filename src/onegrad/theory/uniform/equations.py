@@ -72,10 +72,7 @@ class Equations:
 
 
 def equations(
-    problem: Problem,
-    sizes: Sizes,
-    largest_readout: float = np.inf,
-    constant: float | None = None,
+    problem: Problem, sizes: Sizes, largest_readout: float = np.inf, constant: float | None = None
 ) -> Equations:
     """Discretise the theory for one problem.
 
@@ -85,8 +82,7 @@ def equations(
     """
     problem = _with_a_direction(problem)
     a, d = step(problem, _constant(problem) if constant is None else constant), problem.d
-    labels = labels_of(problem)
-    moved = bulk_covariance(problem, a)
+    labels, moved = labels_of(problem), bulk_covariance(problem, a)
     of_index, of_neuron = gradings(problem, a, moved)
     neurons = neuron_nodes(problem, a, moved.along, of_neuron, sizes.neuron)
     index, norm, p = sample_nodes(d, of_index, sizes.index)
@@ -107,8 +103,9 @@ def equations(
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
     twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
     kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
-    sideways, leaning = a.sideways * unit_linear(labels), lean(neurons, twice, f)
+    sideways = a.sideways * unit_linear(labels)
     read = spanned(np.column_stack([Y.Y1, a.c2 * f, sideways]))  # no other direction matters
+    leaning = read.T @ lean(neurons, twice, f)
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -124,7 +121,7 @@ def equations(
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=moved.teacher.vector @ read,
-        aside=np.multiply.outer(read.T @ sideways, row) + (read.T @ leaning)[:, :, None] * B,
+        aside=np.multiply.outer(read.T @ sideways, row) + leaning[:, :, None] * B,
         A=A,
         readout_row=row,
         in_plane=a.backward**2 + a.sideways**2,
@@ -157,7 +154,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         problem.rows_of_step,
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
-        mean=a.residual_mean,
+        constant=a.residual_mean,
     ).shifted(a.shift)
 
 

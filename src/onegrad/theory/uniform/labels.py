@@ -33,7 +33,7 @@ GAUSSIAN = Law("gaussian")
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelLaw:
     """Teacher, deviation and law of the noise, and the fraction of labels that are replaced."""
 
     teacher: Function | MultiIndex
@@ -63,14 +63,14 @@ class Conditional(NamedTuple):
     Y2: Floats
 
 
-def labels_of(problem: Problem) -> Labels:
+def labels_of(problem: Problem) -> LabelLaw:
     """The law of a problem's labels."""
-    return Labels(
+    return LabelLaw(
         problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
     )
 
 
-def unit_linear(labels: Labels) -> Floats:
+def unit_linear(labels: LabelLaw) -> Floats:
     """The direction of the linear part among the indices; for one index it is that index."""
     c = several.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
@@ -79,7 +79,7 @@ def unit_linear(labels: Labels) -> Floats:
     return np.asarray(c / size if size else c)
 
 
-def along_linear(labels: Labels) -> Function:
+def along_linear(labels: LabelLaw) -> Function:
     """The teacher as a function of the index along its linear part alone."""
     f = labels.teacher
     if isinstance(f, Function):
@@ -90,7 +90,7 @@ def along_linear(labels: Labels) -> Function:
 
 
 def conditional(
-    labels: Labels, theta: float, index: Floats, norm: Floats, p: Floats
+    labels: LabelLaw, theta: float, index: Floats, norm: Floats, p: Floats
 ) -> Conditional:
     """Labels given the index and the squared length of x off it, on samples of probabilities p.
 

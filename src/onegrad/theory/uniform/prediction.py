@@ -17,7 +17,7 @@ from onegrad.theory.uniform.equations import Equations, Sizes, equations, resolv
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve
 from onegrad.theory.uniform.losses import losses
 from onegrad.theory.uniform.spread import spread
-from onegrad.theory.uniform.validity import changed_lengths, concerns, require_covered
+from onegrad.theory.uniform.validity import concerns, require_covered
 
 AVERAGED = ("train", "test", "squared_loss")
 RTOL = 1e-3  # below the theory's own error, which is a few tenths of a percent at n = 1000
@@ -42,7 +42,7 @@ def errors(
     rtol : relative error allowed to quadrature; nodes are added until it is met.
     sizes : use exactly these numbers of nodes instead.
 
-    Holds for one step on Gaussian inputs, then ridge on fresh rows.
+    Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
     if not rtol > 0:
@@ -123,14 +123,16 @@ class Walk:
         """The prediction with given nodes, averaged over the constant of the initial output."""
         full = problem.residual == "full" and problem.step > 0
         constants = output_constants(problem) if full else (0.0,)
-        parts = [self._given(problem, sizes, constant) for constant in constants]
+        parts = [self.given(problem, sizes, constant) for constant in constants]
         if len(parts) == 1:
             return parts[0]
-        means = {name: float(np.mean([getattr(x, name) for x in parts])) for name in AVERAGED}
+        means: dict[str, Any] = {
+            name: float(np.mean([getattr(x, name) for x in parts])) for name in AVERAGED
+        }
         lines = tuple(dict.fromkeys(line for x in parts for line in x.warnings))
         return replace(parts[0], **means, warnings=lines)
 
-    def _given(self, problem: Problem, sizes: Sizes, constant: float) -> Errors:
+    def given(self, problem: Problem, sizes: Sizes, constant: float) -> Errors:
         """The prediction at one constant; leaves its solution as the next start."""
         eq = equations(problem, sizes, constant=constant)
         solution = self._solve(eq, problem.ridge, sizes)
@@ -148,8 +150,7 @@ class Walk:
             residual=solution.residual,
             iterations=solution.iterations,
             nodes=sizes,
-            warnings=concerns(problem, bars, reason, scatter.test / values.test)
-            + changed_lengths(eq.step),
+            warnings=concerns(problem, bars, reason, scatter.test / values.test),
         )
 
     def _solve(self, eq: Equations, ridge: float, sizes: Sizes) -> Solution:

@@ -16,7 +16,7 @@ from onegrad.arrays import Floats
 from onegrad.functions.function import MultiIndex
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem.laws import Law
-from onegrad.theory.uniform.labels import Labels
+from onegrad.theory.uniform.labels import LabelLaw
 
 NOISE_NODES, TAIL_NODES = 7, 16
 GRIDS = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # nodes of an index by the number of indices
@@ -40,7 +40,7 @@ class ResidualLaw:
 
 
 def residual_law(
-    labels: Labels, noise: float, rows: int, output: float = 0.0, mean: float = 0.0
+    labels: LabelLaw, noise: float, rows: int, output: float, mean: float = 0.0
 ) -> ResidualLaw:
     """Nodes of label + Gaussian noise + mean, cut at probability 1/rows.
 
@@ -56,7 +56,7 @@ def residual_law(
     g, pg = _cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
     clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
     shape = (len(pz), len(pe), len(pg))
-    r = (clean[:, None, None] + mean + own * e[:, None] + rest * g).ravel()
+    r = (mean + clean[:, None, None] + own * e[:, None] + rest * g).ravel()
     p = (pz[:, None, None] * pe[:, None] * pg).ravel()
     share = -output / rest if output else 0.0
     t = np.broadcast_to(share * g, shape).ravel() if output else None
