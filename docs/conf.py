@@ -21,10 +21,11 @@ extensions = [
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "docstrings",
     "typeset",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "report/*.md"]
-suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
+suppress_warnings = ["toc.empty_glob"]  # docs/open has no pages before they are computed
 
 # pages
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
@@ -34,6 +35,7 @@ html_math_renderer = "mathml"
 
 # reference
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False

@@ -76,7 +76,7 @@ def warn(*messages: str) -> None:
     place = {
         "filename": frame.f_code.co_filename,
         "lineno": frame.f_lineno,
-        "module": frame.f_globals.get("__name__"),
+        "module": frame.f_globals.get("__name__", "__main__"),  # a warning of no module is dropped
         "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
     }
     for message in messages:

@@ -27,7 +27,7 @@ STEP = """    eta_, alpha_ : the step that was made, and the exponent of it.
 """
 
 SUMMARIES = {
-    "AlternatingRegressor": "Ridge, first-layer update with the trained readout, ridge: regression.",
+    "AlternatingRegressor": "Ridge, first-layer update with the trained readout, ridge: numbers.",
     "AlternatingClassifier": "Ridge, first-layer update with the trained readout, ridge: classes.",
     "OneStepRegressor": "One gradient step with a random readout, then ridge: regression.",
     "OneStepClassifier": "One gradient step, then ridge on plus-minus-one labels: classes.",

@@ -34,7 +34,7 @@ def register(function: Function) -> None:
     --------
     >>> import numpy as np
     >>> import onegrad as og
-    >>> og.register(og.Function("bump", lambda x: np.exp(-x * x), lambda x: -2 * x * np.exp(-x * x)))
+    >>> og.register(og.Function("bump", lambda x: np.exp(-x**2), lambda x: -2*x * np.exp(-x**2)))
     >>> og.Problem(n=100, d=50, N=80, activation="bump").sigma.name
     'bump'
     """
