@@ -93,6 +93,12 @@ def legend(ax: Any, columns: int = 3) -> None:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
+def heading(ax: Any, text: str) -> None:
+    """What a panel is about, inside it: its legend stands where a title would."""
+    place = {"xycoords": "axes fraction", "ha": "right", "va": "top", "fontsize": 8.5}
+    ax.annotate(text, (0.98, 0.98), **place)
+
+
 def power_of_ten(n: int) -> str:
     """100 as 10², and so on."""
     return "10" + str(len(str(n)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))

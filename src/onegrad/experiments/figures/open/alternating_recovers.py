@@ -26,8 +26,9 @@ def draw(results: Results) -> Drawing:
                     told.append(
                         f"{teacher}, n = {n}: {y[0]:.2f} → {y[1]:.2f} → {y[-1]:.2f} ± {se[-1]:.2f}"
                     )
-        row[0].set(title=teacher, xlabel="rounds", ylabel="overlap of the subspaces")
-        row[1].set(title=teacher, xlabel="rounds", ylabel="test error / variance")
+        row[0].set(xlabel="rounds", ylabel="overlap of the subspaces")
+        row[1].set(xlabel="rounds", ylabel="test error / variance")
+        style.heading(row[1], teacher)
         style.legend(row[0], len(sizes))
     d = results["0"][0].problem.d
     return Drawing(

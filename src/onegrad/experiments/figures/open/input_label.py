@@ -36,7 +36,8 @@ def _map(figure: Any, ax: Any, ratio: Floats, laws: list[str], overlaps: list[fl
     ax.grid(visible=False)
     image = ax.imshow(ratio, origin="lower", cmap="RdBu", vmin=0.5, vmax=1.5, aspect="auto")
     for (i, j), value in np.ndenumerate(ratio):
-        ax.annotate(f"{value:.2f}", (j, i), ha="center", va="center", fontsize=7)
+        shade = "white" if abs(value - 1) > 0.35 else "black"
+        ax.annotate(f"{value:.2f}", (j, i), ha="center", va="center", fontsize=7, color=shade)
     if ratio.min() < 1 < ratio.max():
         ax.contour(ratio, [1.0], colors="black", linewidths=1.2)
     ax.set_xticks(range(len(overlaps)), [f"{c:g}" for c in overlaps])

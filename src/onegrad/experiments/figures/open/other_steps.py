@@ -25,6 +25,7 @@ def draw(results: Results) -> Drawing:
             overlap = at.ordered("alpha")[best].mean("overlap")
             told.append(f"{update} {curve.y[best]:.3f} ± {curve.se[best]:.3f}")
         lines.append(f"{law} inputs: {', '.join(told)} (gradient's cosine {overlap:.2f})")
-        ax.set(title=law, xlabel="step exponent α", ylabel="test error")
+        ax.set(xlabel="step exponent α", ylabel="test error")
+        style.heading(ax, f"{law} inputs")
         style.legend(ax, 2)
     return Drawing(figure, (), (), "Lowest test error over the steps. " + "; ".join(lines) + ".")

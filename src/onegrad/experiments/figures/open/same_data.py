@@ -20,11 +20,8 @@ def draw(results: Results) -> Drawing:
         for i, (name, curve) in enumerate(curves.items()):
             style.markers(ax, curve, i, f"{name} rows", linestyle="-", linewidth=0.8)
         d = results["same"][0].problem.d
-        ax.set(
-            title=f"{total / d:g} rows an input",
-            xlabel="step exponent α",
-            ylabel="test error, best penalty",
-        )
+        ax.set(xlabel="step exponent α", ylabel="test error, best penalty")
+        style.heading(ax, f"{total / d:g} rows an input")
         style.legend(ax, 2)
         lines.append(said(total / d, curves))
     return Drawing(figure, (), (), " ".join(lines))
