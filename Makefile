@@ -10,13 +10,17 @@ VENV_TORCH := .venv-torch
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-slow test-torch test-browser soak lint format bench docs clean
+.PHONY: help demo test test-slow test-torch test-browser soak lint format bench docs dist clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed  ## install and reproduce the papers' figures, quick version
 	$(BIN)/onegrad reproduce --quick --out out/demo
+	@echo
+	@echo "The report:     open out/demo/report.html in a browser"
+	@echo "The explorer:   $(BIN)/onegrad explore"
+	@echo "On your own:    $(BIN)/onegrad --help"
 
 test: $(VENV)/.installed-test  ## the tests, without the slow ones; those of torch and the browser are skipped
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
@@ -51,11 +55,21 @@ bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured
 	$(BIN)/python benchmarks/sweep_overhead.py
 	$(BIN)/python benchmarks/simulate.py
 
-docs: $(VENV)/.installed-docs  ## the documentation as a site in site/
-	$(BIN)/mkdocs build --strict
+docs: $(VENV)/.installed-docs docs/extra/explorer.html  ## the documentation as a site in site/; warnings are errors
+	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs site
+	@echo "site/index.html: open it in any browser"
+
+docs/extra/explorer.html: | $(VENV)/.installed-docs
+	@mkdir -p $(@D)
+	$(BIN)/onegrad explore --export $@
+
+dist: $(VENV)/.installed-dist  ## wheel and sdist in dist/, each tried out in an environment of its own
+	rm -rf dist
+	$(BIN)/python -m build -q
+	$(BIN)/python tests/try_distributions.py dist
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) $(VENV_TORCH) site out build dist
+	rm -rf $(VENV) $(VENV_TORCH) site out build dist docs/gallery docs/extra docs/reference/generated
 
 # $(call install,EXTRAS,MORE): an editable install with these extras, and more, into the target's folder
 define install
@@ -67,7 +81,7 @@ define install
 endef
 
 $(VENV)/.installed: pyproject.toml
-	$(call install,)
+	$(call install,[explorer])
 
 $(VENV)/.installed-test: pyproject.toml
 	$(call install,[test])
@@ -77,3 +91,6 @@ $(VENV_TORCH)/.installed-test: pyproject.toml
 
 $(VENV)/.installed-docs: pyproject.toml
 	$(call install,[docs])
+
+$(VENV)/.installed-dist: pyproject.toml
+	$(call install,[dist])

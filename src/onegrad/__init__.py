@@ -9,7 +9,7 @@ from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, OutOfS
 from onegrad.functions import Function, exponents, register
 from onegrad.problem import Problem
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "predict": "onegrad.theory",

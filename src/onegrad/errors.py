@@ -15,19 +15,57 @@ PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 class InvalidInput(ValueError):
-    """An argument is not allowed. The message is one line: name, value, what is allowed."""
+    """An argument is not allowed. The message is one line: name, value, what is allowed.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.Problem(n=100, d=50, N=80, ridge=-1)
+    Traceback (most recent call last):
+    onegrad.errors.InvalidInput: ridge must be ...; got -1
+    """
 
 
 class OutOfScope(InvalidInput):
-    """A theory was asked for a problem that it does not cover."""
+    """A theory was asked for a problem that it does not cover.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.spectrum(og.Problem(n=100, d=50, N=80, activation="H2", eta=1.0))
+    Traceback (most recent call last):
+    onegrad.errors.OutOfScope: ...
+    """
 
 
 class NotConverged(RuntimeError):
-    """A solver stopped without an answer; the message has its residual and iteration count."""
+    """A solver stopped without an answer; the message has its residual and iteration count.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> try:
+    ...     found = og.predict(og.Problem(n=100, d=50, N=80, eta=0.5)).test
+    ... except og.NotConverged:
+    ...     found = None  # nothing is returned that is not an answer
+    >>> found is None
+    False
+    """
 
 
 class AssumptionWarning(UserWarning):
-    """A result was computed outside the assumptions of its theorem; the message says which."""
+    """A result was computed outside the assumptions of its theorem; the message says which.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import onegrad as og
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always", og.AssumptionWarning)
+    ...     test = og.predict(og.Problem(n=100, d=50, N=80), "staircase", alpha=0.25).test
+    >>> "threshold" in str(said[0].message)
+    True
+    """
 
 
 def warn(*messages: str) -> None:
@@ -38,7 +76,7 @@ def warn(*messages: str) -> None:
     place = {
         "filename": frame.f_code.co_filename,
         "lineno": frame.f_lineno,
-        "module": frame.f_globals.get("__name__"),
+        "module": frame.f_globals.get("__name__", "__main__"),  # a warning of no module is dropped
         "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
     }
     for message in messages:

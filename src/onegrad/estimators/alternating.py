@@ -18,7 +18,8 @@ from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
 from onegrad.errors import one_of
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
-from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
+from onegrad.estimators.documentation import documented
+from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, lowest, try_layer
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
@@ -130,7 +131,6 @@ PARAMETERS = """
     hold_out : share of the rows that no first-layer update sees; they choose round and ridge.
         Without any the layer stays untrained.
 """
-PARAMETERS += COMMON
 
 
 @dataclass(eq=False, repr=False)
@@ -156,15 +156,13 @@ class _Alternating(FeatureLearner):
 
 
 class AlternatingRegressor(_Alternating, Regression):
-    __doc__ = "Ridge, first-layer update with the trained readout, ridge: regression." + PARAMETERS
+    __doc__ = documented("AlternatingRegressor", PARAMETERS)
     _manner = FOR_NUMBERS
 
 
 @dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
-    __doc__ = (
-        "Ridge, first-layer update with the trained readout, ridge: classes." + PARAMETERS + WEIGHTS
-    )
+    __doc__ = documented("AlternatingClassifier", PARAMETERS)
     _: KW_ONLY
     class_weight: Any = None
     _manner = FOR_CLASSES

@@ -25,26 +25,6 @@ from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report, importances
 from onegrad.io.progress import Progress
 
-# of every estimator, after the parameters of its family
-COMMON = """    sample_rows : rows that the first layer is learned on; the readout is fitted on all.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the pass over the data.
-    n_jobs : processes for the passes over a source of several parts.
-    random_state : seed of all random numbers.
-    verbose : whether progress is told on standard error.
-
-    Attributes
-    ----------
-    choice_, held_out_score_ : what held-out rows chose, and their mean loss (lower is better).
-    feature_names_in_, n_features_in_ : columns of X, by name where they have names.
-    metric_, feature_importances_, spectrum_, coef_, n_rows_ : see the properties.
-"""
-
-# of classifiers
-WEIGHTS = """    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
-"""
-
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.errors import InvalidInput, one_of
-from onegrad.estimators.learner import COMMON, WEIGHTS, FeatureLearner
+from onegrad.estimators.documentation import STEP, documented
+from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.lesson import (
     START,
     Learned,
@@ -202,7 +203,7 @@ PARAMETERS = r"""
     Parameters
     ----------
     width : number of neurons N.
-    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    eta : the step; "auto" chooses among multiples of W_0 over G, 0 leaves random features.
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty; "auto" chooses a power of ten of the features' mean variance.
     activation : a name, a Hermite combination, or a pair (function, derivative).
@@ -215,7 +216,6 @@ PARAMETERS = r"""
     clip : standard deviations at which the neurons' inputs are clipped.
     hold_out : share of the rows that no first-layer update sees and that choose what is "auto".
 """
-PARAMETERS += COMMON + "    eta_, alpha_ : the step that was made, and the exponent of it.\n"
 
 
 @dataclass(eq=False, repr=False)
@@ -278,17 +278,15 @@ class _OneStep(FeatureLearner):
 
 
 class OneStepRegressor(_OneStep, Regression):
-    __doc__ = "One gradient step with a random readout, then ridge: regression." + PARAMETERS
+    __doc__ = documented("OneStepRegressor", PARAMETERS, STEP)
 
 
 @dataclass(eq=False, repr=False)
 class OneStepClassifier(_OneStep, Classification):
-    __doc__ = (
-        "One gradient step, then ridge on plus-minus-one labels: classes." + PARAMETERS + WEIGHTS
-    )
+    __doc__ = documented("OneStepClassifier", PARAMETERS, STEP)
     _: KW_ONLY
     class_weight: Any = None
 
 
 class OneStepFeatures(_OneStep, Features):
-    __doc__ = "The features after one gradient step, for any model on top." + PARAMETERS
+    __doc__ = documented("OneStepFeatures", PARAMETERS, STEP)

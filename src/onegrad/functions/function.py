@@ -32,6 +32,13 @@ class Function:
     value_in_place, slope_in_place : f and its derivative made in a second NumPy array, without
         temporaries; the array may be x.
     homogeneous : whether the function takes t x to t times its value at x for every t > 0.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> square = og.Function("square", lambda x: x**2, lambda x: 2 * x)
+    >>> abs(square.c[:4]).round(12)  # x^2 = He_0 + He_2
+    array([1., 0., 1., 0.])
     """
 
     name: str

@@ -28,7 +28,16 @@ REGISTRY: dict[str, Function] = {f.name: f for f in NAMED}
 
 
 def register(function: Function) -> None:
-    """Make a raw function available by its name, on the command line of this process too."""
+    """Make a raw function available by its name, on the command line of this process too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onegrad as og
+    >>> og.register(og.Function("bump", lambda x: np.exp(-x**2), lambda x: -2*x * np.exp(-x**2)))
+    >>> og.Problem(n=100, d=50, N=80, activation="bump").sigma.name
+    'bump'
+    """
     if not function.name.isidentifier() or function.name in REGISTRY:
         raise InvalidInput(
             f"name must be a new identifier (taken: {', '.join(REGISTRY)}); got {function.name!r}"

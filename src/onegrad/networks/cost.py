@@ -161,11 +161,20 @@ def cost(
 ) -> Cost:
     """What `simulate` with the same arguments would cost on this machine; nothing is trained.
 
+    Returns
+    -------
     flops : of products, Gram matrices and factors, as docs/performance.md counts them.
     bytes : rows and features, written and read once each.
     memory : peak of the arrays, estimated.
     seconds : from the rates of products, factors, random numbers and the activation that are
         measured here, in a fraction of a second.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> found = og.cost(og.Problem(n=10_000, d=500, N=1000), seeds=2)
+    >>> f"{found.flops:.2g} operations, {found.memory / 1e6:.0f} MB or more"
+    '4.6e+10 operations, ... MB or more'
 
     See tests/networks/test_the_cost_is_known_before.py.
     """

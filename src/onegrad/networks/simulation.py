@@ -54,11 +54,20 @@ class Origin:
 class Simulation:
     """Measured errors of real networks on a grid of problems.
 
+    Attributes
+    ----------
     train : the ridge objective at its minimum.
     test : E(y - f_hat)^2 over fresh rows, label noise included; risk is test - noise^2.
     squared_loss : the training loss without penalty.
     leave_one_out : the leave-one-out error, where it was asked for.
     overlap : the part of the learned direction that lies in the teacher's span.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> found = og.simulate(og.Problem(n=100, d=50, N=80), seeds=5, alpha=[0.1, 0.3])
+    >>> found.test.mean.shape, found.test.se.shape, found.test.values.shape
+    ((2,), (2,), (5, 2))
     """
 
     problem: Problem
@@ -130,6 +139,12 @@ def simulate(
     batch, threads, memory_limit : replicates in a stack, cores, bytes; chosen when not given.
     axes : a list is an axis of the grid, e.g. alpha=[0, .1, .2], ridge=[1e-3, 1e-2]. The eta, alpha
         and ridge axes share one gradient per seed and one Gram matrix per eta.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.simulate(og.Problem(n=100, d=50, N=80, alpha=0.3), seeds=5).test
+    0.10995 ± 0.013
 
     See tests/networks and tests/agreement.
     """

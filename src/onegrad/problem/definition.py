@@ -53,6 +53,13 @@ class Problem(Conventions):
     noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
     ridge_rows : ridge on fresh rows or on those of the step.
     intercept : whether ridge fits an unpenalised constant.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> problem = og.Problem(n=10_000, d=5_000, N=8_000, teacher="H1 + H2/sqrt(2)", alpha=0.25)
+    >>> round(problem.step, 9), round(problem.replace(eta=100.0).alpha, 9)
+    (10.0, 0.5)
     """
 
     # fmt: off

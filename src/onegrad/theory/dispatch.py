@@ -42,6 +42,15 @@ def predict(
     printed : with "staircase", the formulas as printed, wrong factors included.
     axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2].
 
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> problem = og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4)
+    >>> og.predict(problem)
+    Prediction(uniform: train=0.0395417, test=0.113961, risk=0.113961)
+    >>> og.predict(problem, theory="staircase", alpha=[0.1, 0.2]).test.round(3)
+    array([...])
+
     See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
     one_of("theory", theory, THEORIES)
@@ -95,6 +104,12 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     ----------
     method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
         the bulk with the step).
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.spectrum(og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4))
+    Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
 
     See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """

@@ -19,6 +19,12 @@ AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
 def thresholds(count: int) -> Floats:
     r"""The exponents at which the first `count` spikes appear, :math:`\alpha_k = (k-1)/(2k)`.
 
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.thresholds(4)
+    array([0.        , 0.25      , 0.33333333, 0.375     ])
+
     See Moniri et al. 2024, Theorem 3.3;
     tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """
@@ -37,6 +43,13 @@ def spike_count(alpha: float) -> int:
     At a threshold, where the theorem is silent, the lower window is taken and a warning says so.
 
     Holds for c_1, ..., c_l != 0, isotropic Gaussian inputs, n, d, N proportional.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.spike_count(0.3)
+    2
+
     See Moniri et al. 2024, Theorem 3.3;
     tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """

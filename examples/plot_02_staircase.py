@@ -1,16 +1,16 @@
-"""Three theories and real networks on one axis: the staircase, and what it looks like at n = 500.
+"""
+The staircase, and what it looks like at n = 500
+================================================
 
-python examples/plot_staircase.py [FILE]
+With a step of size :math:`\\eta = n^\\alpha` the test error falls by a stair at each threshold
+(vertical lines) as n grows without bound. At n = 500 the stairs are a slope. The uniform theory
+follows the networks; the asymptotic theories hold in their windows.
 """
 
-import sys
 import warnings
 
-import matplotlib
-
-matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import pyplot as plt
 
 import onegrad as og
 
@@ -34,6 +34,3 @@ for threshold in og.thresholds(3):
     ax.axvline(threshold, color="0.7", lw=0.8)
 ax.set(xlabel=r"step exponent $\alpha$", ylabel="test error")
 ax.legend(frameon=False)
-path = sys.argv[1] if len(sys.argv) > 1 else "staircase.svg"
-figure.savefig(path)
-print(f"wrote {path}")

@@ -1,0 +1,77 @@
+"""The site: `make docs` builds it into site/, without a network, warnings as errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import onegrad
+
+project = "onegrad"
+author = "the onegrad developers"
+release = version = onegrad.__version__
+copyright = author
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "docstrings",
+    "typeset",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "report/*.md"]
+suppress_warnings = ["toc.empty_glob"]  # docs/open has no pages before they are computed
+
+# pages
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+html_math_renderer = "mathml"
+
+# reference
+autosummary_generate = True
+templates_path = ["_templates"]
+autodoc_typehints = "none"
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+
+# gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": 1000,
+    "show_memory": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "copyfile_regex": r".*\.css",
+}
+
+# looks
+html_theme = "pydata_sphinx_theme"
+html_title = "onegrad"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_extra_path = ["extra"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "onegrad"},
+    "icon_links": [],
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
