@@ -26,7 +26,7 @@ from onegrad.theory.uniform.labels import along_linear, conditional, labels_of, 
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.quadratic import Quadratic, quadratic, spanned
 from onegrad.theory.uniform.step import Step, step
-from onegrad.theory.uniform.tilt import lean, left_to_bulk
+from onegrad.theory.uniform.tilt import tilt
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,16 @@ def equations(
     Y = conditional(labels, a.theta, index, norm, p)
     t = len(Y.Y1)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, replace(moved.teacher, vector=moved.teacher.vector[:, :t]), rho, d)
-    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
-    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
+    tilted = tilt(2 * a.c2 * a.gamma * g, moved, neurons, whole_tilt(problem))
+    kappa_teacher = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector)
     sideways = a.sideways * unit_linear(labels)
     Y1 = Y.Y1
+    f = tilted.f
     if len(f) > t:
         sideways = np.append(sideways, 0.0)
         Y1 = np.concatenate([Y1, np.zeros((1, Y1.shape[1]))])
     read = spanned(np.column_stack([Y1, a.c2 * f, sideways]))  # no other direction matters
-    leaning = read.T @ lean(neurons, twice, f)
+    leaning = read.T @ tilted.lean(neurons)
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -145,6 +146,11 @@ def _with_a_direction(problem: Problem) -> Problem:
     return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
 
 
+def whole_tilt(problem: Problem) -> bool:
+    """Whether neurons are followed along all of Mv: readouts of one size need it."""
+    return problem.readout != "gaussian" and problem.sigma.c[2] != 0.0
+
+
 def _constant(problem: Problem) -> float:
     """Mean of the constant of the initial output."""
     return float(np.mean(output_constants(problem)))
@@ -160,7 +166,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
         constant=a.residual_mean,
-        moved=a.c2 != 0.0 and problem.readout == "constant",
+        moved=whole_tilt(problem),
     ).shifted(a.shift)
 
 
