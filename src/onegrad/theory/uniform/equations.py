@@ -102,7 +102,7 @@ def equations(
     Y = conditional(labels, a.theta, index, norm, p)
     t = len(Y.Y1)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, replace(moved.teacher, vector=moved.teacher.vector[:, :t]), rho, d)
-    tilted = tilt(2 * a.c2 * a.gamma * g, moved, neurons, whole_tilt(problem))
+    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
     kappa_teacher = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector)
     sideways = a.sideways * unit_linear(labels)
     Y1 = Y.Y1
@@ -146,9 +146,15 @@ def _with_a_direction(problem: Problem) -> Problem:
     return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
 
 
-def whole_tilt(problem: Problem) -> bool:
-    """Whether neurons are followed along all of Mv: readouts of one size need it."""
-    return problem.readout != "gaussian" and problem.sigma.c[2] != 0.0
+def _towards(problem: Problem, a: Step) -> tuple[float, float] | None:
+    """Where neurons lean as one: along K v = (1 + epsilon_2 (M + shift))^2 v if readouts are equal.
+
+    Of readouts +-1 each sign has its own; both share Mv.
+    """
+    if problem.readout == "gaussian" or a.c2 == 0.0:
+        return None
+    epsilon = 2 * a.c2 * a.gamma * (problem.readout == "constant")
+    return 1 + epsilon * a.shift, epsilon / 2
 
 
 def _constant(problem: Problem) -> float:
@@ -166,7 +172,7 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
         constant=a.residual_mean,
-        moved=whole_tilt(problem),
+        towards=_towards(problem, a),
     ).shifted(a.shift)
 
 

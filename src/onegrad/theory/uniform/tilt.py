@@ -3,13 +3,12 @@ r"""Neurons that start along v lean towards other directions, and back.
 The step multiplies a neuron's initial weight by :math:`1 + \epsilon_2M`, :math:`\epsilon_2 =
 2c_2\gamma g`. Along v and along directions e off v its weights have the covariance
 
-.. math:: \tfrac1dk, \qquad k = 2\epsilon_2f + \epsilon_2^2(e^\top Me + v^\top Mv)f, \qquad
-    f = e^\top Mv,
+.. math:: \tfrac1dk, \qquad k = 2\epsilon_2f + \epsilon_2^2e^\top M^2v, \qquad f = e^\top Mv,
 
 so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the mean weight
 :math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
-:math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`. With e all directions of Mv this is exact but for
-:math:`M^2v`. Readouts of one size need it: all their neurons lean alike, and what is fitted by the
+:math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`. Readouts of one size need that for the direction of k itself
+(`moved`): all their neurons lean alike, and what is fitted by the
 weights along v, all that tells such neurons apart, comes with the noise of Mv (37 % of an error
 where :math:`\epsilon_2|M|` is about one). Normal readouts fit by their sizes: of Mv only the part
 along the teacher's directions matters, to first order.
@@ -22,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.covariance import Covariance
+from onegrad.theory.uniform.covariance import AlongStep
 from onegrad.theory.uniform.nodes import NeuronNodes
 
 LEAST = 0.05  # share of a variance that is left at least
@@ -56,11 +55,7 @@ class Tilt:
         return np.asarray(kappa * np.maximum(1 + share, LEAST))
 
 
-def tilt(epsilon: Floats, moved: Covariance, neurons: NeuronNodes, whole: bool) -> Tilt:
-    """whole : the directions hold all of Mv; else k is of first order."""
-    f, teacher = moved.along.vMe, moved.teacher
-    k = 2 * np.outer(f, epsilon)
-    if whole:
-        eMe = (teacher.vector.T * teacher.mu) @ teacher.vector
-        k += np.outer(eMe @ f + moved.along.vMv * f, epsilon**2)
-    return Tilt(epsilon, k, f, np.maximum(neurons.along, LEAST))
+def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes) -> Tilt:
+    """The tilt of neurons with these epsilon_2."""
+    k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
+    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST))
