@@ -51,11 +51,21 @@ class AlongStep:
 
 @dataclass(frozen=True)
 class Covariance:
-    """The spectral measure of M; the same seen from the teacher's directions off v; and along v."""
+    """The spectral measure of M; the same seen from the teacher's directions off v; and along v.
+
+    off : what the second comes from.
+    """
 
     trace: SpectralMeasure
     teacher: SpectralMeasure
     along: AlongStep
+    off: OffStep
+
+    def towards(self, p: float, q: float) -> Covariance:
+        """The same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
+        G, S, vMe, vM2e = with_moved(self.off, (p, q), self.along.vMv)
+        teacher = gauss(self.off.points, self.off.jacobian, G, S)
+        return replace(self, teacher=teacher, along=replace(self.along, vMe=vMe, vM2e=vM2e))
 
     def shifted(self, by: float) -> Covariance:
         """The same for M + by I."""
@@ -67,7 +77,7 @@ class Covariance:
             Mv2=v.Mv2 + 2 * by * v.vMv + by**2,
             vM2e=v.vM2e + 2 * by * v.vMe,
         )
-        return Covariance(trace, teacher, along)
+        return replace(self, trace=trace, teacher=teacher, along=along)
 
 
 @lru_cache(maxsize=128)
@@ -79,7 +89,6 @@ def covariance(
     squared: bool,
     output: float = 0.0,
     constant: float = 0.0,
-    towards: tuple[float, float] | None = None,
 ) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
@@ -92,8 +101,6 @@ def covariance(
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
     constant : mean of the residual beyond that of the labels.
-    towards : p and q of (p M + q M^2) v, whose part off v joins the teacher's directions as the
-        last.
     """
     law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
@@ -124,20 +131,16 @@ def covariance(
     S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
     along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
     own = phi * m[:, None, None] * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])
-    off = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
-    S_h = along_h @ e - own * ratio - off
+    rest = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
+    S_h = along_h @ e - own * ratio - rest
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
     trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
-    along, G_e = _along_v(law, phi, t), e[:, :t]
-    if towards:
-        b, wide = np.sqrt(b2), np.s_[:, None, None]
-        to_Mv = c[:t] / b - b * ratio.swapaxes(1, 2)
-        of_Mv = (along.vMv - points - b2 / G_hh)[wide]
-        off = OffStep(points, jacobian, G_e, S_e, to_Mv, of_Mv, mean(r2)[wide])
-        G_e, S_e, vMe, vM2e = with_moved(off, towards, along.vMv)
-        along = replace(along, vMe=vMe, vM2e=vM2e)
-    return Covariance(trace, gauss(points, jacobian, G_e, S_e), along)
+    along, b, wide = _along_v(law, phi, t), np.sqrt(b2), np.s_[:, None, None]
+    to_Mv = c[:t] / b - b * ratio.swapaxes(1, 2)
+    of_Mv = (along.vMv - points - b2 / G_hh)[wide]
+    off = OffStep(points, jacobian, e[:, :t], S_e, to_Mv, of_Mv, energy=mean(r2)[wide])
+    return Covariance(trace, gauss(points, jacobian, off.teacher, S_e), along, off)
 
 
 def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:

@@ -63,7 +63,9 @@ def with_moved(
     root = symmetric_power(mass[:t, :t], -0.5)
     overlap = root @ mass[:t, t]  # of u with the teacher's directions off v
     rest = np.sqrt(max(mass[t, t] - overlap @ overlap, LEAST))
-    T = np.block([[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]])
+    T = np.block(
+        [[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]]
+    )
     to_all = np.concatenate([off.to_Mv, w * off.of_Mv], axis=1)
     f, f2 = (T @ off.integral(x)[:, 0] for x in (to_all, once * to_all))
     return T @ G @ T.T, T @ S @ T.T, f, f2

@@ -7,11 +7,12 @@ The step multiplies a neuron's initial weight by :math:`1 + \epsilon_2M`, :math:
 
 so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the mean weight
 :math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
-:math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`. Readouts of one size need that for the direction of k itself
-(`moved`): all their neurons lean alike, and what is fitted by the
-weights along v, all that tells such neurons apart, comes with the noise of Mv (37 % of an error
-where :math:`\epsilon_2|M|` is about one). Normal readouts fit by their sizes: of Mv only the part
-along the teacher's directions matters, to first order.
+:math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`.
+
+Readouts of one size need the whole of it, with e the direction of k itself (`moved`). Nothing but
+the weight along v tells their neurons apart: what is fitted by it comes with the noise of Mv, all
+neurons leaning alike. Normal readouts tell neurons apart by the step itself, and of Mv only the
+part along the teacher's directions matters, to first order.
 """
 
 from __future__ import annotations
@@ -40,19 +41,20 @@ class Tilt:
         """Mean weight along each direction, (t, U)."""
         return np.asarray(self.k * neurons.start / np.sqrt(self.along))
 
-    def left_to_bulk(self, kappa: Floats, vector: Floats) -> Floats:
-        r"""kappa_r, (U, R), less what `lean` takes.
+    def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes.
 
-        The change, in the metric of :math:`\sum_r\varpi_r\varpi_r^\top\kappa_r`, is shared by the
-        blocks as their vectors have part in it.
+        Their matrix is diag(kappa) and the change between the blocks' vectors. It is diagonalised
+        for the mean over neurons; of a single one the diagonal is kept in that basis.
         """
-        values, vectors = np.linalg.eigh((vector.T * kappa[:, None, :]) @ vector)  # (U, t, t)
-        root = (vectors / np.sqrt(np.maximum(values, 1e-12))[:, None, :]) @ vectors.swapaxes(1, 2)
-        part_f = (vector @ root @ self.f[:, None])[:, :, 0]  # (U, R)
-        part_k = (vector @ root @ self.k.T[:, :, None])[:, :, 0]
-        change = (self.epsilon[:, None] * part_f) ** 2 - part_k**2 / self.along[:, None]
-        share = change / (vector**2).sum(1)
-        return np.asarray(kappa * np.maximum(1 + share, LEAST))
+        by_f, by_k = vector @ self.f, vector @ self.k  # (R,), (R, U)
+        epsilon2 = self.epsilon**2
+        mean = np.diag(weight @ kappa) + (weight @ epsilon2) * np.outer(by_f, by_f)
+        mean -= (by_k * (weight / self.along)) @ by_k.T
+        Q = np.linalg.eigh(mean)[1]
+        turned = kappa @ Q**2 + np.outer(epsilon2, (by_f @ Q) ** 2)
+        turned -= (by_k.T @ Q) ** 2 / self.along[:, None]
+        return np.maximum(turned, LEAST * kappa.min(1)[:, None]), Q.T @ vector
 
 
 def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes) -> Tilt:
