@@ -26,6 +26,7 @@ from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
 from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
 from onegrad.theory.uniform.labels import LabelLaw
+from onegrad.theory.uniform.moved import OffStep, with_moved
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
 CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
@@ -37,29 +38,46 @@ NEWTON_LIMIT = 200
 class AlongStep:
     """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
 
-    vMe : v^T M e for the teacher's orthonormal directions e off v, (t,).
+    vMe, vM2e : v^T M e and v^T M^2 e for the teacher's orthonormal directions e off v, (t,); the
+        second is left out (zero) unless all of Mv lies in them.
     """
 
     vMv: float
     Mv2: float
     vSv: float
     vMe: Floats
+    vM2e: Floats
 
 
 @dataclass(frozen=True)
 class Covariance:
-    """The spectral measure of M; the same seen from the teacher's directions off v; and along v."""
+    """The spectral measure of M; the same seen from the teacher's directions off v; and along v.
+
+    off : what the second comes from.
+    """
 
     trace: SpectralMeasure
     teacher: SpectralMeasure
     along: AlongStep
+    off: OffStep
+
+    def towards(self, p: float, q: float) -> Covariance:
+        """The same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
+        G, S, vMe, vM2e = with_moved(self.off, (p, q), self.along.vMv)
+        teacher = gauss(self.off.points, self.off.jacobian, G, S)
+        return replace(self, teacher=teacher, along=replace(self.along, vMe=vMe, vM2e=vM2e))
 
     def shifted(self, by: float) -> Covariance:
         """The same for M + by I."""
         trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
         v = self.along
-        along = replace(v, vMv=v.vMv + by, Mv2=v.Mv2 + 2 * by * v.vMv + by**2)
-        return Covariance(trace, teacher, along)
+        along = replace(
+            v,
+            vMv=v.vMv + by,
+            Mv2=v.Mv2 + 2 * by * v.vMv + by**2,
+            vM2e=v.vM2e + 2 * by * v.vMe,
+        )
+        return replace(self, trace=trace, teacher=teacher, along=along)
 
 
 @lru_cache(maxsize=128)
@@ -71,7 +89,6 @@ def covariance(
     squared: bool,
     output: float = 0.0,
     constant: float = 0.0,
-    moved: bool = False,
 ) -> Covariance:
     """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
 
@@ -84,7 +101,6 @@ def covariance(
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
     constant : mean of the residual beyond that of the labels.
-    moved : also the direction in which M moves v, as if it were the teacher's last.
     """
     law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
@@ -115,32 +131,16 @@ def covariance(
     S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
     along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
     own = phi * m[:, None, None] * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])
-    off = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
-    S_h = along_h @ e - own * ratio - off
+    rest = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
+    S_h = along_h @ e - own * ratio - rest
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
     trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
-    along, G_e = _along_v(law, phi, t), e[:, :t]
-    if moved:
-        to_Mv = c[:t] / np.sqrt(b2) - np.sqrt(b2) * ratio.swapaxes(1, 2)
-        of_Mv = along.vMv - points - b2 / G_hh
-        G_e, S_e, along = _with_moved(G_e, S_e, to_Mv, of_Mv, mean(r2), along, c[:t, 0] / np.sqrt(b2))
-    return Covariance(trace, gauss(points, jacobian, G_e, S_e), along)
-
-
-def _with_moved(G, S, to_Mv, of_Mv, energy, along, overlaps):
-    t = len(overlaps)
-    root = symmetric_power(np.eye(t) - np.outer(overlaps, overlaps), -0.5)
-    f = along.vMe
-    rest = np.sqrt(max(along.Mv2 - along.vMv**2 - f @ f, 1e-12))
-    G_raw = np.concatenate([np.concatenate([G, to_Mv], axis=2), np.concatenate([to_Mv.swapaxes(1, 2), of_Mv[:, None, None]], axis=2)], axis=1)
-    T = np.zeros((t + 1, t + 1))
-    T[:t, :t] = root
-    T[t, :t] = -(f @ root) / rest
-    T[t, t] = 1 / rest
-    S_raw = G_raw * energy[:, None, None]
-    S_raw[:, :t, :t] = S
-    return T @ G_raw @ T.T, T @ S_raw @ T.T, replace(along, vMe=np.append(f, rest))
+    along, b, wide = _along_v(law, phi, t), np.sqrt(b2), np.s_[:, None, None]
+    to_Mv = c[:t] / b - b * ratio.swapaxes(1, 2)
+    of_Mv = (along.vMv - points - b2 / G_hh)[wide]
+    off = OffStep(points, jacobian, e[:, :t], S_e, to_Mv, of_Mv, energy=mean(r2)[wide])
+    return Covariance(trace, gauss(points, jacobian, off.teacher, S_e), along, off)
 
 
 def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
@@ -162,7 +162,8 @@ def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
     overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
     root = symmetric_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
     vMe = root @ (drift[:indices] / np.sqrt(b2) - overlaps * vMv)
-    return AlongStep(float(vMv), float(phi * vSv + drift2 / b2), float(vSv), vMe)
+    Mv2 = float(phi * vSv + drift2 / b2)
+    return AlongStep(float(vMv), Mv2, float(vSv), vMe, np.zeros(indices))
 
 
 def _contour(low: float, high: float, phi: float) -> tuple[Complexes, Complexes]:

@@ -11,14 +11,14 @@ times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.direction import output_constants
+from onegrad.theory.direction import mean_readout, output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
@@ -26,7 +26,7 @@ from onegrad.theory.uniform.labels import along_linear, conditional, labels_of, 
 from onegrad.theory.uniform.nodes import NeuronNodes, neuron_nodes, sample_nodes
 from onegrad.theory.uniform.quadratic import Quadratic, quadratic, spanned
 from onegrad.theory.uniform.step import Step, step
-from onegrad.theory.uniform.tilt import lean, left_to_bulk
+from onegrad.theory.uniform.tilt import tilt
 
 
 @dataclass(frozen=True)
@@ -100,17 +100,14 @@ def equations(
     row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - a.backward * index * row
     Y = conditional(labels, a.theta, index, norm, p)
-    t = len(Y.Y1)
-    squares = quadratic(Y.bent, value, norm, kappa_teacher, replace(moved.teacher, vector=moved.teacher.vector[:, :t]), rho, d)
-    twice, f = 4 * a.c2 * a.gamma * g, moved.along.vMe
-    kappa_teacher = left_to_bulk(kappa_teacher, moved.teacher.vector, neurons, twice, f)
-    sideways = a.sideways * unit_linear(labels)
-    Y1 = Y.Y1
-    if len(f) > t:
-        sideways = np.append(sideways, 0.0)
-        Y1 = np.concatenate([Y1, np.zeros((1, Y1.shape[1]))])
-    read = spanned(np.column_stack([Y1, a.c2 * f, sideways]))  # no other direction matters
-    leaning = read.T @ lean(neurons, twice, f)
+    squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
+    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
+    kappa_teacher, vector = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector, neurons.weight)
+    more = ((0, len(tilted.f) - len(Y.Y1)), (0, 0))  # no label lies along Kv
+    sideways = a.sideways * np.pad(unit_linear(labels), more[0])
+    Y1 = np.pad(Y.Y1, more)
+    read = spanned(np.column_stack([Y1, a.c2 * tilted.f, sideways]))  # no other direction matters
+    leaning = read.T @ tilted.lean(neurons)
     return Equations(
         step=a,
         intercept=problem.intercept,
@@ -125,7 +122,7 @@ def equations(
         profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
-        varpi=moved.teacher.vector @ read,
+        varpi=vector @ read,
         aside=np.multiply.outer(read.T @ sideways, row) + leaning[:, :, None] * B,
         A=A,
         readout_row=row,
@@ -152,7 +149,7 @@ def _constant(problem: Problem) -> float:
 
 def bulk_covariance(problem: Problem, a: Step) -> Covariance:
     """The spectral measures of the matrices by which the step moves the bulk."""
-    return covariance(
+    found = covariance(
         labels_of(problem),
         a.residual_noise,
         problem.phi_step,
@@ -160,8 +157,13 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         squared=a.c2 == 0.0,
         output=a.backward * a.b,
         constant=a.residual_mean,
-        moved=a.c2 != 0.0 and problem.readout == "constant",
-    ).shifted(a.shift)
+    )
+    if a.c2 and problem.readout != "gaussian":
+        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2; of +-1 each sign has its
+        # own, and both share Mv
+        epsilon = 2 * a.c2 * a.gamma * mean_readout(problem)
+        found = found.towards(1 + epsilon * a.shift, epsilon / 2)
+    return found.shifted(a.shift)
 
 
 def gradings(problem: Problem, a: Step, moved: Covariance) -> tuple[Grading, Grading]:

@@ -51,7 +51,8 @@ def quadratic(
     """From the labels' second derivatives, (t, t, K), and the neurons' mean outputs, (U, K).
 
     norm : squared lengths of the samples; the longer half comes first, at the same indices.
-    kappa : (U, R), of the blocks that the teacher's directions are seen in; rho : (U, 1), the root
+    kappa : (U, R), of the blocks `nodes` that the teacher's directions, the first t of theirs, are
+        seen in; rho : (U, 1), the root
         of its average over all directions.
     """
     longer, shorter = np.split(value, 2, axis=1)
@@ -61,7 +62,8 @@ def quadratic(
     pairs = list(itertools.combinations_with_replacement(range(t), 2))
     i, j = np.array(pairs).T
     factor = np.where(i == j, np.sqrt(2), 2.0)
-    C = (nodes.vector.T * kappa[:, None, :]) @ nodes.vector / d  # (U, t, t)
+    vector = nodes.vector[:, :t]
+    C = (vector.T * kappa[:, None, :]) @ vector / d  # (U, t, t)
     alone = C - rho[:, :, None] ** 2 * np.eye(t) / d
     mean = (factor * alone[:, i, j]).T  # (Q, U)
     # Cov(w_i w_j, w_k w_l) = C_ik C_jl + C_il C_jk

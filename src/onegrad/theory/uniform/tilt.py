@@ -1,44 +1,63 @@
-r"""Neurons that start along v lean towards the teacher's other directions, and back.
+r"""Neurons that start along v lean towards other directions, and back.
 
 The step multiplies a neuron's initial weight by :math:`1 + \epsilon_2M`, :math:`\epsilon_2 =
-2c_2\gamma g`. To first order in it the weights along v, :math:`\sqrt{\kappa_v}\,\omega/\sqrt d`,
-and along the teacher's directions e off v have the covariance
+2c_2\gamma g`. Along v and along directions e off v its weights have the covariance
 
-.. math:: \tfrac1d\,2\epsilon_2f, \qquad f = e^\top Mv,
+.. math:: \tfrac1dk, \qquad k = 2\epsilon_2f + \epsilon_2^2e^\top M^2v, \qquad f = e^\top Mv,
 
-so a neuron reads e with the mean weight :math:`2\epsilon_2f\,\omega/\sqrt{d\kappa_v}`, and what
-is left for the bulk changes by :math:`\epsilon_2^2ff^\top(1 - 4/\kappa_v)`. With one index the two
-parts of f, from the signal in M and from the rows that v and M share, nearly cancel; with several
-the signal alone couples v to the others. To second order a neuron would lean towards all of Mv,
-most of which no teacher has.
+so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the mean weight
+:math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
+:math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`.
+
+Readouts of one size need the whole of it, with e the direction of k itself (`moved`). Nothing but
+the weight along v tells their neurons apart: what is fitted by it comes with the noise of Mv, all
+neurons leaning alike. Normal readouts tell neurons apart by the step itself, and of Mv only the
+part along the teacher's directions matters, to first order.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.theory.uniform.covariance import AlongStep
 from onegrad.theory.uniform.nodes import NeuronNodes
 
-LEAST = 0.05  # share of a variance that is left at least: the expansion is of first order
+LEAST = 0.05  # share of a variance that is left at least
 
 
-def lean(neurons: NeuronNodes, twice: Floats, f: Floats) -> Floats:
-    """Mean weight along each direction, (t, U); `twice` is 2 epsilon_2 of each neuron."""
-    return np.outer(f, twice * neurons.start / np.sqrt(np.maximum(neurons.along, LEAST)))
+@dataclass(frozen=True)
+class Tilt:
+    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v."""
+
+    epsilon: Floats
+    k: Floats
+    f: Floats
+    along: Floats
+
+    def lean(self, neurons: NeuronNodes) -> Floats:
+        """Mean weight along each direction, (t, U)."""
+        return np.asarray(self.k * neurons.start / np.sqrt(self.along))
+
+    def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes.
+
+        Their matrix is diag(kappa) and the change between the blocks' vectors. It is diagonalised
+        for the mean over neurons; of a single one the diagonal is kept in that basis.
+        """
+        by_f, by_k = vector @ self.f, vector @ self.k  # (R,), (R, U)
+        epsilon2 = self.epsilon**2
+        mean = np.diag(weight @ kappa) + (weight @ epsilon2) * np.outer(by_f, by_f)
+        mean -= (by_k * (weight / self.along)) @ by_k.T
+        Q = np.linalg.eigh(mean)[1]
+        turned = kappa @ Q**2 + np.outer(epsilon2, (by_f @ Q) ** 2)
+        turned -= (by_k.T @ Q) ** 2 / self.along[:, None]
+        return np.maximum(turned, LEAST * kappa.min(1)[:, None]), Q.T @ vector
 
 
-def left_to_bulk(
-    kappa: Floats, vector: Floats, neurons: NeuronNodes, twice: Floats, f: Floats
-) -> Floats:
-    r"""kappa_r, (U, R), less what `lean` takes.
-
-    The change, in the metric of :math:`\sum_r\varpi_r\varpi_r^\top\kappa_r`, is shared by the
-    blocks as their vectors have part in it.
-    """
-    values, vectors = np.linalg.eigh((vector.T * kappa[:, None, :]) @ vector)  # (U, t, t)
-    root = (vectors / np.sqrt(np.maximum(values, 1e-12))[:, None, :]) @ vectors.swapaxes(1, 2)
-    part = (vector @ root @ f[:, None])[:, :, 0]  # (U, R)
-    change = twice**2 * (0.25 - 1 / np.maximum(neurons.along, LEAST))
-    share = part**2 / (vector**2).sum(1) * change[:, None]
-    return np.asarray(kappa * np.maximum(1 + share, LEAST))
+def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes) -> Tilt:
+    """The tilt of neurons with these epsilon_2."""
+    k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
+    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST))

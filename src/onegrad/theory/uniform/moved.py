@@ -1,0 +1,71 @@
+r"""The direction in which M moves v, as one more direction beside the teacher's.
+
+A neuron's weights have the covariance :math:`(1 + \epsilon_2M)^2/d`, so with its weight along v go
+weights along :math:`u = P(pM + qM^2)v`, P the projector off v. With :math:`R_\perp` the resolvent
+of PMP and :math:`h = bv`, everything needed of u is known:
+
+.. math::
+    \beta^\top R_\perp Mv &= (\beta\cdot h - G_{\beta h}b^2/G_{hh})/b,\qquad
+    v^\top MR_\perp Mv = v^\top Mv - \zeta - b^2/G_{hh} \\
+    R_\perp u &= (p + q(\zeta + v^\top Mv))\,R_\perp Mv + \text{polynomial},
+
+and polynomials in :math:`\zeta` vanish on the contour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.theory.uniform.gauss import Complexes, symmetric_power
+
+LEAST = 1e-12  # of the squared length of u off the teacher's directions
+
+
+@dataclass(frozen=True)
+class OffStep:
+    """Resolvent of PMP on a contour, (C, ...).
+
+    teacher : between the teacher's directions, (C, t, t); S : the same with S in front of it.
+    to_Mv, of_Mv : from them to Mv, (C, t, 1), and from Mv to itself, (C, 1, 1).
+    energy : E[r^2/D], what S is for a direction that has nothing to do with it, (C, 1, 1).
+    """
+
+    points: Complexes
+    jacobian: Complexes
+    teacher: Complexes
+    S: Complexes
+    to_Mv: Complexes
+    of_Mv: Complexes
+    energy: Complexes
+
+    def integral(self, G: Complexes) -> Floats:
+        return np.asarray(-np.tensordot(self.jacobian, G, axes=1).real)
+
+
+def with_moved(
+    off: OffStep, towards: tuple[float, float], vMv: float
+) -> tuple[Complexes, Complexes, Floats, Floats]:
+    """Resolvents of the orthonormal directions e, the teacher's and then u; e^T M v; e^T M^2 v.
+
+    towards : p and q.
+    """
+    t = off.teacher.shape[1]
+    once = (off.points + vMv)[:, None, None]
+    w = towards[0] + towards[1] * once
+    to_u, of_u = w * off.to_Mv, w * w * off.of_Mv
+    G = np.block([[off.teacher, to_u], [to_u.swapaxes(1, 2), of_u]])
+    S = G * off.energy
+    S[:, :t, :t] = off.S
+    mass = off.integral(G)
+    root = symmetric_power(mass[:t, :t], -0.5)
+    overlap = root @ mass[:t, t]  # of u with the teacher's directions off v
+    rest = np.sqrt(max(mass[t, t] - overlap @ overlap, LEAST))
+    T = np.block(
+        [[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]]
+    )
+    to_all = np.concatenate([off.to_Mv, w * off.of_Mv], axis=1)
+    f, f2 = (T @ off.integral(x)[:, 0] for x in (to_all, once * to_all))
+    return T @ G @ T.T, T @ S @ T.T, f, f2
