@@ -96,10 +96,11 @@ class AlternatingRecipe:
         label = {key: [trial.label[key] for trial in best] for key in ("update", "round")}
         start = min(trial.ridge for trial in best)
         layer = pooled([trial.layer for trial in best])
-        together = try_layer(lesson, layer, Search(ridge, start), label, worth=True)
+        fine = replace(terms(size.width), fine=True)  # many neurons, few rows: a decade is coarse
+        together = try_layer(lesson, layer, Search(ridge, start, fine=True), label, worth=True)
         more = [
             replace(trial, label={"update": ["neurons"], "round": [trial.label["round"]]})
-            for trial in continued(terms(size.width), lesson, rng, together)
+            for trial in continued(fine, lesson, rng, together)
         ]
         trials = [
             replace(trial, label={"search": number, **trial.label})

@@ -81,17 +81,21 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Search:
-    """How a candidate's ridge is found: given (absolute), or by decades from `start` (relative)."""
+    """How a candidate's ridge is found: given (absolute), or by decades from `start` (relative).
+
+    `fine` looks at half decades beside the best one, too.
+    """
 
     ridge: float | None = None
     start: float = START
     intercept: bool = True
+    fine: bool = False
 
     def best(self, score: Callable[[float], float], scale: float, held: bool) -> float:
         """The relative ridge; where no rows are held out, none is preferred."""
         if self.ridge is not None:
             return self.ridge / scale
-        return lowest_decade(score, self.start) if held else NO_CHOICE
+        return lowest_decade(score, self.start, self.fine) if held else NO_CHOICE
 
 
 @dataclass(frozen=True)
@@ -184,15 +188,20 @@ def chosen(trials: Sequence[Trial], w: Floats) -> Trial:
     return best if mean > error else first
 
 
-def lowest_decade(score: Callable[[float], float], start: float) -> float:
-    """Walk over powers of ten from `start` while a neighbour is better; the best one."""
+def lowest_decade(score: Callable[[float], float], start: float, fine: bool = False) -> float:
+    """Walk over powers of ten from `start` while a neighbour is better; the best one.
+
+    Where it is to be fine, the best of that one and the half decades beside it.
+    """
     k = min(max(round(np.log10(start)), DECADES[0]), DECADES[-1])
     while True:
         around = [j for j in (k, k - 1, k + 1) if j in DECADES]
         best = min(around, key=lambda j: score(10.0**j))
         if best == k:
-            return float(10.0**k)
+            break
         k = best
+    halves = [k + h for h in (-0.5, 0.5) if fine and DECADES[0] < k + h < DECADES[-1]]
+    return float(10.0 ** min([k, *halves], key=lambda j: score(10.0**j)))
 
 
 def held_out(keys: Keys, w: Floats, share: float) -> Mask:

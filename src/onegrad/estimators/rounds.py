@@ -81,6 +81,7 @@ class Terms:
     rounds, steps : most rounds of new neurons, and most gradient steps after them.
     ridge : the penalty, or None where held-out rows choose it.
     bound : where the neurons' inputs are clipped.
+    fine : whether the penalty is chosen by half decades.
     """
 
     manner: Manner
@@ -89,6 +90,7 @@ class Terms:
     steps: int
     ridge: float | None
     bound: float
+    fine: bool = False
 
 
 def search(terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Learned:
@@ -133,7 +135,7 @@ class Rounds:
         """The trial of a layer of these neurons; the search of its ridge begins at `start`."""
         bound, scaling = self.terms.bound, self.lesson.scaling
         layer = Layer(scaling, neurons.W, neurons.b, self.activation, True, bound)
-        search = Search(self.terms.ridge, start)
+        search = Search(self.terms.ridge, start, fine=self.terms.fine)
         return try_layer(self.lesson, layer, search, label, worth)
 
     def drawn(self, count: int, M: Floats) -> Neurons:
