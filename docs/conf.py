@@ -25,7 +25,6 @@ extensions = [
     "typeset",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "report/*.md"]
-suppress_warnings = ["toc.empty_glob"]  # docs/open has no pages before they are computed
 
 # pages
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
