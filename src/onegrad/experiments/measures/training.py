@@ -49,31 +49,37 @@ def rounds(cell: Cell, device: str) -> Values:
     p, options = cell.problem, dict(cell.options)
     overlaps, risks = [], []
     for seed in seeds_of(cell):
-        rng = np.random.default_rng((seed, p.n, p.d))
-        (X, y), (Xt, yt) = task(p, "teacher", rng)
+        (X, y), (Xt, yt) = task(p, "teacher", np.random.default_rng((seed, p.n, p.d)))
+        U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
         made = AlternatingRegressor(
             int(options.get("width", 400)), members=1, rounds=int(options.get("rounds", 1)),
             random_state=seed,
         ).fit(X, y)  # fmt: skip
-        indices = getattr(p.teacher_function, "indices", 1)
-        top = np.linalg.eigh(made.metric_)[1][:, -indices:]
-        overlaps.append(float((top[:indices] ** 2).sum() / indices))
+        top = np.linalg.eigh(made.metric_)[1][:, -U.shape[1] :]
+        overlaps.append(float(((U.T @ top) ** 2).sum() / U.shape[1]))
         risks.append(float(((yt - made.predict(Xt)) ** 2).mean() / yt.var()))
     return {"overlap": np.array(overlaps), "risk": np.array(risks)}
 
 
 def task(p: Problem, data: str, rng: np.random.Generator) -> tuple[Data, Data]:
-    """Rows to learn from and to test on; the teacher's directions are the first inputs."""
+    """Rows to learn from and to test on."""
     if data == "digits":
         X, y = digits()
         order = rng.permutation(len(y))
         learn, test = order[: p.n], order[p.n :]
         return (X[learn], y[learn]), (X[test], y[test])
+    U = directions(p, rng)
     X = rng.standard_normal((p.n + TESTS, p.d))
     f = p.teacher_function
-    y = np.asarray(f(X[:, : f.indices]) if hasattr(f, "indices") else f(X[:, 0]))
+    y = np.asarray(f(X @ U) if hasattr(f, "indices") else f((X @ U)[:, 0]))
     noisy = y[: p.n] + p.noise * rng.standard_normal(p.n)
     return (X[: p.n], noisy), (X[p.n :], y[p.n :])
+
+
+def directions(p: Problem, rng: np.random.Generator) -> Floats:
+    """Random orthonormal directions of the teacher, (d, indices): no input is special."""
+    indices = getattr(p.teacher_function, "indices", 1)
+    return np.asarray(np.linalg.qr(rng.standard_normal((p.d, indices)))[0])
 
 
 def _steps(count: int) -> Callable[..., Callable[[Floats], Floats]]:

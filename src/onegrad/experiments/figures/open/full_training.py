@@ -26,13 +26,14 @@ def draw(results: Results) -> Drawing:
         ax.bar(x, y, 0.13, yerr=2 * np.array(se), color=colour, label=method)
     for task, found in tasks.items():
         before, one, all_ = (found[m].mean("test") for m in ("untrained", "one-step", "trained"))
-        part = f"{(before - one) / (before - all_):.0%}" if before > all_ else "all"
+        gain = (before - one) / (before - all_)
+        part = f"{gain:.0%}" if before > all_ else "training gains nothing"
         lines.append(f"{task}: {part} ({before:.3f} → {one:.3f}; trained {all_:.3f})")
     ax.set_xticks(range(len(tasks)), list(tasks), fontsize=7)
     ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
     style.legend(ax, 3)
     return Drawing(
         figure, (), (),
-        f"Share of the gain of full training over the untrained network that one step has: "
+        "Gain of one step over the untrained network, as a share of the gain of full training: "
         f"{'; '.join(lines)}.",
     )  # fmt: skip
