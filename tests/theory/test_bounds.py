@@ -44,6 +44,7 @@ def test_bad_arguments_are_named(ratio, C, name):
         theorem7_bound("tanh", "tanh", ratio=ratio, C=C)
 
 
-def test_several_indices_are_out_of_scope():
+def test_several_indices_have_a_kernel_bound_and_no_single_neuron():
+    assert kernel_lower_bound("H1@1 + H1@1*H1@2 + 0.5*H2@2") == pytest.approx(1.5)
     with pytest.raises(og.OutOfScope, match="teacher: the bounds cover functions"):
-        kernel_lower_bound("H1@1*H1@2")
+        tau_star("tanh", "H1@1*H1@2")

@@ -81,7 +81,9 @@ def round_covariance(problem):
     """One node: every direction of the bulk has the energy E r^2 (c_2 = 0, so M is S)."""
     energy = direction(problem).residual_energy
     one = SpectralMeasure(np.zeros(1), np.array([energy]), np.ones((1, 1)))
-    return Covariance(one, one, AlongStep(0.0, problem.phi_step * energy, energy, np.zeros(1)))
+    none = np.zeros(1)
+    along = AlongStep(0.0, problem.phi_step * energy, energy, none, none)
+    return Covariance(one, one, along, off=None)
 
 
 @pytest.mark.parametrize("n_step", [10**8, 4 * 10**8])
