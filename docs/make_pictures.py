@@ -24,48 +24,58 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "0.75"
 SETTING = og.Problem(n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)")
 
 
-def bulk_and_spikes(ax: Any, problem: og.Problem, seeds: int = 3) -> None:
-    """The eigenvalues of a few networks, and where theory puts them."""
-    theory = og.spectrum(problem)
-    values = np.concatenate([s**2 / problem.n for s in measure(problem, seeds, distances=False).F])
-    counts, bins = np.histogram(values, np.geomspace(0.01, 200, 110))
-    ax.stairs(counts / (seeds * problem.n * np.diff(bins)), bins, fill=True, color=GREY)
-    ax.plot(theory.x, theory.rho, color=BLUE, lw=1.5)
-    for k, spike in enumerate(theory.spikes):
-        ax.plot(spike.eigenvalue, 4e-5, "v", color=ORANGE, ms=8)
-        name = ("linear", "quadratic", "cubic", "quartic")[k]
-        ax.annotate(name, (spike.eigenvalue, 4e-5), (0, 14), textcoords="offset points",
-                    ha="center", color=ORANGE, fontsize=9)  # fmt: skip
-    ax.set(xscale="log", yscale="log", xlim=(0.01, 200), ylim=(1e-5, 10), yticks=[])
-    ax.minorticks_off()
+def eigenvalues_along(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
+    """One network a column: its bulk as shades, what has left the bulk as dots."""
+    bins = np.geomspace(0.03, 300, 90)
+    shades, edge = np.zeros((len(bins) - 1, len(alpha))), og.spectrum(problem).edge
+    for i, a in enumerate(alpha):
+        F = measure(problem.replace(alpha=a), seeds=1, distances=False).F[0]
+        values = F**2 / problem.n
+        shades[:, i] = np.histogram(values[values < 1.1 * edge], bins)[0]
+        out = values[values >= 1.1 * edge]
+        ax.plot([a] * len(out), out, "o", color="k", ms=3.5, zorder=3)
+    ax.pcolormesh(alpha, (bins[1:] * bins[:-1]) ** 0.5, shades, cmap="Blues", shading="nearest",
+                  vmax=1.6 * shades.max(), rasterized=True)  # fmt: skip
+
+
+def spike_lines(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
+    """Where theory puts the outliers, each by the degree that it has learned."""
+    theory = [og.spectrum(problem.replace(alpha=a)) for a in alpha]
+    for k, (name, colour) in enumerate(zip(("linear", "quadratic"), (ORANGE, GREEN), strict=True)):
+        value = np.array([s.spikes[k].eigenvalue if len(s.spikes) > k else np.nan for s in theory])
+        ax.plot(alpha, value, color=colour, lw=2)
+        i = len(alpha) - 6
+        ax.annotate(f"{name} spike", (alpha[i], value[i]), (-6, 8), textcoords="offset points",
+                    ha="right", color=colour, weight="bold")  # fmt: skip
 
 
 def hero() -> plt.Figure:
-    """Three spectra above the curve of the error that they belong to."""
-    steps, alpha = (0.0, 0.2, 0.45), np.linspace(-0.1, 0.6, 36)
-    figure = plt.figure(figsize=(10, 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
-    for i, a in enumerate(steps):
-        ax = figure.add_subplot(grid[0, i])
-        bulk_and_spikes(ax, SETTING.replace(eta=0.0) if i == 0 else SETTING.replace(alpha=a))
-        title = "no step" if i == 0 else rf"$\eta = n^{{{a:g}}}$"
-        ax.set_title(f"{'ABC'[i]}   {title}", loc="left")
-        ax.set_xlabel("eigenvalues of the features")
-    ax = figure.add_subplot(grid[1, :])
-    few = np.linspace(0, 0.6, 7)
+    """The eigenvalues of real networks along the step, above the error that goes down with them."""
+    columns, alpha = np.linspace(-0.1, 0.55, 40), np.linspace(-0.11, 0.56, 45)
+    figure, (top, ax) = plt.subplots(2, 1, figsize=(9, 6.4), layout="constrained", sharex=True,
+                                     height_ratios=(1.25, 1))  # fmt: skip
+    eigenvalues_along(top, SETTING, columns)
+    spike_lines(top, SETTING, alpha)
+    top.set(yscale="log", ylim=(0.05, 250), ylabel="eigenvalues of the features")
+    top.text(-0.1, 0.3, "the bulk", color="white", weight="bold")
+    top.text(-0.1, 60, "dots and shades: one network for every step\nlines: theory", color="0.3")
+
+    few = np.linspace(-0.1, 0.5, 7)
     found = og.simulate(SETTING, seeds=5, alpha=few).test
     theory = og.predict(SETTING, alpha=alpha)
-    ax.plot(alpha, theory.test, color=BLUE, label="theory, n = 4000")
-    ax.errorbar(few, found.mean, found.se, fmt="o", color="k", ms=5, label="5 networks")
-    ax.axhline(theory.kernel_bound[0], color=ORANGE, ls="--", lw=1, label="bound for kernels")
-    for x, k in zip(og.thresholds(2), ("linear spike", "quadratic spike"), strict=True):
-        ax.axvline(x, color="0.8", lw=1, zorder=0)
-        ax.text(x + 0.005, 0.97, k, transform=ax.get_xaxis_transform(), va="top", color="0.4")
-    for name, a in zip("BC", steps[1:], strict=True):
-        y = float(np.interp(a, alpha, theory.test))
-        ax.annotate(name, (a, y), (8, 8), textcoords="offset points", weight="bold")
-    ax.set(xlabel=r"step exponent $\alpha$, with $\eta = n^\alpha$", ylabel="test error")
-    ax.legend(frameon=False, loc="upper right")
+    bound = theory.kernel_bound[0]
+    ax.axhspan(0, bound, color=GREEN, alpha=0.08, lw=0)
+    ax.plot(alpha, theory.test, color=BLUE, lw=2)
+    ax.errorbar(few, found.mean, found.se, fmt="o", color="k", ms=5)
+    ax.text(-0.1, bound - 0.03, "below this line no rotation-invariant kernel gets", va="top",
+            color=GREEN)  # fmt: skip
+    ax.text(-0.1, 0.32, "dots: five networks each\nline: theory, nothing fitted", color="0.3")
+    ax.set(xlabel=r"size of the one gradient step: $\alpha$, with $\eta = n^\alpha$",
+           ylabel="test error", xlim=(-0.11, 0.56), ylim=(0.25, 1.4))  # fmt: skip
+    for axis in (top, ax):
+        for x in og.thresholds(2):
+            axis.axvline(x, color="0.6", lw=0.8, ls=":", zorder=1)
+        axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 
