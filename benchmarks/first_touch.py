@@ -31,7 +31,7 @@ BLOCK = re.compile(r"^```(python|console)(?: no-run)?\n(.*?)^```", re.S | re.M)
 def said(readme: str, start: str) -> list[str]:
     """The README's commands that start so."""
     lines = [line for kind, code in BLOCK.findall(readme) if kind == "console"
-             for line in code.splitlines()]  # fmt: skip
+             for line in code.replace("\\\n", "").splitlines()]  # fmt: skip
     found = [line[2:].partition("  #")[0] for line in lines if line.startswith(f"$ {start}")]
     if not found:
         sys.exit(f"first_touch: README.md has no command that starts with {start!r}")

@@ -36,19 +36,24 @@ def eigenvalues_along(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
         shades[:, i] = np.histogram(values[values < 1.1 * edge], bins)[0]
         out = values[values >= 1.1 * edge]
         ax.plot([a] * len(out), out, "o", color="k", ms=3.5, zorder=3)
-    ax.pcolormesh(alpha, (bins[1:] * bins[:-1]) ** 0.5, shades, cmap="Blues", shading="nearest",
-                  vmax=1.6 * shades.max(), rasterized=True)  # fmt: skip
+    shown = np.where(shades > 0, shades, np.nan)
+    ax.pcolormesh(alpha, (bins[1:] * bins[:-1]) ** 0.5, shown, cmap="Blues", shading="nearest",
+                  vmin=0, vmax=1.6 * shades.max(), rasterized=True)  # fmt: skip
 
 
 def spike_lines(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
     """Where theory puts the outliers, each by the degree that it has learned."""
     theory = [og.spectrum(problem.replace(alpha=a)) for a in alpha]
-    for k, name, colour, at in ((0, "linear", ORANGE, 0.37), (1, "quadratic", GREEN, 0.475)):
+    places = (
+        ("linear", ORANGE, 0.37, (-8, 6), "right"),
+        ("quadratic", GREEN, 0.43, (12, -10), "left"),
+    )
+    for k, (name, colour, at, aside, side) in enumerate(places):
         value = np.array([s.spikes[k].eigenvalue if len(s.spikes) > k else np.nan for s in theory])
         ax.plot(alpha, value, color=colour, lw=2)
-        i = int(np.searchsorted(alpha, at))
-        ax.annotate(f"{name} spike", (alpha[i], value[i]), (-8, 6), textcoords="offset points",
-                    ha="right", color=colour, weight="bold")  # fmt: skip
+        spot = at, np.interp(at, alpha, value)
+        ax.annotate(f"{name} spike", spot, aside, textcoords="offset points", ha=side,
+                    color=colour, weight="bold")  # fmt: skip
 
 
 def hero() -> plt.Figure:
