@@ -40,12 +40,13 @@ def reproduce(
     where: Where,
     *,
     quick: bool = False,
+    seeds: int | None = None,
     draw: bool = True,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
-    specs = gallery.specs(names, quick=quick)
+    specs = gallery.specs(names, quick=quick, seeds=seeds)
     with Store(out / "store", part=part_of(where.shard)) as store:
         results = {name: Results(spec, store) for name, spec in specs.items()}
         grids = [grid for found in results.values() for grid in found.cells.values()]
@@ -56,7 +57,9 @@ def reproduce(
         if not draw:
             return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
         sections = [_section(name, found, out) for name, found in results.items()]
-        about = _about(store, set(cells), summary, quick)
+        sizes = "quick" if quick else "full"
+        sizes += f", about {seeds} seeds a point at most" if seeds else ""
+        about = _about(store, set(cells), summary, sizes)
     missing = sum(found.missing for found in results.values())
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
@@ -116,12 +119,12 @@ def _short(value: Any) -> str:
     return str(value)
 
 
-def _about(store: Store, keys: set[str], summary: Summary, quick: bool) -> dict[str, str]:
+def _about(store: Store, keys: set[str], summary: Summary, sizes: str) -> dict[str, str]:
     """What was run, for the foot of the report."""
     found = [by for key, by in store.provenances().items() if key in keys]
     seconds = sum(p.seconds for p in found)
     return {
-        "sizes": "quick" if quick else "full",
+        "sizes": sizes,
         "cells": f"{len(found)} (now computed: {summary.computed}, failed: {summary.failed})",
         "compute time of all cells": f"{seconds:.0f} s",
         "onegrad": ", ".join(sorted({p.version for p in found})),
