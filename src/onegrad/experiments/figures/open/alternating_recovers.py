@@ -32,14 +32,14 @@ def draw(results: Results) -> Drawing:
                     )
         row[0].set(xlabel="rounds", ylabel="overlap of the subspaces")
         row[1].set(xlabel="rounds", ylabel="test error / variance")
-        style.heading(row[1], teacher)
-        style.legend(row[0], len(sizes))
+        row[1].set_title(teacher)
+        style.legend(row[0], 3)
         leads.append(lead(teacher, last))
     d = results["0"][0].problem.d
     return Drawing(
         figure, (), (),
         f"{' '.join(leads)} Overlap of the metric's leading subspace with the teacher's at d = {d} "
-        f"after 0, 1 and {rounds[-1]} rounds (chance is {2 / d:.2f}): {'; '.join(told)}.",
+        f"with at most 0, 1 and {rounds[-1]} rounds (chance is {2 / d:.2f}): {'; '.join(told)}.",
     )  # fmt: skip
 
 

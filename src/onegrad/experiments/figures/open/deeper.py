@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.figures.open.same_data import best
 from onegrad.experiments.results import Results
@@ -19,7 +19,8 @@ def draw(results: Results) -> Drawing:
     figure, axes = style.panels(2, width=4.8, height=4.0)
     untrained = best(results["none"])
     style.level(axes[0, 0], float(untrained.y[0]), "untrained, three layers")
-    told, aligned, lowest = [], {}, {}
+    told, lowest = [], {}
+    aligned, spread = {}, {}
     for i, (name, label) in enumerate(LABELS.items()):
         curve = best(results[name])
         style.markers(axes[0, 0], curve, i, label, linestyle="-", linewidth=0.8)
@@ -28,10 +29,13 @@ def draw(results: Results) -> Drawing:
         told.append(f"{label} {curve.y[k]:.3f} ± {curve.se[k]:.3f} (α = {curve.x[k]:.2f})")
         if name != "two-layers":
             last = results[name].ordered("alpha")[-1]
-            aligned[name] = last.values["alignments"].max(1).mean(0)
+            most = last.values["alignments"].max(1)
+            aligned[name] = most.mean(0)
+            spread[name] = np.asarray(standard_error(most))
     x = np.arange(1, 5)
     for i, (name, values) in enumerate(aligned.items()):
-        axes[0, 1].bar(x + 0.27 * (i - 1), values, 0.25, color=style.SERIES[i], label=LABELS[name])
+        axes[0, 1].bar(x + 0.27 * (i - 1), values, 0.25, yerr=2 * spread[name],
+                       color=style.SERIES[i], label=LABELS[name])  # fmt: skip
     axes[0, 0].set(xlabel="step exponent α", ylabel="test error, best penalty")
     axes[0, 1].set(xlabel="degree k", ylabel="squared cosine with He_k", xticks=x)
     for ax in axes[0]:
