@@ -12,7 +12,6 @@ from typing import Any
 from onegrad.experiments import gallery
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import Where, executor
-from onegrad.experiments.figures.style import RC
 from onegrad.experiments.grid import part_of, shard
 from onegrad.experiments.report.page import Page, Section, write_report
 from onegrad.experiments.results import Results
@@ -21,6 +20,7 @@ from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
 from onegrad.io.files import replacing
 from onegrad.io.progress import Progress
+from onegrad.pictures.style import RC
 
 
 @dataclass(frozen=True)
