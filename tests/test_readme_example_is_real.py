@@ -46,9 +46,9 @@ NOT_RUN = {
     "README.md": 1,  # make demo, a server
     "CONTRIBUTING.md": 1,  # make targets
     "docs/start/install.md": 2,  # pip and make
+    "docs/start/ten_minutes.md": 2,  # make, a server
     "docs/start/simulation.md": 1,  # a server
     "docs/add_a_figure.md": 1,  # a module of the package
-    "docs/estimators.md": 2,  # data of the reader
     "docs/experiments.md": 2,  # full runs
     "docs/explorer.md": 1,  # minutes
     "docs/performance.md": 4,  # benchmarks
