@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.direction import mean_readout, output_constants
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
@@ -102,7 +102,11 @@ def equations(
     Y = conditional(labels, a.theta, index, norm, p)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
     tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
-    kappa_teacher, vector = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector, neurons.weight)
+    vector = moved.teacher.vector
+    if problem.readout == "constant":
+        kappa_teacher, vector = tilted.left_of_all(kappa_teacher, vector, neurons.weight)
+    else:
+        kappa_teacher = tilted.left_to_first_order(kappa_teacher, vector)
     more = ((0, len(tilted.f) - len(Y.Y1)), (0, 0))  # no label lies along Kv
     sideways = a.sideways * np.pad(unit_linear(labels), more[0])
     Y1 = np.pad(Y.Y1, more)
@@ -158,10 +162,9 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         output=a.backward * a.b,
         constant=a.residual_mean,
     )
-    if a.c2 and problem.readout != "gaussian":
-        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2; of +-1 each sign has its
-        # own, and both share Mv
-        epsilon = 2 * a.c2 * a.gamma * mean_readout(problem)
+    if a.c2 and problem.readout == "constant":
+        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2
+        epsilon = 2 * a.c2 * a.gamma
         found = found.towards(1 + epsilon * a.shift, epsilon / 2)
     return found.shifted(a.shift)
 
