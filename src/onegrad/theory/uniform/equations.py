@@ -101,15 +101,9 @@ def equations(
     A = value - a.backward * index * row
     Y = conditional(labels, a.theta, index, norm, p)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
-    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
-    vector = moved.teacher.vector
-    if problem.readout == "constant":
-        kappa_teacher, vector = tilted.left_of_all(kappa_teacher, vector, neurons.weight)
-    else:
-        kappa_teacher = tilted.left_to_first_order(kappa_teacher, vector)
-    more = ((0, len(tilted.f) - len(Y.Y1)), (0, 0))  # no label lies along Kv
-    sideways = a.sideways * np.pad(unit_linear(labels), more[0])
-    Y1 = np.pad(Y.Y1, more)
+    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons, problem.readout == "constant")
+    kappa_teacher, vector = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector, neurons.weight)
+    Y1, sideways = (tilted.widened(x) for x in (Y.Y1, a.sideways * unit_linear(labels)))
     read = spanned(np.column_stack([Y1, a.c2 * tilted.f, sideways]))  # no other direction matters
     leaning = read.T @ tilted.lean(neurons)
     return Equations(

@@ -30,21 +30,36 @@ LEAST = 0.05  # share of a variance that is left at least
 
 @dataclass(frozen=True)
 class Tilt:
-    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v."""
+    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v.
+
+    whole : k is all there is of Kv, and not its first order along the teacher's directions.
+    """
 
     epsilon: Floats
     k: Floats
     f: Floats
     along: Floats
+    whole: bool
+
+    def widened(self, along_teacher: Floats) -> Floats:
+        """Numbers along the teacher's directions, (t', ...), with zeros along those beyond."""
+        new = np.zeros((len(self.f) - len(along_teacher), *along_teacher.shape[1:]))
+        return np.concatenate([along_teacher, new])
 
     def lean(self, neurons: NeuronNodes) -> Floats:
         """Mean weight along each direction, (t, U)."""
         return np.asarray(self.k * neurons.start / np.sqrt(self.along))
 
-    def left_of_all(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes.
+    def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes."""
+        if self.whole:
+            return self._turned(kappa, vector, weight)
+        return self._shared(kappa, vector), vector
 
-        Their matrix is diag(kappa) and the change between the blocks' vectors. It is diagonalised
+    def _turned(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """What is left and its vectors, for all of k.
+
+        The blocks' matrix, diag(kappa) and the change between their vectors, is diagonalised
         for the mean over neurons; of a single one the diagonal is kept in that basis.
         """
         by_f, by_k = vector @ self.f, vector @ self.k  # (R,), (R, U)
@@ -56,8 +71,8 @@ class Tilt:
         turned -= (by_k.T @ Q) ** 2 / self.along[:, None]
         return np.maximum(turned, LEAST * kappa.min(1)[:, None]), Q.T @ vector
 
-    def left_to_first_order(self, kappa: Floats, vector: Floats) -> Floats:
-        r"""kappa_r, (U, R), of the blocks less what `lean` takes, for k of first order.
+    def _shared(self, kappa: Floats, vector: Floats) -> Floats:
+        r"""What is left, for k of first order.
 
         The change, in the metric of :math:`\sum_r\varpi_r\varpi_r^\top\kappa_r`, is shared by
         the blocks as their vectors have part in it.
@@ -70,7 +85,7 @@ class Tilt:
         return np.asarray(kappa * np.maximum(1 + share, LEAST))
 
 
-def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes) -> Tilt:
+def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, whole: bool) -> Tilt:
     """The tilt of neurons with these epsilon_2."""
     k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
-    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST))
+    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST), whole)
