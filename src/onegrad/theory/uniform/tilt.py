@@ -41,11 +41,6 @@ class Tilt:
     along: Floats
     whole: bool
 
-    def widened(self, along_teacher: Floats) -> Floats:
-        """Numbers along the teacher's directions, (t', ...), with zeros along those beyond."""
-        new = np.zeros((len(self.f) - len(along_teacher), *along_teacher.shape[1:]))
-        return np.concatenate([along_teacher, new])
-
     def lean(self, neurons: NeuronNodes) -> Floats:
         """Mean weight along each direction, (t, U)."""
         return np.asarray(self.k * neurons.start / np.sqrt(self.along))
