@@ -17,11 +17,11 @@ from onegrad.io.children import over_children
 SCENES = {
     "our own": """
 from onegrad.io.children import over_children
-list(over_children(work, range(9), 1, lost=None))
+for _ in over_children(work, range(10**6), 1, lost=None): pass
 """,
     "of joblib": """
 from onegrad.io.workers import over_processes
-list(over_processes(work, range(9), 2))
+for _ in over_processes(work, range(10**6), 2): pass
 """,
     "of the explorer": """
 import asyncio
