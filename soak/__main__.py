@@ -4,8 +4,8 @@
 
 Kills of sweeps, random problems through every theory, damaged files, specs and requests. The same
 seed makes the same attacks; what was done is kept in a file, and a second call goes on where the
-first stopped. All kinds advance together: a run that is stopped had some of each. The table at the end has a column for each kind of fault; exit code 1 when one is
-not zero.
+first stopped. All kinds advance together: a run that is stopped had some of each. The table at the
+end has a column for each kind of fault; exit code 1 when one is not zero.
 """
 
 from __future__ import annotations
