@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import print_json, print_table
+from onegrad.cli.options import add_json_option, add_problem_options, asked
+from onegrad.cli.output import print_json, print_table, title
 from onegrad.cli.plots import check_plot_path, plot_spectrum
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
 
+ALPHA = "0.4"  # of the default setting: two spikes are out
 DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
@@ -33,7 +34,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.theory import spectrum
 
-    problem, axes = problem_of(args)
+    wanted = asked(args, alpha=ALPHA)
+    problem, axes = wanted.problem, wanted.axes
     if axes:
         option = FIELDS[next(iter(axes))].option
         raise InvalidInput(f"{option} must be one number: a spectrum is of one problem")
@@ -50,8 +52,10 @@ def run(args: argparse.Namespace) -> int:
         plot_spectrum(theory, measured, args.plot)
     if args.json:
         simulated = {} if measured is None else {"simulated": measured.to_dict()}
-        print_json(theory.to_dict() | simulated | {"problem": problem.to_dict()})
+        about = {"problem": problem.to_dict(), "setting": wanted.setting}
+        print_json(theory.to_dict() | simulated | about)
         return 0
+    title(f"asymptotic theory: {wanted.title}")
     _print(theory, measured)
     return 0
 
