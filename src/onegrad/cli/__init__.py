@@ -18,7 +18,7 @@ from typing import Any
 from onegrad import __version__
 from onegrad.cli.output import error_line, note
 from onegrad.cli.parser import Parser, check_options, innermost, spelt
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged
+from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, printable
 from onegrad.problem import FIELDS
 
 COMMANDS = (
@@ -95,7 +95,7 @@ def _run(args: argparse.Namespace, name: str, options: Mapping[str, str]) -> int
     except (OSError, MemoryError, NotConverged, ImportError, RuntimeError) as error:
         if os.environ.get("ONEGRAD_TRACEBACK"):
             raise
-        line = " ".join(str(error).split()) or type(error).__name__
+        line = printable(" ".join(str(error).split())) or type(error).__name__
         print(f"{name}: failed: {line}", file=sys.stderr)
         return 1
 

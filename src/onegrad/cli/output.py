@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from onegrad.errors import printable
 from onegrad.io.json_values import plain
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
@@ -85,9 +86,11 @@ def title(text: str) -> None:
 
 def error_line(program: str, message: str) -> str:
     """A complaint for standard error."""
-    return f"{program}: {styled('error:', 'red', sys.stderr)} {message}"
+    return f"{program}: {styled('error:', 'red', sys.stderr)} {printable(message)}"
 
 
 def note(program: str, message: str) -> None:
     """Something worth knowing, on standard error."""
-    print(f"{program}: {styled('note:', 'yellow', sys.stderr)} {message}", file=sys.stderr)
+    print(
+        f"{program}: {styled('note:', 'yellow', sys.stderr)} {printable(message)}", file=sys.stderr
+    )
