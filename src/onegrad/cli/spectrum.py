@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         about = {"problem": problem.to_dict(), "setting": wanted.setting}
         print_json(theory.to_dict() | simulated | about)
         return 0
-    title(f"asymptotic theory: {wanted.title}")
+    title(wanted.title)
     _print(theory, measured)
     return 0
 
