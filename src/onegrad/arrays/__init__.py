@@ -35,6 +35,6 @@ from onegrad.arrays.threads import (
 __all__ = [
     "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
     "blas_threads", "cores", "erf", "gpus", "is_torch", "keep_freed", "namespace",
-    "one_line_memory_errors", "one_minus_square", "share", "standard_error", "start", "symmetric", "team", "team_size",
-    "to_numpy", "transpose", "visible_gpus",
+    "one_line_memory_errors", "one_minus_square", "share", "standard_error", "start", "symmetric",
+    "team", "team_size", "to_numpy", "transpose", "visible_gpus",
 ]  # fmt: skip
