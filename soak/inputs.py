@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+import forgeries
 import mutations
 import onegrad as og
 from onegrad.cli import main
@@ -21,6 +23,7 @@ from soak.ledger import Tally
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
 NO_NUMBERS = {"nan", "inf", "-inf", "", '""'}
+LONGEST_LINE = 1000  # characters
 FEW = 3000  # cells that are made; more are only counted
 
 
@@ -32,13 +35,21 @@ def files(suffix: str) -> Callable[[np.random.Generator, int, str], Tally]:
         with tempfile.TemporaryDirectory() as folder:
             for i in range(count):
                 fitting = suffix != ".model" and bool(rng.integers(2))
-                example = mutations.EXAMPLES[suffix]() if fitting else _without_target(suffix)
-                data = mutations.mutated(rng, example)
+                data = _damaged(rng, suffix, fitting)
                 with attempt(tally, f"{where}.{i}", ()):
                     _command(tally, f"{where}.{i}", Path(folder), suffix, data, fitting)
         return tally
 
     return attacks
+
+
+def _damaged(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:
+    """Half are damaged as files, half are sound files of something else."""
+    if rng.integers(2):
+        return forgeries.forged(rng, suffix)
+    return mutations.mutated(
+        rng, mutations.EXAMPLES[suffix]() if fitting else _without_target(suffix)
+    )
 
 
 def _without_target(suffix: str) -> bytes:
@@ -90,11 +101,23 @@ def _command(
         code, said = _run(["apply", str(model), str(applied), "--out", str(out)])
         if code == 0 and set(out.read_text().lower().split()) & NO_NUMBERS:
             tally.fault("wrong", where, "predictions that are no numbers, exit code 0")
-    if code not in (0, 1, 2) or "Traceback" in said or (code and len(said.splitlines()) < 1):
+    if code not in (0, 1, 2) or not _in_one_line(code, said):
         tally.fault("foreign", where, f"exit code {code}: {said}")
     if list(folder.glob(".*.tmp")):
         tally.fault("left", where, "a draft")
     tally.ends[{0: "numbers", 1: "failed in one line", 2: "refused"}.get(code, "?")] += 1
+
+
+def _in_one_line(code: int, said: str) -> bool:
+    """Notes of a line each; where it failed one line more that says why, and nothing else."""
+    lines = said.splitlines()
+    whys = [re.match(r"onegrad \w+: (error|failed): .", line) for line in lines]
+    notes = [re.match(r"onegrad \w+: note: .", line) for line in lines]
+    return (
+        all(why or note for why, note in zip(whys, notes, strict=True))
+        and sum(map(bool, whys)) == bool(code)
+        and all(len(line) <= LONGEST_LINE for line in lines)
+    )
 
 
 def _run(command: list[str]) -> tuple[int, str]:

@@ -7,6 +7,7 @@ backend of torch or for the fixture `browser` gets its marker by itself.
 from __future__ import annotations
 
 import random
+import signal
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +15,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 TORCH = find_spec("torch") is not None
+
+# A shell starts background jobs with Ctrl-C ignored, and what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same commit passes or fails each time, however busy the machine is: examples follow from the
 # test, and neither a deadline nor the time that examples take to make counts. Others are drawn with

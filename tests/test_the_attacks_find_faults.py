@@ -12,7 +12,12 @@ from soak.attempt import attempt
 from soak.chunks import KINDS, work
 from soak.ledger import Ledger, Tally, table
 
+import forgeries
 import onegrad as og
+import sweeping
+from onegrad.experiments import Store, run
+from onegrad.experiments.executors import with_processes
+from onegrad.io.progress import Progress
 
 
 def rng() -> np.random.Generator:
@@ -78,6 +83,39 @@ def test_a_store_that_lost_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     kills._expected(size)[key]["draw"] = b"another"
     scene.finish()
     assert tally.faults == {"lost": 1, "wrong": 1}
+
+
+def test_a_cell_that_is_neither_there_nor_noted(tmp_path: Path) -> None:
+    """Three processes may have died over a cell, and then it says so; else it is lost."""
+    size = (("cells", 4), ("numbers", 2))
+    cells, tally = sweeping.rehearsal(**dict(size)), Tally()
+    scene = kills.Scene(tally, "here", str(tmp_path), size)
+    with Store(tmp_path) as store:
+        run(cells[1:], store, with_processes(1), progress=Progress(quiet=True))
+        scene.through(kills=5)
+        assert tally.faults == {"lost": 1}
+        store.fail(cells[0], "its process ended with -9, 3 times", "now")
+    scene.through(kills=5)
+    assert tally.faults == {"lost": 1}
+    scene.through(kills=2)  # too few
+    assert tally.faults == {"lost": 2}
+
+
+def test_an_answer_of_more_than_a_line() -> None:
+    good = "onegrad fit: note: a\nonegrad fit: error: b\n"
+    assert inputs._in_one_line(2, good) and inputs._in_one_line(0, "")
+    for code, said in (
+        (0, good), (2, ""), (2, good + good), (2, good + "more\n"), (2, good[:-1] + "b" * 1000),
+        (1, 'Traceback (most recent call last):\n  File "x"\nonegrad fit: failed: b\n'),
+    ):  # fmt: skip
+        assert not inputs._in_one_line(code, said), said
+
+
+@pytest.mark.parametrize("suffix", forgeries.MAKERS)
+def test_forgeries_are_sound_files_of_their_kind(suffix: str) -> None:
+    """They are read as what they are: of thirty some are used, and some are refused."""
+    ends = inputs.files(suffix)(rng(), 30, "").ends
+    assert ends["numbers"] > 1 and ends["refused"] > 1
 
 
 def test_a_ledger_goes_on_where_it_stopped(tmp_path: Path) -> None:

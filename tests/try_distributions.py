@@ -34,6 +34,7 @@ COMMANDS = (
     "doctor",
     "explore --help",
 )
+TYPED = "from importlib.resources import files; files('onegrad').joinpath('py.typed').read_text()"
 SPEC = """[problem]
 n = 60
 d = 30
@@ -61,8 +62,7 @@ def try_out(archive: Path) -> None:
         settings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         for command in COMMANDS:
             _use([programs / "onegrad", *command.split()], work, settings)
-        typed = "import onegrad, pathlib; assert (pathlib.Path(onegrad.__file__).parent / 'py.typed').exists()"
-        _use([programs / "python", "-c", typed], work, settings)
+        _use([programs / "python", "-c", TYPED], work, settings)
 
 
 def _use(command: list[object], work: Path, settings: dict[str, str]) -> None:

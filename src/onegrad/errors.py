@@ -25,6 +25,9 @@ class InvalidInput(ValueError):
     onegrad.errors.InvalidInput: ridge must be ...; got -1
     """
 
+    def __str__(self) -> str:
+        return printable(super().__str__())  # names that files and requests bring are quoted in it
+
 
 class OutOfScope(InvalidInput):
     """A theory was asked for a problem that it does not cover.
@@ -80,7 +83,16 @@ def warn(*messages: str) -> None:
         "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
     }
     for message in messages:
-        warnings.warn_explicit(message, AssumptionWarning, **place)
+        warnings.warn_explicit(printable(message), AssumptionWarning, **place)
+
+
+def printable(text: str) -> str:
+    """The text in one line that a terminal shows and does not obey.
+
+    >>> print(printable("no column 'a\\n\\x1b[2J'"))
+    no column 'a\\n\\x1b[2J'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def subject(error: Exception) -> str:

@@ -82,6 +82,7 @@ CASES = {
     "text.npz": (write_npz(X=np.array([["a", "b"]] * 4), y=np.ones(4)), "allowed are real numbers"),
     "complex.npz": (write_npz(X=X + 1j, y=X[:, 0]), "allowed are real numbers"),
     "complex target.npz": (write_npz(X=X, y=X[:, 0] + 1j), "real"),
+    "deep target.npz": (write_npz(X=X, y=X[:, :1, None]), "y must be a vector or a matrix"),
     "longer target.npz": (write_npz(X=X, y=np.ones(50)), "X has 40 rows"),
     "shorter target.npz": (write_npz(X=X, y=np.ones(30)), "X has 40 rows"),
     "large target.npz": (write_npz(X=X, y=X[:, 0] * 1e305), "at most 1e\\+300"),
@@ -111,6 +112,19 @@ def test_codes_are_classes_though_most_are_numbers(tmp_path, capsys):
     (tmp_path / "d.csv").write_text(with_rows("a,y", "{i},{j}").replace(",6", ",x"))
     assert fit(tmp_path / "d.csv") == 0
     assert json.loads(capsys.readouterr().out)["estimator"] == "OneStepClassifier"
+
+
+def test_names_in_files_do_not_break_the_line_or_command_the_terminal(tmp_path, capsys):
+    """What a file calls its columns and arrays is quoted in complaints and notes."""
+    write_npz(**{"a\n\x1b[2J\x85": X})(tmp_path / "d.npz")
+    assert fit(tmp_path / "d.npz") == 2
+    assert "it has a\\n\\x1b[2J\\x85\n" in capsys.readouterr().err
+    (tmp_path / "a.model").write_bytes(model_file())
+    (tmp_path / "d.csv").write_bytes(csv_file().replace(b",b,", b',"b\nc\x1b[2J",'))
+    assert apply(tmp_path / "a.model", tmp_path / "d.csv") == 0
+    err = capsys.readouterr().err
+    assert "does not know ('b\\nc\\x1b[2J')" in err or "b\\\\nc" in err
+    assert err.count("\n") == 1 and "\x1b" not in err
 
 
 def test_text_weights_are_one_line(tmp_path, capsys):

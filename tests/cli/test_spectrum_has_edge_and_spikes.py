@@ -38,9 +38,21 @@ def test_spectrum_beside_networks(capsys, tmp_path):
     assert path.stat().st_size > 5000
 
 
-def test_spectrum_prints_a_table(capsys):
-    assert main(["spectrum", *SIZES, "--eta", "8"]) == 0
-    assert "He_1" in capsys.readouterr().out
+def test_spectrum_prints_the_scale_of_the_page(capsys):
+    """Singular values of F over sqrt(n), as on the explorer's axis and in the plot."""
+    assert main(["spectrum", *SIZES, "--eta", "8", "--simulate", "--seeds", "3"]) == 0
+    first, header, *rows = capsys.readouterr().out.splitlines()
+    problem = og.Problem(n=200, d=100, N=133, noise=0.5, eta=8.0)
+    theory = og.spectrum(problem)
+    measured = measure(problem, seeds=3, edge=theory.edge)
+    assert f"ends at {theory.edge**0.5:.5g}, by asymptotic theory" in first
+    found = [dict(zip(header.split(), row.split(), strict=True)) for row in rows[:2]]
+    assert [row["of"] for row in found] == ["theory", "measured"]
+    expected = [theory.spikes[0].eigenvalue ** 0.5, measured.F[:, 0].mean() / 200**0.5]
+    assert [float(row["s/sqrt(n)"]) for row in found] == pytest.approx(expected, rel=1e-4)
+    spread = measured.F[:, 0].std(ddof=1) / 3**0.5 / 200**0.5
+    assert float(found[1]["se"]) == pytest.approx(spread, rel=1e-4)
+    assert float(found[0]["He_1"]) == pytest.approx(theory.spikes[0].alignment[1], abs=1e-4)
 
 
 def test_spectrum_of_a_list_is_refused(capsys):

@@ -1,5 +1,6 @@
 """A saved model gives the same predictions, holds no code, and is refused when damaged."""
 
+import io
 import json
 import pickle
 import zipfile
@@ -205,8 +206,6 @@ def encrypted(data):
 
 def forged(shape, descr="<f8"):
     """An .npy member whose header promises more than there is."""
-    import io
-
     buffer = io.BytesIO()
     header = {"descr": descr, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(buffer, header)
@@ -266,4 +265,32 @@ def test_forged_arrays_are_refused(saved, name, member):
 def test_a_header_of_other_values_is_refused(saved, change):
     rewritten(saved, lambda m: edited(m, change))
     with pytest.raises(InvalidInput):
+        load(saved)
+
+
+def with_array(path, name, change):
+    """The file with one of its arrays changed and packed soundly again."""
+
+    def changed(members):
+        buffer = io.BytesIO()
+        np.save(buffer, change(np.load(io.BytesIO(members[f"{name}.npy"]))))
+        members[f"{name}.npy"] = buffer.getvalue()
+
+    rewritten(path, changed)
+
+
+@pytest.mark.parametrize("model", ["numbers", "labels"])
+@pytest.mark.parametrize("name", ["W", "b", "Fty", "F1"])
+def test_numbers_too_large_to_predict_with_are_refused(model, name, tmp_path):
+    """Not NaN for numbers, and not the first class for classes."""
+    path = tmp_path / "a.model"
+    MODELS[model]().save(path)
+    with_array(path, name, lambda a: np.sign(a) * 1.7e308)
+    with np.errstate(all="ignore"), pytest.raises(InvalidInput):
+        load(path).predict(X)
+
+
+def test_sums_without_a_readout_are_refused_when_loaded(saved):
+    with_array(saved, "FtF", lambda a: -a)
+    with pytest.raises(InvalidInput, match="not a valid model file"):
         load(saved)

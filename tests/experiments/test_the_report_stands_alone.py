@@ -51,7 +51,7 @@ options.theory = "uniform"
 def _example() -> str:
     """The module that docs/add_a_figure.md walks through."""
     page = Path(__file__).parents[2] / "docs" / "add_a_figure.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return textwrap.dedent(code)
 
 

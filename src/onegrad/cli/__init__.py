@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from onegrad import __version__
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, subject
+from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, printable, subject
 from onegrad.problem import FIELDS
 
 COMMANDS = (
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
     """argparse whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: error: {printable(message)} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,7 +82,7 @@ def _run(args: argparse.Namespace, name: str) -> int:
     except (OSError, MemoryError, NotConverged, ImportError, RuntimeError) as error:
         if os.environ.get("ONEGRAD_TRACEBACK"):
             raise
-        line = " ".join(str(error).split()) or type(error).__name__
+        line = printable(" ".join(str(error).split())) or type(error).__name__
         print(f"{name}: failed: {line}", file=sys.stderr)
         return 1
 

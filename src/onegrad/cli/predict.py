@@ -7,7 +7,7 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
-from onegrad.cli.plots import check_plot_path, plot_errors
+from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.errors import InvalidInput
 from onegrad.theory.dispatch import THEORIES, predict
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
             raise InvalidInput("--plot needs a curve: list values, for example --alpha 0:0.5:11")
     prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
     if args.plot:
-        plot_errors(prediction, axes, args.plot)
+        save_plot(args.plot, prediction)
     rows = prediction.results()
     if args.json:
         references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}

@@ -67,16 +67,7 @@ def run(args: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     results = found.results()
     if args.json:
-        print_json(
-            {
-                "results": results,
-                "problem": problem.to_dict(),
-                "theory": None,
-                "model": found.model,
-                "seeds": list(found.seeds),
-                "provenance": vars(found.provenance),
-            }
-        )
+        print_json(found.to_dict())
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, problem_of
 from onegrad.cli.output import print_json, print_table
-from onegrad.cli.plots import check_plot_path, plot_spectrum
+from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         progress = Progress("networks", quiet=args.json)
         measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
     if args.plot:
-        plot_spectrum(theory, measured, args.plot)
+        save_plot(args.plot, theory, measured)
     if args.json:
         simulated = {} if measured is None else {"simulated": measured.to_dict()}
         print_json(theory.to_dict() | simulated | {"problem": problem.to_dict()})
@@ -57,19 +58,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(theory: Any, measured: Any) -> None:
-    print(f"bulk of F F^T/n ends at {theory.edge:.5g}; atom at zero {theory.atom:.4g}")
-    rows = [_row("theory", spike) for spike in theory.to_dict()["spikes"]]
+    """Singular values s of F over sqrt(n), the scale of the explorer's page and of the plot."""
+    root = math.sqrt(theory.problem.n)
+    print(
+        f"bulk of s/sqrt(n) ends at {math.sqrt(theory.edge):.5g}, by {theory.method} theory; "
+        f"share at zero {theory.atom:.4g}"
+    )
+    rows = [_row("theory", spike, root) for spike in theory.to_dict()["spikes"]]
     if measured is not None:
-        rows += [_row("measured", spike) for spike in measured.to_dict()["spikes"]]
+        rows += [_row("measured", spike, root) for spike in measured.to_dict()["spikes"]]
     if not rows:
         print("no spikes")
         return
     alignments = [f"He_{k}" for k in DEGREES]
     errors = ["se"] if measured is not None else []
-    print_table(rows, ["of", "eigenvalue", *errors, "singular_value", *alignments])
+    print_table(rows, ["of", "s/sqrt(n)", *errors, "eigenvalue", *alignments])
+    print("s: singular values of F; eigenvalue: of F F^T/n, the square of s/sqrt(n)")
     print("He_k: squared cosine of the left singular vector with He_k of the learned index")
 
 
-def _row(source: str, spike: dict[str, Any]) -> dict[str, Any]:
+def _row(source: str, spike: dict[str, Any], root: float) -> dict[str, Any]:
     alignment = {f"He_{k}": round(spike["alignment"].get(str(k), 0.0), 4) for k in DEGREES}
-    return {"of": source, "se": spike.get("eigenvalue_se")} | spike | alignment
+    place = {"of": source, "s/sqrt(n)": spike["singular_value"] / root}
+    if "singular_value_se" in spike:
+        place["se"] = spike["singular_value_se"] / root
+    return place | spike | alignment

@@ -240,7 +240,10 @@ class Fitted:
 
     def predict(self, x: Floats) -> Floats:
         """(n, K) predictions on the scale of the targets."""
-        return mean([member.predict(x) for member in self.members])
+        scores = mean([member.predict(x) for member in self.members])
+        if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
+            raise InvalidInput("the model's numbers are too large: its predictions overflow")
+        return scores
 
     def variance(self, x: Floats) -> Floats:
         """(n, K) variance of a new target, on its scale.

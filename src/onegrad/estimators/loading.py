@@ -193,6 +193,8 @@ def check_together(fitted: Fitted) -> None:
     sizes = (second.moments.weight, at_fit.slope, *(m.second.ridge for m in fitted.members))
     if second.moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("its weights, ridge or slope are no sizes")
+    if not all(np.isfinite(member.second.readout.coef).all() for member in fitted.members):
+        raise InvalidInput("its sums have no readout")
 
 
 def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ...]]]:

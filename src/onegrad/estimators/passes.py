@@ -93,6 +93,8 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
                 raise InvalidInput(f"{name} must be finite; found NaN or infinity")
         if not is_table(block.X):
             _check_matrix(block.X)
+        if block.y is not None and block.y.ndim > 2:
+            raise InvalidInput(f"y must be a vector or a matrix; it has {block.y.ndim} dimensions")
         if block.y is not None and block.y.dtype.kind == "c":
             raise InvalidInput("y must be real; found complex numbers")
         if block.w is not None and block.w.dtype.kind not in "fiub":

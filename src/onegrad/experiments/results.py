@@ -16,6 +16,7 @@ from onegrad.experiments.grid import all_cells
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Store
+from onegrad.pictures.curve import Curve as Curve
 from onegrad.problem import Problem
 
 
@@ -48,20 +49,6 @@ class Point:
     def field(self, name: str) -> Any:
         """A field or derived ratio of the problem, by name."""
         return getattr(self.problem, name)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A quantity along an axis: positions, means, standard errors, and a theory's accuracy."""
-
-    x: Floats
-    y: Floats
-    se: Floats
-    band: Floats | None = None
-
-    def divided(self, by: float) -> Curve:
-        """The same curve with positions in units of `by`."""
-        return replace(self, x=self.x / by)
 
 
 class Points(Sequence[Point]):

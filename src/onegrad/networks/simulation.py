@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
+from onegrad.io.json_values import plain
 from onegrad.networks.options import Limits, Options
 from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group, Replicate
 from onegrad.networks.runner import run
+from onegrad.pictures import errors as error_pictures
+from onegrad.pictures import tables
+from onegrad.pictures.layout import fixed
 from onegrad.problem import Problem
+from onegrad.problem.fields import listed
 
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
@@ -61,6 +66,7 @@ class Simulation:
     squared_loss : the training loss without penalty.
     leave_one_out : the leave-one-out error, where it was asked for.
     overlap : the part of the learned direction that lies in the teacher's span.
+    axes : the listed values of the grid, in the order of the arrays' axes.
 
     Examples
     --------
@@ -82,6 +88,7 @@ class Simulation:
     leave_one_out: Measured | None
     overlap: Measured
     provenance: Origin
+    axes: dict[str, list[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         grid = "" if self.shape == () else f", grid {'x'.join(map(str, self.shape))}"
@@ -104,6 +111,50 @@ class Simulation:
             | {name: float(values[i]) for name, values in columns.items()}
             for i, f in enumerate(fields)
         ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but single networks as JSON values."""
+        found: dict[str, Any] = plain(
+            {
+                "results": self.results(),
+                "problem": self.problem.to_dict(),
+                "theory": None,
+                "model": self.model,
+                "seeds": self.seeds,
+                "provenance": asdict(self.provenance),
+            }
+        )
+        return found
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame with the rows of `results`."""
+        return tables.dataframe(self.results())
+
+    def plot(
+        self, ax: Any = None, quantities: str | Sequence[str] = ("test", "train"), **line: Any
+    ) -> Any:
+        """Draw means with two standard errors, and thin lines of single networks.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, for example those of `Prediction.plot`; new ones where none are given.
+        quantities : of train, test, risk, squared_loss and leave_one_out.
+        line : options of matplotlib's errorbar, such as color and label.
+        """
+        known = (*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []))
+        names = error_pictures.chosen(quantities, known)
+        found = {name: getattr(self, name).values for name in names}
+        return error_pictures.measured(ax, self._who, self.axes, found, **line)
+
+    @property
+    def _who(self) -> str:
+        kind = "" if self.model == "trained" else f" ({self.model})"
+        return f"one network{kind}" if len(self.seeds) == 1 else f"{len(self.seeds)} networks{kind}"
+
+    def _repr_html_(self) -> str:
+        return tables.html(
+            f"Simulation: {self._who}", fixed(self.problem, self.axes), self.results()
+        )
 
 
 def simulate(
@@ -164,7 +215,8 @@ def simulate(
     }
     origin = Origin(__version__, device, dtype, asked.random, n_test, time.perf_counter() - began)
     fixed = (problem, asked.points, asked.shape, asked.seeds, model)
-    return Simulation(*fixed, provenance=origin, **({"leave_one_out": None} | measured))
+    rest = {"leave_one_out": None} | measured
+    return Simulation(*fixed, provenance=origin, axes=listed(axes), **rest)
 
 
 def _gathered(

@@ -16,6 +16,7 @@ from onegrad.networks.equivalents import spiked
 from onegrad.networks.network import Affine, Network
 from onegrad.networks.options import seed_tuple
 from onegrad.networks.sampling import Sampler
+from onegrad.pictures import spectra, tables
 from onegrad.problem import Problem
 
 TOP = 8  # singular vectors whose alignments are kept
@@ -68,6 +69,7 @@ class MeasuredSpectrum:
                 "eigenvalue": float(x[:, i].mean()),
                 "eigenvalue_se": float(se[i]),
                 "singular_value": float(self.F[:, i].mean()),
+                "singular_value_se": float(standard_error(self.F[:, i])),
                 "alignment": {
                     str(j + 1): float(self.alignments[:, i, j].mean()) for j in range(DEGREE)
                 },
@@ -81,6 +83,38 @@ class MeasuredSpectrum:
             "distance_printed": float(self.distance_printed.mean()),
             **({} if self.edge is None else {"outliers": [int(c) for c in self.outliers]}),
         }
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame of the largest singular values, a row for each of a network."""
+        return tables.dataframe(self._rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the networks' bulk as a histogram and every spike as a tick of its own.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, for example those of `Spectrum.plot`; new ones where none are given.
+        """
+        return spectra.measured(ax, self.F, self.problem.n, self.edge)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        top = min(TOP, self.F.shape[1])
+        return [
+            {
+                "seed": seed,
+                "rank": i + 1,
+                "eigenvalue": float(self.F[row, i] ** 2 / self.problem.n),
+                "singular_value": float(self.F[row, i]),
+                "s/sqrt(n)": float(self.F[row, i] / np.sqrt(self.problem.n)),
+                **{f"He_{k + 1}": float(self.alignments[row, i, k]) for k in range(DEGREE)},
+            }
+            for row, seed in enumerate(self.seeds)
+            for i in range(top)
+        ]
+
+    def _repr_html_(self) -> str:
+        who = "one network" if len(self.seeds) == 1 else f"{len(self.seeds)} networks"
+        return tables.html(f"Spectra of {who}", self.problem.changed(), self._rows())
 
 
 def spectrum(

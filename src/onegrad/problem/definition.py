@@ -11,7 +11,6 @@ A field is added here and nowhere else; docs/make_notation.py then writes its ro
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from typing import Any, Literal
 from onegrad.errors import InvalidInput, OutOfScope
 from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
 from onegrad.problem.conventions import Conventions, step
-from onegrad.problem.fields import Field, described, fields_of
+from onegrad.problem.fields import Field, described, fields_of, is_sequence
 from onegrad.problem.laws import INPUTS, NOISE, Law, parse_law
 
 TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
@@ -258,11 +257,11 @@ class Problem(Conventions):
         A scalar is a plain replacement and adds no axis: grid(alpha=[0, .1], ridge=[1, 2]) has
         shape (2, 2), grid(alpha=.1) shape ().
         """
-        values = {k: list(v) if _is_sequence(v) else [v] for k, v in axes.items()}
+        values = {k: list(v) if is_sequence(v) else [v] for k, v in axes.items()}
         empty = next((k for k, v in values.items() if not v), None)
         if empty is not None:
             raise InvalidInput(f"{empty} is an empty list; give at least one value")
-        shape = tuple(len(values[k]) for k in axes if _is_sequence(axes[k]))
+        shape = tuple(len(values[k]) for k in axes if is_sequence(axes[k]))
         points = itertools.product(*values.values())
         return [self.replace(**dict(zip(values, point, strict=True))) for point in points], shape
 
@@ -278,12 +277,6 @@ class Problem(Conventions):
         implied = {"n_step"} if self.n_step == self.n else set()
         values = self.to_dict().items()
         return {k: v for k, v in values if k not in implied and v != FIELDS[k].default}
-
-
-def _is_sequence(value: Any) -> bool:
-    if isinstance(value, str | bytes) or callable(value):
-        return False
-    return isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
 
 
 FIELDS = fields_of(Problem)

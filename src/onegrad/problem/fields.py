@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -149,3 +149,15 @@ def number(
     if found > high:
         raise InvalidInput(f"{name} must be between {low:g} and {high:g}; got {found:g}")
     return found
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether a value given for a field lists several."""
+    if isinstance(value, str | bytes) or callable(value):
+        return False
+    return isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
+
+
+def listed(axes: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The axes that list values: those of a grid, in order."""
+    return {name: list(values) for name, values in axes.items() if is_sequence(values)}

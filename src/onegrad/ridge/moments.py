@@ -111,7 +111,7 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
         others = None if w is None else w != 1
         if others is None or 2 * int(others.sum()) < len(A):
             on.add_gram(C, A)  # half the work; what the few others weigh beyond one comes on top
-            if others is not None:
+            if w is not None:
                 A, w = A[others], w[others] - 1
         if w is not None and len(w):
             on.add_product(C, A, A * w[:, None])

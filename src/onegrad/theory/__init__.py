@@ -2,6 +2,7 @@
 
 from onegrad.theory.asymptotic.windows import spike_count, thresholds
 from onegrad.theory.dispatch import predict, spectrum
-from onegrad.theory.results import Prediction, Spectrum, Spike
+from onegrad.theory.results import Prediction
+from onegrad.theory.spectra import Spectrum, Spike
 
 __all__ = ["Prediction", "Spectrum", "Spike", "predict", "spectrum", "spike_count", "thresholds"]

@@ -10,12 +10,14 @@ import numpy as np
 
 from onegrad.errors import InvalidInput, NotConverged, one_of
 from onegrad.problem import Problem
+from onegrad.problem.fields import listed
 from onegrad.theory import uniform
 from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic import spectrum as asymptotic
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.results import Errors, Prediction, Spectrum, Value
+from onegrad.theory.results import Errors, Prediction, Value
 from onegrad.theory.scope import answering, require_numbers, sensible
+from onegrad.theory.spectra import Spectrum
 
 THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
     "uniform": uniform.errors,
@@ -79,7 +81,7 @@ def predict(
         values[name] = getattr(errors, name).map(
             lambda v: _shaped(np.broadcast_to(v, len(problems)).copy(), shape)
         )
-    lists = {k: list(v) for k, v in axes.items() if np.ndim(v) or isinstance(v, list)}
+    lists = listed(axes)
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
     return Prediction(
         problem=base, theory=theory, warnings=errors.warnings, axes=lists, printed=printed, **values

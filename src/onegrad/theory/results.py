@@ -1,21 +1,22 @@
-"""What a theory answers: errors of problems, and spectra, with what the solver knew of them."""
+"""What a theory answers: errors of problems, with what the solver knew of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.io.json_values import plain
+from onegrad.pictures import errors as error_pictures
+from onegrad.pictures import tables
+from onegrad.pictures.layout import fixed, text_of
 from onegrad.problem import Problem
 
 Value = Any  # a number, an array, or None
-
-SHOWN = 6  # degrees whose alignments a spectrum has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,16 +109,67 @@ class Prediction(Errors):
             found = zip(columns, values, strict=True)
             row = {name: None if np.isnan(value) else value for name, value in found}
             others = zip(self.axes, point, strict=True)
-            rows.append(row | {name: value for name, value in others if name not in row})
+            known = {name: _json_value(value) for name, value in others if name not in row}
+            rows.append(row | known)
         return rows
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        return {
-            "results": self.results(),
-            "problem": self.problem.to_dict(),
-            "theory": self.theory,
-        }
+        found: dict[str, Any] = plain(
+            {
+                "results": self.results(),
+                "problem": self.problem.to_dict(),
+                "theory": self.theory,
+                "printed": self.printed,
+                "linear": self.linear,
+                "kernel_bound": self.kernel_bound,
+                "warnings": self.warnings,
+            }
+        )
+        return found
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame with the rows of `results`."""
+        return tables.dataframe(self.results())
+
+    def plot(
+        self, ax: Any = None, quantities: str | Sequence[str] = ("test", "train"), **line: Any
+    ) -> Any:
+        """Draw the errors along the first axis of numbers, a colour for each value of the others.
+
+        Bands show `accuracy` where the theory has one; a single problem is drawn as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib axes; new ones where none are given.
+        quantities : of train, test, risk and squared_loss.
+        line : options of matplotlib's lines, such as color and label.
+
+        Returns
+        -------
+        The axes; `Simulation.plot` on the same ones adds networks in the same colours.
+        """
+        names = error_pictures.chosen(quantities, ("test", "train", "risk", "squared_loss"))
+        found = {}
+        for name in names:
+            values, of = getattr(self, name), {"risk": "test"}.get(name, name)
+            off = getattr(self.accuracy, of, math.nan) * getattr(self, of)
+            spread = np.broadcast_to(getattr(self.spread, of, math.nan), np.shape(values))
+            found[name] = values, np.broadcast_to(off, np.shape(values)), spread
+        levels = {"best linear": self.linear, "kernel bound": self.kernel_bound}
+        if not {"test", "risk"} & set(names):
+            levels = {}
+        if "risk" in names:
+            noise = self.test - self.risk
+            levels = {name: value - noise for name, value in levels.items()}
+        return error_pictures.predicted(ax, self._named, self.axes, found, levels, **line)
+
+    @property
+    def _named(self) -> str:
+        return f"{self.theory} as printed" if self.printed else self.theory
+
+    def _repr_html_(self) -> str:
+        return tables.html(f"{self._named} theory", fixed(self.problem, self.axes), self.results())
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
@@ -125,81 +177,10 @@ class Prediction(Errors):
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
             values = f"{grid}: test {np.min(self.test):.6g} to {np.max(self.test):.6g}"
-        name = f"{self.theory} as printed" if self.printed else self.theory
-        return f"Prediction({name}: {values})"
+        return f"Prediction({self._named}: {values})"
 
 
-@dataclass(frozen=True)
-class Spike:
-    """An eigenvalue outside the bulk and what its eigenvector looks like.
-
-    eigenvalue : of F F^T/n; singular_value : of F, sqrt(n eigenvalue).
-    alignment : squared cosine with He_k(u) for each degree k, u the learned direction's index.
-    """
-
-    eigenvalue: float
-    singular_value: float
-    alignment: dict[int, float]
-
-
-def spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]:
-    """Spikes from eigenvalues with their squared cosines to He_1, He_2, ..."""
-    return [
-        Spike(x, math.sqrt(n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
-        for x, cosines in outliers
-    ]
-
-
-@dataclass(frozen=True, repr=False)
-class Spectrum:
-    """The limiting law of the eigenvalues of F F^T/n and its outliers, largest first.
-
-    Attributes
-    ----------
-    edge, lower_edge : ends of the bulk; lower_edge is None where it touches zero.
-    atom : mass at zero.
-    x, rho : a ready grid of the density, without the atom.
-    residual, iterations : largest last Newton step and all steps together; None for closed forms.
-    warnings : each broken assumption in one line, already issued.
-
-    Examples
-    --------
-    >>> import onegrad as og
-    >>> s = og.spectrum(og.Problem(n=1000, d=500, N=667, alpha=0.4))
-    >>> len(s.spikes), s.spikes[0].alignment[1] > 0.9  # the first spike is the linear function
-    (1, True)
-    """
-
-    problem: Problem
-    method: str
-    edge: float
-    lower_edge: float | None
-    atom: float
-    x: Floats
-    rho: Floats
-    spikes: list[Spike]
-    density: Callable[[Floats], Floats]
-    residual: float | None = None
-    iterations: int | None = None
-    warnings: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        spikes = ", ".join(f"{s.eigenvalue:.4g}" for s in self.spikes) or "none"
-        return (
-            f"Spectrum({self.method}: edge={self.edge:.6g}, atom={self.atom:.4g}, spikes: {spikes})"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        return {
-            "edge": self.edge,
-            "lower_edge": self.lower_edge,
-            "atom": self.atom,
-            "spikes": [
-                asdict(s) | {"alignment": {str(k): v for k, v in s.alignment.items()}}
-                for s in self.spikes
-            ],
-            "density": {"x": self.x.tolist(), "rho": self.rho.tolist()},
-            "method": self.method,
-            "problem": self.problem.to_dict(),
-        }
+def _json_value(value: Any) -> Any:
+    """A value of an axis: numbers and texts as they are, functions by name."""
+    simple = isinstance(value, str | int | float | np.generic)
+    return plain(value) if simple else text_of(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onegrad.experiments.checks import Check
+from onegrad.pictures import style as style
 
 
 @dataclass(frozen=True)

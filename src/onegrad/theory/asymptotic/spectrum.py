@@ -10,7 +10,7 @@ from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.outliers import outliers, perturbation
-from onegrad.theory.results import Spectrum, spikes
+from onegrad.theory.spectra import Spectrum, spikes
 
 POINTS = 400  # of the ready density grid
 

@@ -103,10 +103,7 @@ def equations(
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
     tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
     kappa_teacher, vector = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector, neurons.weight)
-    more = ((0, len(tilted.f) - len(Y.Y1)), (0, 0))  # no label lies along Kv
-    sideways = a.sideways * np.pad(unit_linear(labels), more[0])
-    Y1 = np.pad(Y.Y1, more)
-    read = spanned(np.column_stack([Y1, a.c2 * tilted.f, sideways]))  # no other direction matters
+    Y1, sideways, read = _directions(a, Y.Y1, unit_linear(labels), tilted.f)
     leaning = read.T @ tilted.lean(neurons)
     return Equations(
         step=a,
@@ -133,6 +130,13 @@ def equations(
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=labels.replaced,
     )
+
+
+def _directions(a: Step, Y1: Floats, linear: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """Labels and step along the directions off v, and a basis of those that matter."""
+    more = (0, len(f) - len(Y1))  # no label lies along Kv
+    Y1, sideways = np.pad(Y1, (more, (0, 0))), a.sideways * np.pad(linear, more)
+    return Y1, sideways, spanned(np.column_stack([Y1, a.c2 * f, sideways]))
 
 
 def _with_a_direction(problem: Problem) -> Problem:

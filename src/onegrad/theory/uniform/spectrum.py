@@ -13,7 +13,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged, warn
 from onegrad.problem import Problem
-from onegrad.theory.results import SHOWN, Spectrum, spikes
+from onegrad.theory.spectra import SHOWN, Spectrum, spikes
 from onegrad.theory.uniform.accuracy import slope_kurtosis
 from onegrad.theory.uniform.equations import Equations, Sizes
 from onegrad.theory.uniform.fixed_point import Numbers, Solution, solve

@@ -6,24 +6,33 @@ black-and-white print can still be read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve
+from onegrad.pictures import needed
+from onegrad.pictures.curve import Curve
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
-SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-DASHES = {
+GREY = "#7F7F7F"
+SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: dict[str, Any] = {
     "uniform": "-",
     "corrected staircase": (0, (6, 2)),
     "printed staircase": (0, (1, 1.5)),
     "small step": (0, (4, 1.5, 1, 1.5)),
     "random features": "-",
+}
+DASHES |= {  # as `predict` calls them
+    "staircase": DASHES["corrected staircase"],
+    "staircase as printed": DASHES["printed staircase"],
+    "small-step": DASHES["small step"],
+    "random-features": (0, (2, 1)),
 }
 RC: Any = {
     "font.size": 9.0,
@@ -72,10 +81,11 @@ def line(
         band(ax, curve.x, curve.y, curve.band, style["color"])
 
 
-def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str) -> None:
+def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | None = None) -> None:
     """Where the mean over many networks is with 95 %; nothing where that is not known."""
     if np.any(np.isfinite(half_width)):
-        ax.fill_between(x, y - half_width, y + half_width, color=colour, alpha=0.18, lw=0)
+        low, high = y - half_width, y + half_width
+        ax.fill_between(x, low, high, color=colour, alpha=0.18, lw=0, label=label)
 
 
 def key(ax: Any, label: str, kind: str = "uniform") -> None:
@@ -115,12 +125,50 @@ def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
     which.set_minor_locator(NullLocator())
 
 
-def thresholds(ax: Any, *, most: float = 0.5) -> None:
-    """The exponents 1/4, 1/3, 3/8 at which a spike is added."""
-    for value, text in ((1 / 4, "1/4"), (1 / 3, "1/3"), (3 / 8, "3/8")):
-        if value < most:
-            ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
+def thresholds(ax: Any, *, least: float = 0.0, most: float = 0.5) -> None:
+    """The exponents (k - 1)/(2k) between both ends at which spike k is added, named; once."""
+    drawn = {line.get_gid() for line in ax.get_lines()}
+    for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
+        value, name = (k - 1) / (2 * k), f"threshold-{k}"
+        if least < value < most and name not in drawn:
+            ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0, gid=name)
             ax.annotate(
                 text, (value, 0.0), (2, 3), xycoords=("data", "axes fraction"), fontsize=7,
                 textcoords="offset points", color="#555555",
             )  # fmt: skip
+
+
+@contextmanager
+def drawing(ax: Any = None) -> Iterator[Any]:
+    """The axes in this style while something is drawn on them; new ones where none are given."""
+    matplotlib = needed("matplotlib", "plot")
+    with matplotlib.rc_context(RC):
+        if ax is None:
+            pyplot = needed("matplotlib.pyplot", "plot")
+            _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(visible=True, color=RC["grid.color"], linewidth=RC["grid.linewidth"])
+        ax.set_axisbelow(True)
+        yield ax
+
+
+def entitled(ax: Any) -> None:
+    """A legend above the axes with every label once, in as many columns as fit."""
+    handles, labels = ax.get_legend_handles_labels()
+    unique: dict[str, Any] = {}
+    for label, handle in zip(labels, handles, strict=True):
+        unique.setdefault(label, handle)
+    if unique:
+        letters = max(map(len, unique)) + 6  # the handle takes as much as six of them
+        fit = int(ax.bbox.width / ax.figure.dpi * 18 / letters)  # eighteen letters to the inch
+        ax.legend(
+            unique.values(), unique.keys(), loc="lower center", bbox_to_anchor=(0.5, 1.0),
+            ncols=max(1, min(fit, 4)),
+        )  # fmt: skip
+
+
+def colour(i: int, count: int) -> Any:
+    """Of series i among so many: told apart by all eyes, or shades where they are too many."""
+    if count <= len(SERIES):
+        return SERIES[i]
+    return needed("matplotlib", "plot").colormaps["viridis"](0.9 * i / (count - 1))

@@ -1,0 +1,129 @@
+"""What a theory answers: spectra, the law of the eigenvalues and what stands outside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from onegrad.arrays import Floats
+from onegrad.io.json_values import plain
+from onegrad.pictures import spectra as spectrum_pictures
+from onegrad.pictures import tables
+from onegrad.problem import Problem
+
+SHOWN = 6  # degrees whose alignments a spectrum has
+
+
+@dataclass(frozen=True)
+class Spike:
+    """An eigenvalue outside the bulk and what its eigenvector looks like.
+
+    eigenvalue : of F F^T/n; singular_value : of F, sqrt(n eigenvalue).
+    alignment : squared cosine with He_k(u) for each degree k, u the learned direction's index.
+    """
+
+    eigenvalue: float
+    singular_value: float
+    alignment: dict[int, float]
+
+
+def spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]:
+    """Spikes from eigenvalues with their squared cosines to He_1, He_2, ..."""
+    return [
+        Spike(x, math.sqrt(n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
+        for x, cosines in outliers
+    ]
+
+
+@dataclass(frozen=True, repr=False)
+class Spectrum:
+    """The limiting law of the eigenvalues of F F^T/n and its outliers, largest first.
+
+    Attributes
+    ----------
+    edge, lower_edge : ends of the bulk; lower_edge is None where it touches zero.
+    atom : mass at zero.
+    x, rho : a ready grid of the density, without the atom.
+    residual, iterations : largest last Newton step and all steps together; None for closed forms.
+    warnings : each broken assumption in one line, already issued.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> s = og.spectrum(og.Problem(n=1000, d=500, N=667, alpha=0.4))
+    >>> len(s.spikes), s.spikes[0].alignment[1] > 0.9  # the first spike is the linear function
+    (1, True)
+    """
+
+    problem: Problem
+    method: str
+    edge: float
+    lower_edge: float | None
+    atom: float
+    x: Floats
+    rho: Floats
+    spikes: list[Spike]
+    density: Callable[[Floats], Floats]
+    residual: float | None = None
+    iterations: int | None = None
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        spikes = ", ".join(f"{s.eigenvalue:.4g}" for s in self.spikes) or "none"
+        return (
+            f"Spectrum({self.method}: edge={self.edge:.6g}, atom={self.atom:.4g}, spikes: {spikes})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        found: dict[str, Any] = plain(
+            {
+                "edge": self.edge,
+                "lower_edge": self.lower_edge,
+                "atom": self.atom,
+                "spikes": [asdict(s) for s in self.spikes],
+                "density": {"x": self.x, "rho": self.rho},
+                "method": self.method,
+                "problem": self.problem.to_dict(),
+                "warnings": self.warnings,
+            }
+        )
+        return found
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame with a row a spike."""
+        return tables.dataframe(self._rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw bulk and spikes over the singular values of F/sqrt(n), a logarithmic axis.
+
+        Parameters
+        ----------
+        ax : matplotlib axes; new ones where none are given.
+
+        Returns
+        -------
+        The axes; `MeasuredSpectrum.plot` on the same ones adds networks.
+        """
+        spikes = [(s.eigenvalue, s.alignment) for s in self.spikes]
+        return spectrum_pictures.predicted(ax, self.method, (self.x, self.rho), self.edge, spikes)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "eigenvalue": s.eigenvalue,
+                "singular_value": s.singular_value,
+                "s/sqrt(n)": math.sqrt(s.eigenvalue),
+                **{f"He_{k}": v for k, v in s.alignment.items()},
+            }
+            for s in self.spikes
+        ]
+
+    def _repr_html_(self) -> str:
+        title = (
+            f"Spectrum, {self.method} theory: the bulk of s/√n ends at {math.sqrt(self.edge):.5g}, "
+            f"{len(self.spikes) or 'no'} spike{'' if len(self.spikes) == 1 else 's'}"
+        )
+        return tables.html(title, self.problem.changed(), self._rows())

@@ -1,0 +1,266 @@
+"""Files that are whole and of their kind, and hold what nobody meant: written by a wrong program.
+
+``forged(rng, suffix)`` changes a small valid file where it means something (a cell, a column's
+type, an array's shape, a value of a model's description) and writes it as a sound file again, so
+that the change reaches those who use what was read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import mutations
+
+NUMBERS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1e-320,
+    1e-200,
+    1e16,
+    1e160,
+    1e300,
+    1.7e308,
+    np.inf,
+    -np.inf,
+    np.nan,
+)
+CELLS = ("", " ", "nan", "inf", "1e400", "-1e308", "1e-320", "1,5", "0x10", "1_000", "9" * 40,
+         "true", "A", "a\nb", '"', "é", "\x1b[2J", "2020-02-30", "2020-01-01T10:00:00+02:00",
+         "0001-01-01", "9999-12-31", "=1+1", "NA", "None", "a" * 5000)  # fmt: skip
+JSON = (None, True, -1, 0, 1, 2**63, 10**40, 1e308, -0.5, float("nan"), float("inf"), "",
+        "nan", "x", "relu", "H9999999", "1" * 400, [], [0], [[[]]], {}, {"a": 1},
+        ["x", "x"])  # fmt: skip
+TYPES = ("f2", "f4", ">f8", "i1", "u8", "?", "c16", "U3", "S3", "M8[D]", "m8[s]", "O", "g")
+SHAPES = ((-1,), (1, -1), (-1, 1), (-1, 1, 1), (0, 3), (3, 0), (0,), ())
+
+
+def forged(rng: np.random.Generator, suffix: str) -> bytes:
+    """A sound file of the kind after one to three changes of what it holds."""
+    return MAKERS[suffix](rng, int(rng.integers(1, 4)))
+
+
+def _one(rng: np.random.Generator, values: Any) -> Any:
+    return values[int(rng.integers(len(values)))]
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def _csv(rng: np.random.Generator, changes: int) -> bytes:
+    rows = list(csv.reader(io.StringIO(mutations.csv_file().decode())))
+    for _ in range(changes):
+        i, j, kind = int(rng.integers(len(rows))), int(rng.integers(len(rows[0]))), rng.random()
+        if kind < 0.35:
+            rows[i][j] = _one(rng, CELLS)
+        elif kind < 0.5:
+            rows[0][j] = str(_one(rng, [*CELLS, *rows[0], "__index_level_0__"]))
+        elif kind < 0.65:
+            value = _one(rng, CELLS)
+            rows[1:] = [[*row[:j], value, *row[j + 1 :]] for row in rows[1:]]
+        elif kind < 0.75:
+            order = rng.integers(len(rows[0]), size=len(rows[0]))  # some lost, some twice
+            rows = [[row[k] for k in order] for row in rows]
+        elif kind < 0.85:
+            rows = [rows[0], *(rows[1:] * 3)[: int(_one(rng, [0, 1, 2, 150]))]]
+        else:
+            rows = [[*row, str(_one(rng, CELLS))] for row in rows]
+    text = io.StringIO()
+    csv.writer(
+        text, delimiter=_one(rng, ",,,,;"), lineterminator=_one(rng, ["\n", "\n", "\r\n", "\r"])
+    ).writerows(rows)
+    return text.getvalue().encode(_one(rng, ["utf-8"] * 6 + ["utf-8-sig", "utf-16"]))
+
+
+def _parquet(rng: np.random.Generator, changes: int) -> bytes:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(io.BytesIO(mutations.parquet_file()))
+    for _ in range(changes):
+        j, kind = int(rng.integers(table.num_columns)), rng.random()
+        name, rows = table.column_names[j], table.num_rows
+        if kind < 0.7:
+            table = table.set_column(j, name, _one(rng, _columns(rng, rows)))
+        elif kind < 0.8:
+            names = [*table.column_names]
+            names[j] = str(_one(rng, [*CELLS, *names, "__index_level_0__"]))
+            table = table.rename_columns(names)
+        elif kind < 0.9:
+            table = table.slice(0, int(_one(rng, [0, 1, 2])))
+        else:
+            table = table.select(rng.permutation(table.num_columns)[1:].tolist() or [0])
+        if not table.num_columns:
+            break
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, row_group_size=int(_one(rng, [1, 7, 1000])))
+    return buffer.getvalue()
+
+
+def _columns(rng: np.random.Generator, rows: int) -> list[Any]:
+    """A column of each type."""
+    import pyarrow as pa
+
+    n = rng.integers(0, 5, rows)
+    moments = [
+        pa.array(n * 86_400, pa.int64()).cast(pa.timestamp("s")).cast(kind)
+        for kind in (pa.timestamp("ns"), pa.timestamp("us", "Europe/Rome"), pa.date64())
+    ]
+    plain = [
+        pa.array(n.astype(np.int32), pa.int32()).cast(kind)
+        for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.time32("s"))
+    ]
+    text = pa.array([str(_one(rng, CELLS)) for _ in n], pa.string())
+    return moments + plain + [
+        text,
+        pa.array(n, pa.int64()).cast(pa.duration("ms")),
+        text.dictionary_encode(),
+        text.cast(pa.large_string()),
+        pa.array([str(k).encode() + b"\xff" for k in n], pa.binary()),
+        pa.array(n > 2, pa.bool_()),
+        pa.nulls(rows),
+        pa.nulls(rows, pa.float64()),
+        pa.array([Decimal(int(k)) / 8 for k in n], pa.decimal128(38, 20)),
+        pa.array([[int(k)] for k in n], pa.list_(pa.int64())),
+        pa.array([{"a": int(k)} for k in n], pa.struct([("a", pa.int64())])),
+        pa.array(n.astype(np.float16), pa.float16()),
+        pa.array(rng.choice(NUMBERS, rows), pa.float64()),
+        pa.array(np.full(rows, 2**64 - 1, np.uint64)),
+    ]  # fmt: skip
+
+
+# -- arrays --------------------------------------------------------------------------------------
+
+
+def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Another type, another shape, other numbers or none."""
+    kind = rng.random()
+    if kind < 0.3:
+        finite = np.nan_to_num(array) if array.dtype.kind == "f" else array
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # imaginary parts are lost on purpose
+            try:
+                return finite.astype(_one(rng, TYPES))
+            except (TypeError, ValueError, RuntimeError):  # no such number in that type
+                return finite
+    if kind < 0.55:
+        try:
+            return array.reshape(_one(rng, SHAPES))
+        except ValueError:
+            return np.asfortranarray(array[: int(rng.integers(3))])
+    changed = np.array(array, order="F" if rng.random() < 0.3 else "C")
+    if changed.size and changed.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            if rng.random() < 0.5:
+                changed.flat[int(rng.integers(changed.size))] = _one(rng, NUMBERS)
+            else:
+                changed *= _one(rng, NUMBERS)
+    return changed
+
+
+def _npy(rng: np.random.Generator, changes: int) -> bytes:
+    array = np.load(io.BytesIO(mutations.npy_file()))[:, : int(_one(rng, [2, 3, 3, 3]))]
+    for _ in range(changes):
+        array = _array(rng, array)
+    return _saved(array)
+
+
+def _saved(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=array.dtype.kind == "O")  # what readers must refuse
+    return buffer.getvalue()
+
+
+def _npz(rng: np.random.Generator, changes: int) -> bytes:
+    with np.load(io.BytesIO(mutations.npz_file())) as file:
+        arrays = dict(file)
+    for _ in range(changes):
+        name = _one(rng, sorted(arrays))
+        arrays[name] = _array(rng, arrays[name])
+        if rng.random() < 0.1:
+            arrays[str(_one(rng, ["y", "w", "X", "x/../y", "é"]))] = arrays.pop(name)
+    return _packed({f"{name}.npy": _saved(a) for name, a in arrays.items()}, rng.random() < 0.3)
+
+
+def _packed(members: dict[str, bytes], deflated: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    method = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+@cache
+def models() -> tuple[bytes, ...]:
+    """Small models of the table of each family: numbers, classes, two targets, two members."""
+    import tempfile
+    from pathlib import Path
+
+    import onegrad as og
+    from onegrad.data import source
+
+    found = [mutations.model_file()]
+    with tempfile.TemporaryDirectory() as folder:
+        table, path = Path(folder) / "table.csv", Path(folder) / "a.model"
+        table.write_bytes(mutations.csv_file())
+        for estimator, target in (
+            (og.OneStepClassifier(6, eta=1.0, random_state=0), "kind"),
+            (og.AlternatingRegressor(6, rounds=2, random_state=0), "y"),
+        ):
+            estimator.fit(source(table, target=target)).save(path)
+            found.append(path.read_bytes())
+    return tuple(found)
+
+
+def _model(rng: np.random.Generator, changes: int) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(_one(rng, models()))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["model.json"])
+    for _ in range(changes):
+        arrays = sorted(name for name in members if name.endswith(".npy"))
+        if rng.random() < 0.5:
+            header = _described(rng, header)
+        else:
+            name = _one(rng, arrays)
+            array = np.load(io.BytesIO(members[name]), allow_pickle=True)  # our own forgery
+            members[name] = _saved(_array(rng, array))
+    members["model.json"] = json.dumps(header).encode()
+    return _packed(members)
+
+
+def _described(rng: np.random.Generator, value: Any) -> Any:
+    """A description with one value, somewhere in it, replaced, lost or doubled."""
+    if isinstance(value, dict) and value and rng.random() < 0.95:
+        key = _one(rng, sorted(value))
+        if rng.random() < 0.05:
+            return {k: v for k, v in value.items() if k != key}
+        return value | {key: _described(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        k = int(rng.integers(len(value)))
+        if rng.random() < 0.2:
+            return value[:k] + value[k + 1 :] if rng.random() < 0.5 else value[: k + 1] + value[k:]
+        return [*value[:k], _described(rng, value[k]), *value[k + 1 :]]
+    return _one(rng, JSON)
+
+
+MAKERS: dict[str, Callable[[np.random.Generator, int], bytes]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".npz": _npz,
+    ".npy": _npy,
+    ".model": _model,
+}
