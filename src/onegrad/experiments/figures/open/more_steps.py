@@ -125,7 +125,7 @@ def where(points: Points) -> str:
     sizes, p = points.levels("n"), points[0].problem
     return (
         f"After two steps (n = {', '.join(map(str, sizes))}, d = {p.phi:g} n, {p.activation}, "
-        f"teacher {p.teacher}, {points[0].seeds} networks a point)"
+        f"teacher {p.teacher}, networks a point: {points[0].seeds})"
     )
 
 
