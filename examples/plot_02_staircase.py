@@ -20,17 +20,7 @@ problem = og.Problem(n=500, d=250, N=333, activation="softplus", teacher="H1 + H
 alpha = np.linspace(0, 0.49, 50)
 markers = np.linspace(0, 0.48, 7)
 
-figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-for theory, colour, style in (
-    ("uniform", "#0072B2", "-"),
-    ("staircase", "#D55E00", "--"),
-    ("small-step", "#009E73", ":"),
-):
-    curve = og.predict(problem, theory=theory, alpha=alpha)
-    ax.plot(alpha, curve.test, style, color=colour, label=f"{theory} theory")
-measured = og.simulate(problem, seeds=20, alpha=markers).test
-ax.errorbar(markers, measured.mean, measured.se, fmt="o", color="k", label="20 networks")
-for threshold in og.thresholds(3):
-    ax.axvline(threshold, color="0.7", lw=0.8)
-ax.set(xlabel=r"step exponent $\alpha$", ylabel="test error")
-ax.legend(frameon=False)
+figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+for theory, colour in (("uniform", "#0072B2"), ("staircase", "#D55E00"), ("small-step", "#009E73")):
+    og.predict(problem, theory=theory, alpha=alpha).plot(ax, "test", color=colour)
+og.simulate(problem, seeds=40, alpha=markers).plot(ax, "test", color="k")

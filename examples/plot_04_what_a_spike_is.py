@@ -12,6 +12,9 @@ import numpy as np
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
+from onegrad.pictures.style import RC
+
+plt.rcParams.update(RC)
 
 problem = og.Problem(n=800, d=400, N=600, activation="softplus", teacher="H1 + H2/sqrt(2)")
 alpha = np.linspace(0.05, 0.48, 30)
@@ -32,4 +35,4 @@ for degree, colour in ((1, "#0072B2"), (2, "#D55E00")):
     found = [np.max(s.alignments[:, :4, degree - 1], axis=1).mean() for s in networks]
     ax.plot(few, found, "o", color=colour, label="2 networks")
 ax.set(xlabel=r"step exponent $\alpha$", ylabel=r"largest squared cosine with $He_k(u)$")
-ax.legend(frameon=False)
+ax.legend()

@@ -12,16 +12,11 @@ import numpy as np
 import onegrad as og
 
 widths = np.unique(np.geomspace(60, 2400, 41).astype(int))
-few = np.array([100, 200, 300, 400, 800, 1600])
-base = og.Problem(n=400, d=200, N=400, activation="relu", teacher="H1", noise=0.5)
+few = [100, 200, 300, 400, 800, 1600]
+ridges = [1e-4, 1e-2, 1.0]
+problem = og.Problem(n=400, d=200, N=400, activation="relu", teacher="H1", noise=0.5)
 
-figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-for ridge, colour in ((1e-4, "#D55E00"), (1e-2, "#009E73"), (1.0, "#0072B2")):
-    problem = base.replace(ridge=ridge)
-    curve = og.predict(problem, "random-features", N=widths.tolist())
-    ax.plot(widths / 400, curve.test, color=colour, label=rf"$\lambda$ = {ridge:g}")
-    found = og.simulate(problem, seeds=10, N=few.tolist()).test
-    ax.errorbar(few / 400, found.mean, found.se, fmt="o", ms=4, color=colour)
-ax.axvline(1, color="0.7", lw=0.8)
-ax.set(xscale="log", xlabel="neurons per row, N/n", ylabel="test error", ylim=(0, 4))
-ax.legend(frameon=False)
+figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+og.predict(problem, "random-features", N=widths, ridge=ridges).plot(ax, "test")
+og.simulate(problem, seeds=10, N=few, ridge=ridges).plot(ax, "test")
+ax.axvline(400, color="0.7", lw=0.8)

@@ -9,6 +9,9 @@ from it, and ``spread``, how far single networks scatter around that mean.
 import matplotlib.pyplot as plt
 
 import onegrad as og
+from onegrad.pictures.style import RC
+
+plt.rcParams.update(RC)
 
 problem = og.Problem(
     n=400, d=200, N=300, activation="softplus", teacher="H1 + H2/sqrt(2)", noise=0.3, alpha=0.35
@@ -25,7 +28,7 @@ for sign in (-2, 2):
     label = "two spreads" if sign > 0 else None
     ax.axvline(p.test + sign * p.spread.test, color="#D55E00", ls="--", label=label)
 ax.set(xlabel="test error", ylabel="networks")
-ax.legend(frameon=False)
+ax.legend()
 
 print(f"predicted {p.test:.4f} within {100 * p.accuracy.test:.1f} %, spread {p.spread.test:.4f}")
 print(f"measured  {found.mean:.4f} ± {found.se:.4f}, spread {found.values.std(ddof=1):.4f}")

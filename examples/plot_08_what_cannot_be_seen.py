@@ -16,14 +16,12 @@ warnings.simplefilter("ignore", og.AssumptionWarning)
 alpha = [0.0, 0.15, 0.3, 0.45]
 teachers = ("H1", "H1/2 + H2", "H2", "H3")
 
-figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
-for teacher, colour in zip(teachers, ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True):
-    problem = og.Problem(n=800, d=200, N=400, activation="relu", teacher=f"{teacher}:unit")
-    found = og.simulate(problem, seeds=6, alpha=alpha).test
-    ax.errorbar(alpha, found.mean, found.se, fmt="o-", color=colour, label=teacher)
+figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+problem = og.Problem(n=800, d=200, N=400, activation="relu")
+unit = [f"{teacher}:unit" for teacher in teachers]
+og.simulate(problem, seeds=6, teacher=unit, alpha=alpha).plot(ax, "test", linestyle="-")
 ax.axhline(1, color="0.7", lw=0.8)
-ax.set(xlabel=r"step exponent $\alpha$", ylabel="test error (a constant has 1)")
-ax.legend(frameon=False, title="teacher")
+ax.set_ylabel("test error (a constant has 1)")
 
 # %%
 # The information exponent is the first degree of a teacher, the generative exponent the first that

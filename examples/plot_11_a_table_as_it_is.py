@@ -10,6 +10,9 @@ import numpy as np
 import pandas as pd
 
 import onegrad as og
+from onegrad.pictures.style import RC
+
+plt.rcParams.update(RC)
 
 rng = np.random.default_rng(0)
 rows = 1500
@@ -39,4 +42,4 @@ for which, colour, label in ((~gaps, "#0072B2", "size known"), (gaps, "#D55E00",
     ax.plot(price[test][which], predicted[which], ".", color=colour, label=label)
 ax.axline((300, 300), slope=1, color="0.7", lw=0.8)
 ax.set(xlabel="price", ylabel="predicted")
-ax.legend(frameon=False)
+ax.legend()

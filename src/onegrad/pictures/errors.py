@@ -15,6 +15,7 @@ from onegrad.pictures.style import (
     BLUE,
     DASHES,
     GREEN,
+    MARKERS,
     ORANGE,
     RED,
     band,
@@ -32,7 +33,8 @@ WORDS = {
 }
 COLOURS = {"test": RED, "train": BLUE, "risk": ORANGE, "squared_loss": GREEN}
 SHARED = ("alpha", "eta", "ridge")  # axes along which a seed keeps its samples
-STRANDS = 40  # networks that are drawn one by one
+STRANDS = 60  # networks that are drawn one by one
+NEAR = 0.5  # of the height of the picture: further off a level is left out
 THIN = 0.8  # lines of all quantities but the first, where colours tell the series apart
 
 
@@ -71,7 +73,7 @@ def predicted(
                 x, y, half = _broken(layout, theory, y, half)
                 ax.plot(x, y, gid="error", **style)
                 band(ax, x, y, half, style["color"], "accuracy, 95 %")
-        _keys(ax, layout, list(found), theory)
+        _keys(ax, layout, list(found), f"{theory} theory", linestyle=DASHES[theory])
         _levels(ax, levels)
         layout.dress(ax)
         return _finished(ax, layout, list(found))
@@ -95,14 +97,16 @@ def measured(
             for i in range(len(layout.series)):
                 style = _style(quantity, i, k, len(layout.series))
                 style["label"] = _label(layout, quantity, who, i, k)
-                style |= {"marker": "os^D"[k % 4], "markersize": 4.5, "linestyle": "none"} | line
-                if layout.name in SHARED and 1 < len(lines) <= STRANDS:
+                style |= {"marker": MARKERS[k], "markersize": 4.5, "linestyle": "none"} | line
+                alone = len(layout.series) == 1 and 1 < len(lines) <= STRANDS
+                if alone and layout.name in SHARED:
                     ax.plot(layout.x, lines[:, i].T, color=style["color"], lw=0.5, alpha=0.25)
                 y, se = lines[:, i].mean(0), standard_error(lines[:, i])
                 ax.errorbar(
                     layout.x, y, yerr=2 * np.nan_to_num(se), capsize=2.0, zorder=4, gid="error",
                     markerfacecolor="white", **style,
                 )  # fmt: skip
+        _keys(ax, layout, list(found), who, marker="o", linestyle="none")
         layout.dress(ax)
         return _finished(ax, layout, list(found))
 
@@ -148,31 +152,34 @@ def _label(layout: Layout, quantity: str, who: str, i: int, k: int) -> str | Non
     """A curve alone says what it is and whose; in a grid its first quantity names the series."""
     if len(layout.series) == 1:
         return f"{WORDS[quantity]}, {who}"
-    if k:
-        return None
-    return f"{layout.series[i]}, {who}" if who.endswith("networks") else layout.series[i]
+    return None if k else layout.series[i]
 
 
-def _keys(ax: Any, layout: Layout, quantities: list[str], theory: str) -> None:
-    """What is not said by the labels of a grid: which theory, and which lines are thin."""
+def _keys(ax: Any, layout: Layout, quantities: list[str], who: str, **style: Any) -> None:
+    """What the labels of a grid do not say: whose its lines or markers are, and of what."""
     if layout.name is None or len(layout.series) == 1:
         return
     for k, quantity in enumerate(quantities):
-        style = {"color": "#555555", "linestyle": DASHES[theory]}
-        words = f"{WORDS[quantity]}, {theory} theory"
-        ax.plot([], [], label=words, **style, **({"linewidth": THIN} if k else {}))
+        own = {"marker": MARKERS[k]} if "marker" in style else {"linewidth": THIN} if k else {}
+        words = f"{WORDS[quantity]}, {who}"
+        ax.plot([], [], label=words, color="#555555", markerfacecolor="white", **(style | own))
 
 
 def _levels(ax: Any, levels: Mapping[str, Any]) -> None:
-    """Errors that others reach, one line for all names of the same number; each once."""
+    """Errors that others reach, one line for all names of the same number; each once.
+
+    One that is far from the curves would flatten them, and is left out.
+    """
     drawn = {line.get_gid() for line in ax.get_lines()}
+    low, high = ax.get_ylim()
+    room = NEAR * (high - low)
     names: dict[float, list[str]] = {}
     for name, value in levels.items():
         for number in {round(float(v), 12) for v in np.ravel(value)}:
             names.setdefault(number, []).append(name)
     for number, words in names.items():
         label = " = ".join(words)
-        if len(names) == 1 and label not in drawn:
+        if len(names) == 1 and label not in drawn and low - room < number < high + room:
             style = {"color": "#555555", "linestyle": (0, (3, 3)), "linewidth": 1.0}
             ax.axhline(number, label=label, zorder=1, gid=label, **style)
 

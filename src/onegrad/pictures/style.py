@@ -155,10 +155,12 @@ def drawing(ax: Any = None) -> Iterator[Any]:
 def entitled(ax: Any) -> None:
     """A legend above the axes with every label once, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
+    unique: dict[str, Any] = {}
+    for label, handle in zip(labels, handles, strict=True):
+        unique.setdefault(label, handle)
     if unique:
-        letters = max(map(len, unique)) + 8  # the handle takes as much as eight of them
-        fit = int(ax.bbox.width / ax.figure.dpi * 16 / letters)  # sixteen letters to the inch
+        letters = max(map(len, unique)) + 6  # the handle takes as much as six of them
+        fit = int(ax.bbox.width / ax.figure.dpi * 18 / letters)  # eighteen letters to the inch
         ax.legend(
             unique.values(), unique.keys(), loc="lower center", bbox_to_anchor=(0.5, 1.0),
             ncols=max(1, min(fit, 4)),

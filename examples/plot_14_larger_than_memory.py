@@ -17,6 +17,9 @@ import pyarrow.parquet as pq
 
 import onegrad as og
 from onegrad.data import source
+from onegrad.pictures.style import RC
+
+plt.rcParams.update(RC)
 
 
 def write(path: Path, rows: int, block: int = 50_000) -> None:
@@ -48,5 +51,5 @@ figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 ax.plot(counts, files, "o--", color="0.5", label="the numbers in the file")
 ax.plot(counts, peaks, "o-", color="#0072B2", label="most memory that the fit held")
 ax.set(xlabel="rows", ylabel="MiB", ylim=(0, None))
-ax.legend(frameon=False)
+ax.legend()
 print("MiB held:", ", ".join(f"{peak:.1f}" for peak in peaks))

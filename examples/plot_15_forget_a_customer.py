@@ -10,6 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import onegrad as og
+from onegrad.pictures.style import RC
+
+plt.rcParams.update(RC)
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((3000, 6))
