@@ -112,21 +112,15 @@ def _estimator(args: argparse.Namespace, y: Any) -> Any:
 
 def _classes_or_a_mistake(target: str, y: Any) -> None:
     """Many different numbers and a few other words are a damaged column, not classes."""
+    from onegrad.data.encoding import is_number
+
     values = list(dict.fromkeys(map(str, y)))
-    words = [value for value in values if not _is_number(value)]
+    words = [value for value in values if not is_number(value)]
     if words and len(values) - len(words) > max(CODES, len(words)):
         raise InvalidInput(
             f"column {target!r} holds numbers and {words[0]!r:.40}; mend it, or say that these "
             f"are classes with --task classification"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
