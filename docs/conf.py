@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "typeset",
+    "scripts",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "report/*.md"]
 
