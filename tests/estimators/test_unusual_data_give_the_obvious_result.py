@@ -55,7 +55,7 @@ def test_an_input_that_was_constant_is_not_used_when_it_changes(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_constant_inputs_have_no_importance_and_take_no_neurons(kind):
-    """The slope along them is chance; it once had nearly all of the metric, and drew the neurons."""
+    """The slope along them is chance; once it had nearly all of the metric and drew the neurons."""
     rng = np.random.default_rng(1)
     inputs = rng.standard_normal((600, 8))
     targets = np.sin(2 * inputs[:, 0]) * inputs[:, 1]
