@@ -57,6 +57,7 @@ bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured
 
 docs: $(VENV)/.installed-docs docs/extra/explorer.html  ## the documentation as a site in site/; warnings are errors
 	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs site
+	$(BIN)/python docs/check_site.py site
 	@echo "site/index.html: open it in any browser"
 
 docs/extra/explorer.html: | $(VENV)/.installed-docs

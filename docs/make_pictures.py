@@ -18,54 +18,71 @@ from matplotlib import pyplot as plt
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
+from onegrad.theory import bounds
+from onegrad.theory.direction import direction as learned
 
 IMAGES = Path(__file__).parent / "images"
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "0.75"
 SETTING = og.Problem(n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)")
 
 
-def bulk_and_spikes(ax: Any, problem: og.Problem, seeds: int = 3) -> None:
-    """The eigenvalues of a few networks, and where theory puts them."""
-    theory = og.spectrum(problem)
-    values = np.concatenate([s**2 / problem.n for s in measure(problem, seeds, distances=False).F])
-    counts, bins = np.histogram(values, np.geomspace(0.01, 200, 110))
-    ax.stairs(counts / (seeds * problem.n * np.diff(bins)), bins, fill=True, color=GREY)
-    ax.plot(theory.x, theory.rho, color=BLUE, lw=1.5)
-    for k, spike in enumerate(theory.spikes):
-        ax.plot(spike.eigenvalue, 4e-5, "v", color=ORANGE, ms=8)
-        name = ("linear", "quadratic", "cubic", "quartic")[k]
-        ax.annotate(name, (spike.eigenvalue, 4e-5), (0, 14), textcoords="offset points",
-                    ha="center", color=ORANGE, fontsize=9)  # fmt: skip
-    ax.set(xscale="log", yscale="log", xlim=(0.01, 200), ylim=(1e-5, 10), yticks=[])
-    ax.minorticks_off()
+def eigenvalues_along(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
+    """One network a column: its bulk as shades, what has left the bulk as dots."""
+    bins = np.geomspace(0.03, 300, 90)
+    shades, edge = np.zeros((len(bins) - 1, len(alpha))), og.spectrum(problem).edge
+    for i, a in enumerate(alpha):
+        F = measure(problem.replace(alpha=a), seeds=1, distances=False).F[0]
+        values = F**2 / problem.n
+        shades[:, i] = np.histogram(values[values < 1.1 * edge], bins)[0]
+        out = values[values >= 1.1 * edge]
+        ax.plot([a] * len(out), out, "o", color="k", ms=3.5, zorder=3)
+    shown = np.where(shades > 0, shades, np.nan)
+    ax.pcolormesh(alpha, (bins[1:] * bins[:-1]) ** 0.5, shown, cmap="Blues", shading="nearest",
+                  vmin=0, vmax=1.6 * shades.max(), rasterized=True)  # fmt: skip
+
+
+def spike_lines(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
+    """Where theory puts the outliers, each by the degree that it has learned."""
+    theory = [og.spectrum(problem.replace(alpha=a)) for a in alpha]
+    places = (
+        ("linear", ORANGE, 0.37, (-8, 6), "right"),
+        ("quadratic", GREEN, 0.43, (12, -10), "left"),
+    )
+    for k, (name, colour, at, aside, side) in enumerate(places):
+        value = np.array([s.spikes[k].eigenvalue if len(s.spikes) > k else np.nan for s in theory])
+        ax.plot(alpha, value, color=colour, lw=2)
+        spot = at, np.interp(at, alpha, value)
+        ax.annotate(f"{name} spike", spot, aside, textcoords="offset points", ha=side,
+                    color=colour, weight="bold")  # fmt: skip
 
 
 def hero() -> plt.Figure:
-    """Three spectra above the curve of the error that they belong to."""
-    steps, alpha = (0.0, 0.2, 0.45), np.linspace(-0.1, 0.6, 36)
-    figure = plt.figure(figsize=(10, 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
-    for i, a in enumerate(steps):
-        ax = figure.add_subplot(grid[0, i])
-        bulk_and_spikes(ax, SETTING.replace(eta=0.0) if i == 0 else SETTING.replace(alpha=a))
-        title = "no step" if i == 0 else rf"$\eta = n^{{{a:g}}}$"
-        ax.set_title(f"{'ABC'[i]}   {title}", loc="left")
-        ax.set_xlabel("eigenvalues of the features")
-    ax = figure.add_subplot(grid[1, :])
-    few = np.linspace(0, 0.6, 7)
+    """The eigenvalues of real networks along the step, above the error that goes down with them."""
+    columns, alpha = np.linspace(-0.1, 0.55, 40), np.linspace(-0.11, 0.56, 45)
+    figure, (top, ax) = plt.subplots(2, 1, figsize=(9, 6.4), layout="constrained", sharex=True,
+                                     height_ratios=(1.25, 1))  # fmt: skip
+    eigenvalues_along(top, SETTING, columns)
+    spike_lines(top, SETTING, alpha)
+    top.set(yscale="log", ylim=(0.05, 500), ylabel="eigenvalues of the features")
+    top.text(-0.1, 0.3, "the bulk", color="0.15", weight="bold")
+    top.text(-0.1, 110, "dots and shades: one network for every step\nlines: theory", color="0.3")
+
+    few = np.linspace(-0.1, 0.5, 7)
     found = og.simulate(SETTING, seeds=5, alpha=few).test
     theory = og.predict(SETTING, alpha=alpha)
-    ax.plot(alpha, theory.test, color=BLUE, label="theory, n = 4000")
-    ax.errorbar(few, found.mean, found.se, fmt="o", color="k", ms=5, label="5 networks")
-    ax.axhline(theory.kernel_bound[0], color=ORANGE, ls="--", lw=1, label="bound for kernels")
-    for x, k in zip(og.thresholds(2), ("linear spike", "quadratic spike"), strict=True):
-        ax.axvline(x, color="0.8", lw=1, zorder=0)
-        ax.text(x + 0.005, 0.97, k, transform=ax.get_xaxis_transform(), va="top", color="0.4")
-    for name, a in zip("BC", steps[1:], strict=True):
-        y = float(np.interp(a, alpha, theory.test))
-        ax.annotate(name, (a, y), (8, 8), textcoords="offset points", weight="bold")
-    ax.set(xlabel=r"step exponent $\alpha$, with $\eta = n^\alpha$", ylabel="test error")
-    ax.legend(frameon=False, loc="upper right")
+    bound = theory.kernel_bound[0]
+    ax.axhspan(0, bound, color=GREEN, alpha=0.08, lw=0)
+    ax.plot(alpha, theory.test, color=BLUE, lw=2)
+    ax.errorbar(few, found.mean, found.se, fmt="o", color="k", ms=5)
+    ax.text(-0.1, bound - 0.03, "no rotation-invariant kernel gets below this line", va="top",
+            color=GREEN)  # fmt: skip
+    ax.text(-0.1, 0.32, "dots: five networks each\nline: theory, nothing fitted", color="0.3")
+    ax.set(xlabel=r"size of the one gradient step: $\alpha$, with $\eta = n^\alpha$",
+           ylabel="test error", xlim=(-0.11, 0.56), ylim=(0.25, 1.4))  # fmt: skip
+    for axis in (top, ax):
+        for x in og.thresholds(2):
+            axis.axvline(x, color="0.6", lw=0.8, ls=":", zorder=1)
+        axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -162,13 +179,159 @@ def spikes() -> plt.Figure:
     return figure
 
 
+def counts() -> plt.Figure:
+    """How many outliers there are: the limit, theory at three sizes, networks."""
+    alpha, few = np.linspace(0.01, 0.39, 77), np.linspace(0.03, 0.38, 8)
+    figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    limit = [og.spike_count(a) for a in alpha]
+    ax.step(alpha, limit, where="mid", color=ORANGE, ls="--", label=r"$n\to\infty$")
+    for n, colour in ((1000, "0.6"), (100_000, BLUE), (10**8, "k")):
+        problem = SETTING.replace(n=n, d=n // 8, N=n // 4, activation="elu")
+        at_rest = len(og.spectrum(problem.replace(eta=0.0)).spikes)
+        found = [len(og.spectrum(problem.replace(alpha=a)).spikes) - at_rest for a in alpha]
+        ax.step(alpha, found, where="mid", color=colour, lw=1.5, label=f"n = {n:,}")
+        if n == 1000:
+            edge = og.spectrum(problem).edge
+            out = [measure(problem.replace(alpha=a), 5, edge=edge, distances=False).outliers
+                   for a in few]  # fmt: skip
+            ax.plot(few, np.mean(out, axis=1), "ko", ms=4, label="5 networks, n = 1,000")
+    ax.set(xlabel=r"step exponent $\alpha$", ylabel="spikes", yticks=range(5))
+    ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def direction() -> plt.Figure:
+    """Cosine of the leading direction of the first gradient with the teacher."""
+    rng, d, N = np.random.default_rng(0), 300, 300
+    ratios, few = np.geomspace(0.3, 12, 40), (0.5, 1, 2, 4, 8)
+    figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    for full, colour in ((False, BLUE), (True, ORANGE)):
+        name = "full" if full else "labels"
+        problems = [og.Problem(n=int(k * d), d=d, N=N, activation="tanh", teacher="H1", noise=0.5,
+                               residual=name) for k in ratios]  # fmt: skip
+        ax.plot(ratios, [learned(p).rho for p in problems], color=colour, label=f"ρ, {name}")
+        found = [[_gradient_cosine(rng, int(k * d), d, N, full) for _ in range(5)] for k in few]
+        ax.plot(np.repeat(few, 5), np.ravel(found), ".", color=colour, alpha=0.7)
+    ax.set(xscale="log", xlabel="rows of the step, n/d", ylabel=r"cosine with $\beta_\star$")
+    ax.plot([], [], ".", color="0.4", label="one network each")
+    ax.legend(frameon=False)
+    return figure
+
+
+def _gradient_cosine(rng: np.random.Generator, n: int, d: int, N: int, full: bool) -> float:
+    """One network with tanh: the first right singular vector of its first gradient."""
+    W, a = rng.standard_normal((N, d)) / np.sqrt(d), rng.standard_normal(N) / np.sqrt(N)
+    X = rng.standard_normal((n, d))
+    hidden = np.tanh(X @ W.T)
+    residual = X[:, 0] + 0.5 * rng.standard_normal(n) - full * hidden @ a
+    G = ((1 - hidden**2) * np.outer(residual, a)).T @ X / n
+    return float(abs(np.linalg.svd(G)[2][0, 0]))
+
+
+def kernels() -> plt.Figure:
+    """Kernel ridge, each with its best setting, against one large step."""
+    rng, d = np.random.default_rng(1), 300
+    ratios, few = np.geomspace(1, 6, 20), (1, 2, 3, 4, 6)
+    problem = og.Problem(n=d, d=d, N=4 * d, activation="softplus", teacher=SETTING.teacher)
+    figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+
+    def stepped(k: float) -> og.Problem:
+        return problem.replace(n=int(k * d), eta=2 * np.sqrt(problem.N))
+
+    theory = [og.predict(stepped(k)).test for k in ratios]
+    ax.plot(ratios, theory, color=BLUE, label=r"one step, $\eta=2\sqrt{N}$, theory")
+    networks = [og.simulate(stepped(k), seeds=5).test for k in few]
+    ax.errorbar(few, [m.mean for m in networks], [m.se for m in networks], fmt="o", color=BLUE,
+                ms=4, label="5 networks")  # fmt: skip
+    for kernel, mark in (("rbf", "s"), ("laplacian", "^"), ("arc-cosine", "v")):
+        best = [_kernel_error(rng, k * d, d, kernel) for k in few]
+        ax.plot(few, best, mark, color="0.5", ms=5, label=f"{kernel} kernel, best ridge")
+    ax.axhline(1.0, color=ORANGE, ls="--", lw=1, label="bound for kernels")
+    ax.set(xlabel="rows, n/d", ylabel="test error", ylim=(0, 2.6))
+    ax.legend(frameon=False, fontsize=8, ncols=2)
+    return figure
+
+
+def _kernel_error(rng: np.random.Generator, n: int, d: int, kernel: str) -> float:
+    """Test error of kernel ridge on the pictures' teacher, the ridge chosen on the test rows."""
+    X = rng.standard_normal((n + 2000, d))
+    y = X[:, 0] + (X[:, 0] ** 2 - 1) / np.sqrt(2)
+    product, length = X @ X[:n].T, np.linalg.norm(X, axis=1)
+    if kernel == "rbf":
+        K = np.exp(-(length[:, None] ** 2 + length[:n] ** 2 - 2 * product) / (2 * d))
+    elif kernel == "laplacian":
+        square = np.maximum(length[:, None] ** 2 + length[:n] ** 2 - 2 * product, 0)
+        K = np.exp(-np.sqrt(square / d))
+    else:  # the kernel of infinitely many ReLU neurons
+        size = length[:, None] * length[:n]
+        angle = np.arccos(np.clip(product / size, -1, 1))
+        K = size / d * (np.sin(angle) + (np.pi - angle) * np.cos(angle))
+    values, U = np.linalg.eigh(K[:n])
+    errors = [np.mean((y[n:] - K[n:] @ (U @ ((U.T @ y[:n]) / (values + lam)))) ** 2)
+              for lam in np.geomspace(1e-3, 100, 16)]  # fmt: skip
+    return float(min(errors))
+
+
+def maximal_step() -> plt.Figure:
+    """A step of size 2 sqrt(N) against the bounds of Ba et al."""
+    d, N, ratios, few = 200, 1000, np.geomspace(1, 50, 25), (2, 6, 16, 40)
+
+    def stepped(k: float) -> og.Problem:
+        return og.Problem(n=int(k * d), d=d, N=N, activation="tanh", teacher="tanh",
+                          eta=2 * np.sqrt(N))  # fmt: skip
+
+    figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    ax.plot(
+        ratios,
+        [og.predict(stepped(k)).risk for k in ratios],
+        color=BLUE,
+        label=r"$\eta=2\sqrt{N}$, theory",
+    )
+    networks = [og.simulate(stepped(k), seeds=5).risk for k in few]
+    ax.errorbar(few, [m.mean for m in networks], [m.se for m in networks], fmt="o", color=BLUE,
+                ms=4, label="5 networks")  # fmt: skip
+    untrained = [og.predict(stepped(k).replace(eta=0.0)).risk for k in ratios]
+    ax.plot(ratios, untrained, color="0.6", label="untrained, theory")
+    ax.axhline(bounds.kernel_lower_bound("tanh"), color=ORANGE, ls="--", lw=1, label="kernels")
+    tau = bounds.tau_star("tanh", "tanh").tau
+    ax.axhline(10 * tau, color=GREEN, ls=":", label=r"$10\,\tau^*$")
+    ax.set(xscale="log", yscale="log", xlabel="rows, n/d", ylabel="risk", ylim=(1e-4, 0.3))
+    ax.legend(frameon=False, fontsize=9, loc="lower left")
+    return figure
+
+
+def visible() -> plt.Figure:
+    """Teachers whose first degree is one, two and three."""
+    alpha, few = np.linspace(0, 0.5, 21), np.array([0.0, 0.25, 0.5])
+    figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    colours = (BLUE, ORANGE, GREEN)
+    for i, teacher in enumerate(("H1 + H2/sqrt(2)", "H2/sqrt(2)", "H3/sqrt(6)")):
+        problem = og.Problem(n=1000, d=250, N=500, activation="softplus", teacher=teacher)
+        level = problem.teacher_function.variance
+        theory = og.predict(problem, alpha=alpha).test / level
+        ax.plot(alpha, theory, color=colours[i], label=teacher)
+        found, at = og.simulate(problem, seeds=10, alpha=few).test, few + 0.006 * i
+        ax.errorbar(at, found.mean / level, found.se / level, fmt="o", color=colours[i], ms=4)
+    ax.axhline(1, color="0.8", lw=0.8, zorder=0)
+    ax.set(
+        xlabel=r"step exponent $\alpha$", ylabel="test error over label variance", ylim=(0, None)
+    )
+    ax.legend(frameon=False)
+    return figure
+
+
 PICTURES = {
     "hero": hero,
     "neurons": setting,
+    "handbook-direction": direction,
+    "handbook-counts": counts,
+    "handbook-spikes": spikes,
     "handbook-random-features": random_features,
     "handbook-small-step": small_step,
     "handbook-staircase": staircase,
-    "handbook-spikes": spikes,
+    "handbook-kernels": kernels,
+    "handbook-maximal-step": maximal_step,
+    "handbook-visible": visible,
 }
 
 if __name__ == "__main__":

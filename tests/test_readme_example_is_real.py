@@ -1,16 +1,19 @@
 """Every block of Python and every command in README and docs is run, and prints what it says.
 
 A page is one session: its blocks run in order, in an empty folder. A line `call   # what it prints`
-is held to the numbers in its comment. Blocks that cannot be run here say so in their first line
-(```python no-run, ```console no-run); how many there are is counted below.
+is held to the numbers in its comment, to less than one unit of the last digit. Blocks that cannot
+be run here say so in their first line (```python no-run, ```console no-run); how many there are is
+counted below, and their commands, targets, options and files are held to what there is.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import re
 import shlex
+import tomllib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,19 +38,20 @@ PAGES = {
 }
 BLOCK = re.compile(r"^```([a-z]*)( no-run)?\n(.*?)^```", re.S | re.M)
 NUMBER = re.compile(r"-?\d+\.\d+")
-LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
+SCRIPT = re.compile(r"\bpython ((?:docs|benchmarks|tests)/\S+?\.py)")
 
 # blocks that are not run, and why
 NOT_RUN = {
-    "README.md": 1,  # make demo, make test, make docs
+    "README.md": 1,  # make demo, a server
     "CONTRIBUTING.md": 1,  # make targets
     "docs/start/install.md": 2,  # pip and make
     "docs/start/simulation.md": 1,  # a server
     "docs/add_a_figure.md": 1,  # a module of the package
-    "docs/estimators.md": 4,  # data of the reader
+    "docs/estimators.md": 2,  # data of the reader
     "docs/experiments.md": 2,  # full runs
     "docs/explorer.md": 1,  # minutes
-    "docs/performance.md": 5,  # benchmarks
+    "docs/performance.md": 4,  # benchmarks
     "docs/reliability.md": 1,  # soak
 }
 
@@ -61,6 +65,14 @@ def blocks(text: str) -> Iterator[tuple[str, bool, str]]:
 
 def numbers(text: str) -> list[float]:
     return [float(x) for x in NUMBER.findall(text)]
+
+
+def agree(found: list[float], shown: str) -> bool:
+    """Whether the first numbers found are those shown, to less than a unit of the last digit."""
+    expected = NUMBER.findall(shown)
+    units = [10.0 ** -len(x.partition(".")[2]) for x in expected]
+    pairs = zip(found, numbers(shown), units, strict=False)
+    return len(found) >= len(expected) and all(abs(x - e) < 0.99 * u for x, e, u in pairs)
 
 
 def statements(code: str) -> Iterator[tuple[str, str]]:
@@ -82,7 +94,6 @@ def _parted(statement: str) -> tuple[str, str]:
 
 def run_python(code: str, names: dict[str, object]) -> None:
     for statement, said in statements(code):
-        expected = numbers(said)
         try:
             expression = compile(statement.strip(), "page", "eval")
         except SyntaxError:
@@ -91,9 +102,8 @@ def run_python(code: str, names: dict[str, object]) -> None:
         value = eval(expression, names)
         with np.printoptions(precision=12):
             found = numbers(repr(value))
-        if expected and said[0] in "0123456789aPSEM-":
-            # simulations print two digits of their error; one unit of what is shown is allowed
-            assert found[: len(expected)] == pytest.approx(expected, rel=2e-4, abs=6e-4), statement
+        if said and said[0] in "0123456789aPSEM-[(":
+            assert agree(found, said), f"{statement.strip()} gives {value!r}"
 
 
 def run_console(code: str) -> None:
@@ -137,21 +147,76 @@ def test_every_block_says_what_it_is(name):
     assert not re.findall(r"^ {4}(?:onegrad|python|make|og\.).*$", outside, re.M)
 
 
+def check_command(line: str, monkeypatch) -> None:
+    """Parse a command that is not run: its target, options and files are those that there are."""
+    words = [w for w in shlex.split(line, comments=True) if not re.match(r"[A-Z_]+=", w)]
+    program, *rest = words
+    if program.endswith("onegrad"):
+        monkeypatch.setattr(importlib.import_module(f"onegrad.cli.{rest[0]}"), "run", lambda _: 0)
+        assert main(rest) == 0
+    elif program == "make":
+        assert re.search(rf"^{rest[0]}:.*##", (ROOT / "Makefile").read_text(), re.M), line
+    elif program == "pip":
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        named = re.fullmatch(r"onegrad(?:\[(\w+)\])?", rest[1])
+        assert named and (named[1] or "test") in extras["optional-dependencies"], line
+    elif program == "python":
+        assert (ROOT / (rest[1] if rest[0] == "-m" else rest[0])).exists(), line
+    else:
+        assert program == "dask" or words == ["source", ".venv/bin/activate"], line
+
+
+@pytest.mark.parametrize("name", NOT_RUN)
+def test_commands_that_are_not_run_exist(name, monkeypatch):
+    for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
+        if not is_run and language == "console":
+            for line in code.splitlines():
+                check_command(line.removeprefix("$ "), monkeypatch)
+
+
+def test_a_command_that_is_not_there_is_seen(monkeypatch):
+    for line in ("make dmeo", "pip install onegrad[tourch]", "python benchmarks/none.py", "ls"):
+        with pytest.raises(AssertionError):
+            check_command(line, monkeypatch)
+    with pytest.raises(SystemExit):
+        check_command("onegrad predict --alhpa 3", monkeypatch)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_scripts_that_are_named_exist(name):
+    for script in SCRIPT.findall(PAGES[name].read_text(encoding="utf-8")):
+        assert (ROOT / script).exists(), f"{name}: {script}"
+
+
+def anchors(text: str) -> set[str]:
+    """What headings are called in links: small letters, hyphens, no punctuation."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_somewhere(name):
     page = PAGES[name]
     made = ("gallery/", "explorer.html")  # when the site is built
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        aim = page.parent / target if target else page
         if not any(part in target for part in made):
-            assert (page.parent / target).exists(), f"{name}: {target}"
+            assert aim.exists(), f"{name}: {target}"
         elif "gallery/plot" in target:
             assert (ROOT / "examples" / Path(target).with_suffix(".py").name).exists(), target
+        if anchor:
+            assert anchor in anchors(aim.read_text(encoding="utf-8")), f"{name}: {target}#{anchor}"
 
 
 def test_a_wrong_number_is_seen():
     with pytest.raises(AssertionError):
         run_python("1.5 + 1   # 2.6\n", {})
     run_python("1.5 + 1   # 2.5\n", {})
+    run_python("[2.0449, 1.006]  # [2.04, 1.0]\n", {})
+    with pytest.raises(AssertionError):
+        run_python("[2.0449]  # [2.04, 1.0]\n", {})
+    with pytest.raises(AssertionError):
+        run_python("2.0449  # 2.03\n", {})
 
 
 def test_the_readme_has_three_examples_with_their_outputs():

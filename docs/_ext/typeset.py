@@ -7,21 +7,32 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
 
 
 def inline(translator: Any, node: nodes.math) -> None:
-    translator.body.append(convert(node.astext()))
+    translator.body.append(mathml(node, node.astext(), "inline"))
     raise nodes.SkipNode
 
 
 def display(translator: Any, node: nodes.math_block) -> None:
     """One block; a row of an aligned environment is a row of it."""
-    text = node.astext().strip()
+    text = node.astext().strip().replace("{aligned}", "{align*}")
     if r"\\" in text and r"\begin" not in text:
-        text = rf"\begin{{align}}{text}\end{{align}}"
+        text = rf"\begin{{align*}}{text}\end{{align*}}"
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
-    translator.body.append(convert(text, display="block") + "</div>\n")
+    translator.body.append(mathml(node, text, "block") + "</div>\n")
     raise nodes.SkipNode
+
+
+def mathml(node: nodes.Node, text: str, display: str) -> str:
+    """MathML of a formula; what the converter does not know is a warning, not a strange sign."""
+    made = convert(text, display=display)
+    if "<mi>&</mi>" in made or "<mi>\\" in made:
+        LOGGER.warning("formula not understood: %s", text, location=node, type="typeset")
+    return made
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

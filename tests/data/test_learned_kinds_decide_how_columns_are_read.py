@@ -85,6 +85,22 @@ def test_the_index_of_a_pandas_frame_is_no_input(tmp_path, name):
     assert len(model().fit(asked).input_names_) == 2  # where it is asked for it is there
 
 
+def test_row_labels_of_a_csv_file_are_no_input(tmp_path):
+    """As pandas writes its index: first, without a name. It is said, and can be asked for."""
+    frame = pd.DataFrame({"x": RNG.standard_normal(60), "y": np.arange(60.0)})
+    frame.to_csv(path := tmp_path / "t.csv")
+    with pytest.warns(og.AssumptionWarning, match=r"t\.csv: its first column has no name"):
+        fitted = model().fit(source(path, target="y"))
+    assert fitted.input_names_ == ["x"]
+    plain = tmp_path / "plain.csv"
+    frame.to_csv(plain, index=False)
+    np.testing.assert_array_equal(fitted.predict(path), fitted.predict(plain))
+    np.testing.assert_array_equal(fitted.coef_, model().fit(source(plain, target="y")).coef_)
+    asked = model().fit(source(path, target="y", columns=["x", ""]))
+    assert asked.input_names_ == ["x", ""]
+    assert asked.predict(path).std() > 10 * fitted.predict(path).std()
+
+
 @pytest.mark.parametrize(
     ("second", "message"),
     [

@@ -48,6 +48,16 @@ def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
         assert _work(a) <= _work(b)
 
 
+@pytest.mark.parametrize("name", ["intercept", "multi-index", "cui-maximal-step"])
+def test_fewer_seeds_are_a_part_of_all(name: str) -> None:
+    few, full = (gallery.specs([name], seeds=seeds)[name] for seeds in (5, None))
+    for small, large in zip(few.grids, full.grids, strict=True):
+        some, every = ({c.key for c in cells_of(g)} for g in (small, large))
+        assert some <= every, "a run with all seeds takes these up"
+        assert min(5, large.seeds) <= small.seeds < 5 + large.seeds_per_cell
+    assert sum(g.seeds for g in few.grids) < sum(g.seeds for g in full.grids)
+
+
 def _work(cells: list) -> float:
     """A measure of cost: rows times width times seeds."""
     return math.fsum(c.problem.n * c.problem.N * max(c.seeds, 1) * len(c.etas) for c in cells)

@@ -36,6 +36,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--list", action="store_true", help="name the figures and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
+    parser.add_argument(
+        "--seeds", type=int, metavar="K", help="at most K seeds a point, rounded up to whole cells"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
     parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
     parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
@@ -52,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         out,
         where_of(args),
         quick=args.quick,
+        seeds=args.seeds,
         draw=not args.cells_only and args.shard is None,
         progress=Progress("reproduce"),
     )

@@ -29,7 +29,7 @@ from onegrad.data.parts import (
     TablePart,
 )
 from onegrad.data.table import as_table, is_frame
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, warn
 
 FILES = (".parquet", ".csv", ".npz", ".npy")
 
@@ -65,6 +65,9 @@ class Source:
         """
         asked = {name: Reading("text") for name in text}
         files = {part.path: part for part in self.parts if isinstance(part, FilePart)}
+        for path, part in files.items():
+            if part.unnamed():
+                warn(f"{path}: its first column has no name: row labels, which are no input")
         if len(files) < 2:
             return self.typed(asked) if asked else self
         return self.typed(together([(p, part.kinds()) for p, part in files.items()]) | asked, True)

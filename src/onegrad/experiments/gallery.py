@@ -36,10 +36,13 @@ def groups() -> list[str]:
     return sorted(found, key=lambda group: (group != DEFAULT, group))
 
 
-def specs(wanted: Sequence[str] = (), *, quick: bool = False) -> dict[str, Spec]:
+def specs(
+    wanted: Sequence[str] = (), *, quick: bool = False, seeds: int | None = None
+) -> dict[str, Spec]:
     """What the wanted figures compute, in the report's order.
 
-    A group stands for its figures; nothing stands for the papers' group.
+    A group stands for its figures; nothing stands for the papers' group. With seeds, a point has at
+    most that many, in whole cells.
     """
     known = files()
     names: set[str] = set()
@@ -50,7 +53,7 @@ def specs(wanted: Sequence[str] = (), *, quick: bool = False) -> dict[str, Spec]
             hint = did_you_mean(name, allowed) or f"allowed are {', '.join(allowed)}"
             raise InvalidInput(f"FIGURE {name!r:.60} is not known; {hint}")
         names |= members
-    read = {name: read_spec(known[name], quick=quick) for name in names}
+    read = {name: read_spec(known[name], quick=quick).limited(seeds) for name in names}
     order = {n: (groups().index(group_of(n)), s.about.get("order", 99)) for n, s in read.items()}
     return {n: Spec(n, read[n].grids, read[n].about) for n in sorted(read, key=order.__getitem__)}
 

@@ -40,12 +40,13 @@ def reproduce(
     where: Where,
     *,
     quick: bool = False,
+    seeds: int | None = None,
     draw: bool = True,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()
-    specs = gallery.specs(names, quick=quick)
+    specs = gallery.specs(names, quick=quick, seeds=seeds)
     with Store(out / "store", part=part_of(where.shard)) as store:
         results = {name: Results(spec, store) for name, spec in specs.items()}
         grids = [grid for found in results.values() for grid in found.cells.values()]
@@ -56,12 +57,15 @@ def reproduce(
         if not draw:
             return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
         sections = [_section(name, found, out) for name, found in results.items()]
-        about = _about(store, set(cells), summary, quick)
+        sizes = "quick" if quick else "full"
+        sizes += f", at most about {seeds} seeds a point" if seeds else ""
+        about = _about(store, set(cells), summary, sizes)
     missing = sum(found.missing for found in results.values())
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
+    words = {s.name: said(s, results[s.name]) | {"sizes": sizes} for s in sections}
     with replacing(out / "findings.json") as file:
-        file.write(json.dumps({s.name: said(s) for s in sections}, indent=1).encode())
+        file.write(json.dumps(words, indent=1).encode())
     return Reproduction(report, tuple(specs), page.verdict, summary, missing)
 
 
@@ -87,12 +91,14 @@ def _section(name: str, results: Results, out: Path) -> Section:
     return Section(name, about, svg, drawing.checks, *said)
 
 
-def said(section: Section) -> dict[str, Any]:
-    """A section's words, for pages other than the report."""
+def said(section: Section, results: Results) -> dict[str, Any]:
+    """A section's words, for pages other than the report, and how many networks are behind it."""
+    networks = sum(cell.seeds for cells in results.cells.values() for cell in cells)
     about = {key: str(value) for key, value in section.about.items()}
     found = {"finding": section.finding, "notes": list(section.notes)}
     verdict = str(section.verdict) if section.checks else ""
-    return about | found | {"grids": list(section.parameters), "verdict": verdict}
+    made = {"grids": list(section.parameters), "verdict": verdict, "networks": networks}
+    return about | found | made
 
 
 def _parameters(results: Results) -> list[str]:
@@ -101,7 +107,9 @@ def _parameters(results: Results) -> list[str]:
     for grid in results.spec.grids:
         fields = [f"{k} = {_short(v)}" for k, v in grid.problem.items()]
         options = [f"{k} = {v}" for k, v in grid.options.items()]
-        seeds = [f"{grid.seeds} seeds"] if any(p.seeded for p in results[grid.name][:1]) else []
+        seeds = (
+            [f"{grid.seeds} seeds a point"] if any(p.seeded for p in results[grid.name][:1]) else []
+        )
         words = "; ".join([", ".join(fields), *options, *seeds, f"convention {grid.convention}"])
         lines.append(f"{grid.name} ({grid.measure}): {words}")
     return lines
@@ -116,12 +124,12 @@ def _short(value: Any) -> str:
     return str(value)
 
 
-def _about(store: Store, keys: set[str], summary: Summary, quick: bool) -> dict[str, str]:
+def _about(store: Store, keys: set[str], summary: Summary, sizes: str) -> dict[str, str]:
     """What was run, for the foot of the report."""
     found = [by for key, by in store.provenances().items() if key in keys]
     seconds = sum(p.seconds for p in found)
     return {
-        "sizes": "quick" if quick else "full",
+        "sizes": sizes,
         "cells": f"{len(found)} (now computed: {summary.computed}, failed: {summary.failed})",
         "compute time of all cells": f"{seconds:.0f} s",
         "onegrad": ", ".join(sorted({p.version for p in found})),

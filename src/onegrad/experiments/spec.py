@@ -22,11 +22,10 @@ quick.seeds = 5
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +76,19 @@ class Spec:
     grids: tuple[Grid, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
 
+    def limited(self, seeds: int | None) -> Spec:
+        """With at most this many seeds a point, in whole cells: a part of the full run's cells."""
+        if seeds is None:
+            return self
+        most = _count(seeds, "--seeds", MOST_SEEDS)
+        few = [replace(g, seeds=min(g.seeds, -(-most // g.seeds_per_cell) * g.seeds_per_cell))
+               for g in self.grids]  # fmt: skip
+        return replace(self, grids=tuple(few))
+
 
 SHARED = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids of a file
 ABOUT = ("title", "paper", "caption", "parameters", "order", "question", "explained")
-GRID_KEYS = tuple(f.name for f in dataclasses.fields(Grid) if f.name != "where")
+GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name != "where")
 
 
 def read_spec(path: Path, *, quick: bool = False) -> Spec:

@@ -18,8 +18,9 @@ from onegrad.pictures.curve import Curve
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
-SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+GREY = "#7F7F7F"
+SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: dict[str, Any] = {
     "uniform": "-",
     "corrected staircase": (0, (6, 2)),

@@ -24,14 +24,14 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.errors import NotConverged
+from onegrad.theory.uniform.contour import contour, support
 from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
 from onegrad.theory.uniform.labels import LabelLaw
 from onegrad.theory.uniform.moved import OffStep, with_moved
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
-CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
-CONTOUR_WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
 NEWTON_LIMIT = 200
+WALK = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # distances of the contour from zero
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def covariance(
     law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
     w = r * r if squared else r
-    points, jacobian = _contour(min(w.min(), 0.0), max(w.max(), 0.0), phi)
+    points, jacobian = contour(*support(w, p, law.tau_tau, phi))
     m = _trace(points, w, p, phi)
     weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
@@ -166,20 +166,17 @@ def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
     return AlongStep(float(vMv), Mv2, float(vSv), vMe, np.zeros(indices))
 
 
-def _contour(low: float, high: float, phi: float) -> tuple[Complexes, Complexes]:
-    """Upper half of an ellipse around the spectrum, and dz/(pi i) along it."""
-    reach = (1 + np.sqrt(phi)) ** 2  # |X^T X/n_0|
-    centre, focus = reach * (high + low) / 2, reach * (high - low) / 2 * 1.02
-    angle = (np.arange(CONTOUR_POINTS) + 0.5) * np.pi / CONTOUR_POINTS
-    turn = CONTOUR_WIDTH * np.exp(1j * angle)
-    points = centre + focus * (turn + 1 / turn) / 2
-    speed = focus * 1j * (turn - 1 / turn) / 2
-    return points, speed / (1j * CONTOUR_POINTS)
-
-
 def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
-    """Newton's method for m(z) = 1/(-z + E[w/(1 + phi w m)]), from far away: m = -1/z."""
-    m = -1 / points
+    """m(z) = 1/(-z + E[w/(1 + phi w m)]), the one solution with a positive imaginary part."""
+    m = _newton(points, -1 / points, w, p, phi)
+    if not (m.imag > 0).all():  # walk in from far away, where m = -1/z
+        m = -1 / (WALK[0] * points)
+        for scale in WALK:
+            m = _newton(scale * points, m, w, p, phi)
+    return m
+
+
+def _newton(points: Complexes, m: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
     for _ in range(NEWTON_LIMIT):
         inverse_D = 1 / (1 + phi * w * m[:, None])
         f = 1 + m * points - m * (inverse_D @ (w * p))

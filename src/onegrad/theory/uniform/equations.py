@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
-from onegrad.theory.direction import mean_readout, output_constants
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import Covariance, covariance
 from onegrad.theory.uniform.gauss import SpectralMeasure
 from onegrad.theory.uniform.grading import LARGE, Grading, index_grading, neuron_grading
@@ -101,7 +101,7 @@ def equations(
     A = value - a.backward * index * row
     Y = conditional(labels, a.theta, index, norm, p)
     squares = quadratic(Y.bent, value, norm, kappa_teacher, moved.teacher, rho, d)
-    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons)
+    tilted = tilt(2 * a.c2 * a.gamma * g, moved.along, neurons, problem.readout == "constant")
     kappa_teacher, vector = tilted.left_to_bulk(kappa_teacher, moved.teacher.vector, neurons.weight)
     Y1, sideways, read = _directions(a, Y.Y1, unit_linear(labels), tilted.f)
     leaning = read.T @ tilted.lean(neurons)
@@ -162,10 +162,9 @@ def bulk_covariance(problem: Problem, a: Step) -> Covariance:
         output=a.backward * a.b,
         constant=a.residual_mean,
     )
-    if a.c2 and problem.readout != "gaussian":
-        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2; of +-1 each sign has its
-        # own, and both share Mv
-        epsilon = 2 * a.c2 * a.gamma * mean_readout(problem)
+    if a.c2 and problem.readout == "constant":
+        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2
+        epsilon = 2 * a.c2 * a.gamma
         found = found.towards(1 + epsilon * a.shift, epsilon / 2)
     return found.shifted(a.shift)
 

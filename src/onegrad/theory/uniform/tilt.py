@@ -9,10 +9,10 @@ so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the me
 :math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
 :math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`.
 
-Readouts of one size need the whole of it, with e the direction of k itself (`moved`). Nothing but
-the weight along v tells their neurons apart: what is fitted by it comes with the noise of Mv, all
-neurons leaning alike. Normal readouts tell neurons apart by the step itself, and of Mv only the
-part along the teacher's directions matters, to first order.
+Equal readouts need the whole of it, with e the direction of k itself (`moved`). Nothing but the
+weight along v tells their neurons apart: what is fitted by it comes with the noise of Mv, all
+neurons leaning alike. Other readouts tell neurons apart by the step itself: of Mv only the part
+along the teacher's directions matters, to first order.
 """
 
 from __future__ import annotations
@@ -30,21 +30,31 @@ LEAST = 0.05  # share of a variance that is left at least
 
 @dataclass(frozen=True)
 class Tilt:
-    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v."""
+    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v.
+
+    whole : k is all there is of Kv, and not its first order along the teacher's directions.
+    """
 
     epsilon: Floats
     k: Floats
     f: Floats
     along: Floats
+    whole: bool
 
     def lean(self, neurons: NeuronNodes) -> Floats:
         """Mean weight along each direction, (t, U)."""
         return np.asarray(self.k * neurons.start / np.sqrt(self.along))
 
     def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes.
+        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes."""
+        if self.whole:
+            return self._turned(kappa, vector, weight)
+        return self._shared(kappa, vector), vector
 
-        Their matrix is diag(kappa) and the change between the blocks' vectors. It is diagonalised
+    def _turned(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """What is left and its vectors, for all of k.
+
+        The blocks' matrix, diag(kappa) and the change between their vectors, is diagonalised
         for the mean over neurons; of a single one the diagonal is kept in that basis.
         """
         by_f, by_k = vector @ self.f, vector @ self.k  # (R,), (R, U)
@@ -56,8 +66,21 @@ class Tilt:
         turned -= (by_k.T @ Q) ** 2 / self.along[:, None]
         return np.maximum(turned, LEAST * kappa.min(1)[:, None]), Q.T @ vector
 
+    def _shared(self, kappa: Floats, vector: Floats) -> Floats:
+        r"""What is left, for k of first order.
 
-def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes) -> Tilt:
+        The change, in the metric of :math:`\sum_r\varpi_r\varpi_r^\top\kappa_r`, is shared by
+        the blocks as their vectors have part in it.
+        """
+        values, vectors = np.linalg.eigh((vector.T * kappa[:, None, :]) @ vector)  # (U, t, t)
+        root = (vectors / np.sqrt(np.maximum(values, 1e-12))[:, None, :]) @ vectors.swapaxes(1, 2)
+        part = (vector @ root @ self.f[:, None])[:, :, 0]  # (U, R)
+        change = self.epsilon**2 * (1 - 4 / self.along)
+        share = part**2 / (vector**2).sum(1) * change[:, None]
+        return np.asarray(kappa * np.maximum(1 + share, LEAST))
+
+
+def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, whole: bool) -> Tilt:
     """The tilt of neurons with these epsilon_2."""
     k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
-    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST))
+    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST), whole)

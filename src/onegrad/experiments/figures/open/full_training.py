@@ -28,7 +28,10 @@ def draw(results: Results) -> Drawing:
         before, one, all_ = (found[m].mean("test") for m in ("untrained", "one-step", "trained"))
         gains = before > all_
         part = f"{(before - one) / (before - all_):.0%}" if gains else "training gains nothing"
-        lines.append(f"{task}: {part} ({before:.3f} → {one:.3f}; trained {all_:.3f})")
+        others = ", ".join(
+            f"{m} {found[m].mean('test'):.3f} ± {found[m].se('test'):.3f}" for m in METHODS
+        )
+        lines.append(f"{task}: {part} ({others})")
     ax.set_xticks(range(len(tasks)), list(tasks), fontsize=7)
     ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
     style.legend(ax, 3)

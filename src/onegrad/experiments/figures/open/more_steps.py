@@ -119,6 +119,15 @@ def reused(ax: Any, points: Points) -> list[Check]:
     return checks
 
 
+def where(points: Points) -> str:
+    """The exact setting of a statement that differs from print."""
+    sizes, p = points.levels("n"), points[0].problem
+    return (
+        f"After two steps (n = {', '.join(map(str, sizes))}, d = {p.phi:g} n, {p.activation}, "
+        f"teacher {p.teacher}, {points[0].seeds} networks a point)"
+    )
+
+
 def finding(results: Results, counted: list[Growth]) -> str:
     def at_last(name: str, batches: str, k: int) -> str:
         p = results[name].where(batches=batches).ordered("steps")[-1]
@@ -132,8 +141,8 @@ def finding(results: Results, counted: list[Growth]) -> str:
     two = [at_last("information-two", batches, 1) for batches in ("fresh", "same")]
     three = [at_last("information-three", batches, 2) for batches in ("fresh", "same")]
     return (
-        "After two steps the first outlier that the second adds grows as predicted, n^(2α₂ − 1 "
-        f"+ 2α₁) (measured exponents off by {off[first].mean():+.2f} on average, "
+        f"{where(results['outliers'])} the first outlier that the second adds grows as predicted, "
+        f"n^(2α₂ − 1 + 2α₁) (measured exponents off by {off[first].mean():+.2f} on average, "
         f"{np.abs(off[first]).max():.2f} at most); nothing grows where the prediction is negative "
         f"({off[(k >= 1) & (predicted < 0)].max():.2f} at most); further ones, which ⌊α₂/(½ − α₁)⌋ "
         f"counts too, are not visible at these sizes ({off[second].mean():+.2f} on average). "

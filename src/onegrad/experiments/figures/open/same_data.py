@@ -11,7 +11,7 @@ from onegrad.experiments.results import Curve, Points, Results
 def draw(results: Results) -> Drawing:
     totals = results["same"].levels("n")
     figure, axes = style.panels(len(totals), width=3.6, height=3.8)
-    lines = []
+    lines, pairs = [], []
     for ax, total in zip(axes[0], totals, strict=True):
         curves = {
             "same": best(results["same"].where(n=total)),
@@ -24,7 +24,13 @@ def draw(results: Results) -> Drawing:
         style.heading(ax, f"{total / d:g} rows an input")
         style.legend(ax, 2)
         lines.append(said(total / d, curves))
-    return Drawing(figure, (), (), " ".join(lines))
+        pairs.append((curves["same"], curves["fresh"]))
+    gains = [1 - same.y.min() / fresh.y.min() for same, fresh in pairs]
+    lead = (
+        f"Using all rows twice is better than two fresh halves at {sum(g > 0 for g in gains)} of "
+        f"{len(gains)} totals, by {min(gains):.0%} to {max(gains):.0%} of the test error."
+    )
+    return Drawing(figure, (), (), " ".join([lead, *lines]))
 
 
 def best(points: Points) -> Curve:

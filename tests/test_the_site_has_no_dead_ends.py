@@ -1,0 +1,49 @@
+"""`docs/check_site.py`, which `make docs` ends with, finds what is wrong with a site."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "docs" / "check_site.py"
+GOOD = '<img src="a.png"><a href="other.html#here">x</a><a href="https://example.org/">y</a>'
+
+
+@pytest.fixture(scope="module")
+def check():
+    spec = importlib.util.spec_from_file_location("check_site", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "a.png").touch()
+    (tmp_path / "other.html").write_text('<h1 id="here">x</h1><a href="index.html">back</a>')
+    (tmp_path / "index.html").write_text(GOOD)
+    return tmp_path
+
+
+def test_a_good_site_has_no_complaints(check, site):
+    assert check.complaints(site) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ('<a href="gone.html">', "index.html: no file gone.html"),
+        ('<img src="images/gone.png">', "index.html: no file images/gone.png"),
+        ('<a href="other.html#gone">', "index.html: no anchor other.html#gone"),
+        ('<a href="#gone">', "index.html: no anchor #gone"),
+        ('<script src="https://cdn.example.org/x.js"></script>',
+         "index.html: loads https://cdn.example.org/x.js"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(check, site, bad, complaint):
+    (site / "index.html").write_text(GOOD + bad)
+    assert check.complaints(site) == [complaint]
+
+
+def test_make_docs_runs_it():
+    assert "docs/check_site.py site" in (SCRIPT.parents[1] / "Makefile").read_text()
