@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onegrad.experiments.checks import Check, check, uniform_accuracy
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.figures.papers.moniri_setting1 import broken
@@ -65,9 +67,11 @@ def _note(results: Results, k: str) -> str:
     words = []
     for name, label in (("corrected", "corrected"), ("printed", "as printed")):
         stairs = gains(results[f"{name}-{k}"], results[f"limit-{k}"])
-        first, second = (min(stairs, key=lambda p: abs(p.problem.alpha - a)) for a in (0.1, 0.29))
-        values = [f"Λ₁ = {first.mean('test'):.3f}"]
-        if abs(second.mean("test") - first.mean("test")) > 1e-9:
-            values.append(f"Λ₂ = {second.mean('test'):.3f}")
+        curve = stairs.curve("alpha", "test")
+        first, second = (float(np.interp(a, curve.x, curve.y)) for a in (0.1, 0.29))
+        values = [
+            f"Λ₁ = {first:.3f}",
+            *([f"Λ₂ = {second:.3f}"] if abs(second - first) > 1e-6 else []),
+        ]
         words.append(f"{', '.join(values)} {label}")
     return f"Setting {k}, n → ∞: {'; '.join(words)}."
