@@ -88,4 +88,4 @@ def test_list_and_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
     assert "ba-figure3a" in capsys.readouterr().out
     assert main(["reproduce", "figure9"]) == 2
-    assert "FIGURE 'figure9' is not known" in capsys.readouterr().err
+    assert "FIGURE 'figure9': did you mean ba-figure" in capsys.readouterr().err

@@ -108,6 +108,15 @@ def source(
     target, weight, columns : with tables, the names of the target, the weights and the inputs
         (default: all others). With .npz the target is the name of an array beside X (default "y"),
         with .npy the number of a column.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.data import source
+    >>> table = {"size": [30.0, 40.0, 50.0] * 20, "price": [90.0, 120.0, 150.0] * 20}
+    >>> model = og.OneStepRegressor(width=10, eta=0.0, random_state=0)
+    >>> model.fit(source(table, target="price")).n_rows_
+    60
     """
     if isinstance(data, Source):
         return data
