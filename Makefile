@@ -55,12 +55,12 @@ bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured
 	$(BIN)/python benchmarks/sweep_overhead.py
 	$(BIN)/python benchmarks/simulate.py
 
-docs: $(VENV)/.installed-docs docs/extra/explorer.html  ## the documentation as a site in site/; warnings are errors
+docs: $(VENV)/.installed-docs docs/extra/moving.html  ## the documentation as a site in site/; warnings are errors
 	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs site
 	$(BIN)/python docs/check_site.py site
 	@echo "site/index.html: open it in any browser"
 
-docs/extra/explorer.html: | $(VENV)/.installed-docs
+docs/extra/moving.html: | $(VENV)/.installed-docs
 	@mkdir -p $(@D)
 	$(BIN)/onegrad explore --export $@
 

@@ -295,7 +295,7 @@ def maximal_step() -> plt.Figure:
     ax.axhline(bounds.kernel_lower_bound("tanh"), color=ORANGE, ls="--", lw=1, label="kernels")
     tau = bounds.tau_star("tanh", "tanh").tau
     ax.axhline(10 * tau, color=GREEN, ls=":", label=r"$10\,\tau^*$")
-    ax.set(xscale="log", yscale="log", xlabel="rows, n/d", ylabel="risk", ylim=(1e-4, 0.3))
+    ax.set(xscale="log", yscale="log", xlabel="rows, n/d", ylabel="risk", ylim=(2e-5, 0.3))
     ax.legend(frameon=False, fontsize=9, loc="lower left")
     return figure
 

@@ -4,8 +4,8 @@
 
 Kills of sweeps, random problems through every theory, damaged files, specs and requests. The same
 seed makes the same attacks; what was done is kept in a file, and a second call goes on where the
-first stopped. The table at the end has a column for each kind of fault; exit code 1 when one is
-not zero.
+first stopped. All kinds advance together: a run that is stopped had some of each. The table at the
+end has a column for each kind of fault; exit code 1 when one is not zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from onegrad.io.children import over_children  # noqa: E402
 from soak.chunks import KINDS, crashed, work  # noqa: E402
-from soak.ledger import Ledger, table  # noqa: E402
+from soak.ledger import Ledger, evenly, table  # noqa: E402
 
 
 def main() -> int:
@@ -44,10 +44,10 @@ def main() -> int:
     ledger, end = Ledger(args.ledger, args.seed), time.monotonic() + args.seconds
 
     def tasks() -> Iterator[tuple[str, int, int]]:
-        for kind in kinds:
-            for number in ledger.missing(kind, KINDS[kind].chunks(asked[KINDS[kind].asked])):
-                if time.monotonic() < end:
-                    yield kind, args.seed, number
+        counts = {kind: KINDS[kind].chunks(asked[KINDS[kind].asked]) for kind in kinds}
+        for kind, number in evenly({k: ledger.missing(k, n) for k, n in counts.items()}, counts):
+            if time.monotonic() < end:
+                yield kind, args.seed, number
 
     for kind, number, tally in over_children(work, tasks(), args.jobs, lost=crashed):
         ledger.note(kind, number, tally)

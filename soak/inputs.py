@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import tempfile
+import tomllib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ import onegrad as og
 from onegrad.cli import main
 from onegrad.experiments import read_spec
 from onegrad.experiments.grid import all_cells, count_cells
+from onegrad.experiments.spec import parse_spec
 from soak.attempt import attempt
 from soak.ledger import Tally
 
@@ -136,9 +138,17 @@ def specs(rng: np.random.Generator, count: int, where: str) -> Tally:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.toml"
         for i in range(count):
-            path.write_bytes(mutations.mutated(rng, examples[int(rng.integers(len(examples)))]))
+            example, quick = examples[int(rng.integers(len(examples)))], bool(rng.integers(2))
+            forged = None
+            if rng.integers(2):
+                forged = forgeries.spec(rng, tomllib.loads(example.decode()))
+            else:
+                path.write_bytes(mutations.mutated(rng, example))
             with attempt(tally, f"{where}.{i}", (og.InvalidInput,)):
-                spec = read_spec(path, quick=bool(rng.integers(2)))
+                if isinstance(forged, dict):  # as TOML would give it
+                    spec = parse_spec(forged, "forged", quick=quick)
+                else:
+                    spec = read_spec(path, quick=quick)
                 if sum(map(count_cells, spec.grids)) <= FEW:
                     all_cells(spec)
                 tally.ends["cells"] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +65,18 @@ class Ledger:
         draft = self.path.with_suffix(".new")
         draft.write_text(json.dumps(values))
         draft.replace(self.path)
+
+
+def evenly(
+    missing: Mapping[str, Sequence[int]], counts: Mapping[str, int]
+) -> list[tuple[str, int]]:
+    """Chunks of all kinds, each kind as far along as the others.
+
+    >>> evenly({"a": [0, 1, 2, 3], "b": [1]}, {"a": 4, "b": 2})
+    [('a', 0), ('a', 1), ('a', 2), ('b', 1), ('a', 3)]
+    """
+    due = [((n + 1) / counts[kind], kind, n) for kind, numbers in missing.items() for n in numbers]
+    return [(kind, n) for _, kind, n in sorted(due, key=lambda one: one[0])]
 
 
 def table(tallies: dict[str, Tally]) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+import forgeries
 import mutations
 from onegrad.explorer import api
 from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS
@@ -83,14 +84,21 @@ def _request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
     values = dict(preset)
     if rng.random() < 0.5:
         values[str(rng.choice(list(CONTROLS)))] = str(rng.choice(["1", "0.3", "relu", "H2", "2"]))
+    if forged := rng.random() < 0.3:
+        k = int(rng.integers(len(mutations.NASTY)))
+        values[str(rng.choice(list(CONTROLS)))] = mutations.NASTY[k].decode("latin-1")
     query = "&".join(f"{quote(k)}={quote(v)}" for k, v in values.items()).encode()
-    if rng.random() < 0.8:
+    if not forged and rng.random() < 0.8:
         query = mutations.mutated(rng, query).replace(b"\n", b"%0A")
     headers = dict(zip(NAMES[:1], VALUES[:1], strict=True))
     if rng.random() < 0.3:
         k = int(rng.integers(len(NAMES)))
         headers[NAMES[k]] = mutations.mutated(rng, VALUES[k])
-    body = mutations.mutated(rng, json.dumps(BODY).encode()) if post else b""
+    body = b""
+    if post and rng.random() < 0.5:
+        body = mutations.mutated(rng, json.dumps(BODY).encode())
+    elif post:
+        body = json.dumps(forgeries.described(rng, BODY | {"query": values})).encode()
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
         "method": "POST" if post else "GET", "path": path, "raw_path": path.encode(),

@@ -12,7 +12,7 @@ import io
 import json
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -233,7 +233,7 @@ def _model(rng: np.random.Generator, changes: int) -> bytes:
     for _ in range(changes):
         arrays = sorted(name for name in members if name.endswith(".npy"))
         if rng.random() < 0.5:
-            header = _described(rng, header)
+            header = described(rng, header)
         else:
             name = _one(rng, arrays)
             array = np.load(io.BytesIO(members[name]), allow_pickle=True)  # our own forgery
@@ -242,19 +242,29 @@ def _model(rng: np.random.Generator, changes: int) -> bytes:
     return _packed(members)
 
 
-def _described(rng: np.random.Generator, value: Any) -> Any:
+def described(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:
     """A description with one value, somewhere in it, replaced, lost or doubled."""
     if isinstance(value, dict) and value and rng.random() < 0.95:
         key = _one(rng, sorted(value))
         if rng.random() < 0.05:
             return {k: v for k, v in value.items() if k != key}
-        return value | {key: _described(rng, value[key])}
+        return value | {key: described(rng, value[key], values)}
     if isinstance(value, list) and value and rng.random() < 0.9:
         k = int(rng.integers(len(value)))
         if rng.random() < 0.2:
             return value[:k] + value[k + 1 :] if rng.random() < 0.5 else value[: k + 1] + value[k:]
-        return [*value[:k], _described(rng, value[k]), *value[k + 1 :]]
-    return _one(rng, JSON)
+        return [*value[:k], described(rng, value[k], values), *value[k + 1 :]]
+    return _one(rng, values)
+
+
+TOML = (*JSON[1:], "1:5", "0:1:5", "0:1:1000000000", [1, 1], [0.5, "x"], "H1", "sphere", "tanh:raw")
+
+
+def spec(rng: np.random.Generator, table: dict[str, Any]) -> Any:
+    """The table of a sweep after one to three changes of its values."""
+    for _ in range(int(rng.integers(1, 4))):
+        table = described(rng, table, TOML)
+    return table
 
 
 MAKERS: dict[str, Callable[[np.random.Generator, int], bytes]] = {

@@ -10,7 +10,7 @@ import pytest
 from soak import inputs, kills, pages, theories
 from soak.attempt import attempt
 from soak.chunks import KINDS, work
-from soak.ledger import Ledger, Tally, table
+from soak.ledger import Ledger, Tally, evenly, table
 
 import forgeries
 import onegrad as og
@@ -130,6 +130,16 @@ def test_a_ledger_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert "| spec | 7 |" in table(again.tallies)
     with pytest.raises(SystemExit, match="is of seed 3"):
         Ledger(tmp_path / "ledger.json", seed=4)
+
+
+def test_all_kinds_advance_together() -> None:
+    counts = {"a": 40, "b": 4, "c": 1}
+    missing = {kind: list(range(n)) for kind, n in counts.items()}
+    order = evenly(missing, counts)
+    assert sorted(order) == sorted((kind, n) for kind in counts for n in range(counts[kind]))
+    for stop in range(len(order) - 1):  # the last chunk of c is its only one
+        share = {k: sum(kind == k for kind, _ in order[:stop]) / counts[k] for k in ("a", "b")}
+        assert abs(share["a"] - share["b"]) <= 1 / 4
 
 
 def test_a_chunk_follows_from_its_number() -> None:

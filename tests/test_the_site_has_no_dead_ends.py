@@ -1,6 +1,7 @@
 """`docs/check_site.py`, which `make docs` ends with, finds what is wrong with a site."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,10 @@ def test_what_is_wrong_is_said(check, site, bad, complaint):
 
 def test_make_docs_runs_it():
     assert "docs/check_site.py site" in (SCRIPT.parents[1] / "Makefile").read_text()
+
+
+def test_what_is_added_to_the_site_replaces_no_page():
+    """The explorer as one file once had the name of the page about it, and was lost."""
+    docs = SCRIPT.parent
+    added = re.findall(r"docs/extra/(\S+)\.html:", (docs.parent / "Makefile").read_text())
+    assert added and not {f"{name}.md" for name in added} & {p.name for p in docs.glob("*.md")}

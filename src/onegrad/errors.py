@@ -103,12 +103,28 @@ def subject(error: Exception) -> str:
 
 def one_of(name: str, value: Any, allowed: Collection[str]) -> str:
     """The value, or the complaint that it is none of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}; got {value!r:.60}")
-    return value
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise none_of(name, value, allowed)
+
+
+def none_of(name: str, value: Any, allowed: Collection[str], more: str = "") -> InvalidInput:
+    """The complaint that a value is none of those allowed; what is spelt nearly so comes first."""
+    names = f"{', '.join(allowed)}{more}"
+    if isinstance(value, str) and (hint := did_you_mean(value, allowed)):
+        return InvalidInput(f"{name} {value!r:.60}: {hint} It must be one of {names}")
+    return InvalidInput(f"{name} must be one of {names}; got {value!r:.60}")
+
+
+def in_any_case(value: str, allowed: Collection[str]) -> str:
+    """The allowed name that this is but for its case; the value itself where there is none."""
+    if value in allowed:
+        return value
+    return next((name for name in allowed if name.casefold() == value.casefold()), value)
 
 
 def did_you_mean(value: str, allowed: Collection[str]) -> str:
     """A question that names what is spelt nearly so; nothing where nothing is."""
-    near = difflib.get_close_matches(value, allowed, 1)
-    return f"did you mean {near[0]}?" if near else ""
+    spelt = {name.casefold(): name for name in allowed}
+    near = difflib.get_close_matches(value.casefold()[:80], spelt, 1)
+    return f"did you mean {spelt[near[0]]}?" if near else ""

@@ -37,10 +37,11 @@ GOOD = {
     "exponents": ["H3", "relu"],
     "cite": [],
     "doctor": [],
+    "completion": ["bash"],
 }
 BAD = {
     "predict": (["--n", "-5", "--d", "30", "--N", "40"], "--n must be"),
-    "simulate": ([*SIZES, "--dtype", "float16"], "dtype must be"),
+    "simulate": ([*SIZES, "--dtype", "float16"], "--dtype must be"),
     "spectrum": ([*SIZES, "--alpha", "0.1,0.2"], "--alpha must be one number"),
     "reproduce": (["figure9"], "figure9"),
     "sweep": (["run", "nowhere.toml"], "nowhere.toml"),
@@ -50,6 +51,7 @@ BAD = {
     "exponents": (["H3 +"], "teacher: formula"),
     "cite": (["--bibtex"], "--bibtex"),
     "doctor": (["me"], "me"),
+    "completion": (["ksh"], "bash, zsh, fish"),
 }
 
 

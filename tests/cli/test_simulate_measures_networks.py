@@ -26,7 +26,8 @@ def test_json_has_what_the_interface_promises(capsys):
 def test_a_table_has_a_line_a_point(capsys):
     assert main(["simulate", *SIZES, "--seeds", "5,7"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 and lines[0].split()[:3] == ["alpha", "eta", "ridge"]
+    assert len(lines) == 3 and lines[1].split()[:3] == ["alpha", "eta", "ridge"]
+    assert lines[0].startswith("2 networks")
 
 
 @pytest.mark.parametrize(

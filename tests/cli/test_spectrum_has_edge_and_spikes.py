@@ -41,7 +41,7 @@ def test_spectrum_beside_networks(capsys, tmp_path):
 def test_spectrum_prints_the_scale_of_the_page(capsys):
     """Singular values of F over sqrt(n), as on the explorer's axis and in the plot."""
     assert main(["spectrum", *SIZES, "--eta", "8", "--simulate", "--seeds", "3"]) == 0
-    first, header, *rows = capsys.readouterr().out.splitlines()
+    _, first, header, *rows = capsys.readouterr().out.splitlines()
     problem = og.Problem(n=200, d=100, N=133, noise=0.5, eta=8.0)
     theory = og.spectrum(problem)
     measured = measure(problem, seeds=3, edge=theory.edge)

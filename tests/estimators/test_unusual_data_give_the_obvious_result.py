@@ -119,3 +119,28 @@ def test_bad_parameters_are_named(settings, message):
 def test_weights_that_are_all_zero():
     with pytest.raises(ValueError, match="weight"):
         small(og.OneStepRegressor).fit(X, Y, sample_weight=np.zeros(40))
+
+
+LOSSY = {
+    "dates": (X.astype("M8[D]"), Y, "X holds datetime64"),
+    "durations": (X.astype("m8[s]"), Y, "X holds timedelta64"),
+    "complex": (X + 1j, Y, "Complex data not supported: X holds complex128"),
+    "fields": (np.zeros((len(X), 1), [("a", float)]), Y, "X holds"),
+    "masked inputs": (np.ma.masked_greater(X, 0), Y, "X is masked"),
+    "masked targets": (X, np.ma.masked_greater(Y, 0), "y is masked"),
+    "dates as targets": (X, Y.astype("M8[s]"), "y holds datetime64"),
+}
+
+
+@pytest.mark.parametrize("name", LOSSY)
+def test_arrays_that_say_more_than_their_numbers_are_refused(name):
+    """A unit, a mask, an imaginary part would be lost without a word."""
+    inputs, targets, message = LOSSY[name]
+    with pytest.raises(InvalidInput, match=message) as raised:
+        og.OneStepRegressor(4, random_state=0).fit(inputs, targets)
+    assert "\n" not in str(raised.value)
+    if inputs is not X:
+        model = og.OneStepRegressor(4, random_state=0).fit(X, Y)
+        for use in (model.predict, lambda rows: model.partial_fit(rows, Y)):
+            with pytest.raises(InvalidInput, match=message):
+                use(inputs)

@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
     ("change", "message"),
     [
         ({"measur": "errors"}, r"grid\[0\]\.measur: unknown key; did you mean measure\?"),
-        ({"measure": "error"}, r"grid\[0\]\.measure: must be one of .*rehearsal.*; got 'error'"),
+        ({"measure": "error"}, r"\.measure: 'error': did you mean errors\? .*rehearsal"),
         ({"seeds": 0}, r"grid\[0\]\.seeds: must be a whole number from 1 to 1000000000; got 0"),
         ({"seeds": True}, r"grid\[0\]\.seeds: must be a whole number"),
         ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell: must be a whole number"),
@@ -51,7 +51,7 @@ def test_a_bad_key(change: dict[str, Any], message: str) -> None:
     ("change", "message"),
     [
         ({"d": -1}, r"grid\[0\]\.problem\.d must be a whole number >= 1; got -1"),
-        ({"teacher": "tahn"}, r"grid\[0\]\.problem\.teacher must be one of .*did you mean tanh"),
+        ({"teacher": "tahn"}, r"grid\[0\]\.problem\.teacher 'tahn': did you mean tanh\?"),
         ({"ridge": 0}, r"grid\[0\]\.problem\.ridge must be"),
     ],
 )

@@ -81,7 +81,8 @@ def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("sums", [False, True])
 def test_the_scheduler_goes_away(sums: bool) -> None:
-    with cluster(1) as one, distributed.Client(one, timeout="3s", set_as_default=False) as client:
+    with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
+        client._timeout = 3  # of finding it again; the first time takes what it takes
 
         def work() -> Iterator[int]:
             if not sums:
@@ -121,7 +122,8 @@ def test_ctrl_c(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 130
+    assert len(list((store / "arrays").glob("*.npy"))) < 400, "it went on to the end"
     assert said.splitlines()[-1] == "onegrad sweep: interrupted"
     assert "Traceback" not in said and "Error" not in said, said

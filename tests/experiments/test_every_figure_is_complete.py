@@ -14,7 +14,8 @@ from onegrad.experiments import cells_of, gallery
 WANTED = {
     "moniri-spectrum", "moniri-alignment", "moniri-setting1", "moniri-setting2", "moniri-degree4",
     "moniri-equivalence", "ba-figure1", "ba-figure2", "ba-figure3a", "ba-figure3b", "ba-figure3c",
-    "ba-alignment", "double-descent", "cui-maximal-step",
+    "ba-alignment", "double-descent", "cui-maximal-step", "moniri-gains", "moniri-sharpening",
+    "ba-theorem7", "ba-more-steps",
 }  # fmt: skip
 OPEN = {
     "non-gaussian", "more-steps", "activations", "beyond-half", "robustness", "same-data", "deeper",
@@ -87,4 +88,4 @@ def test_list_and_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
     assert "ba-figure3a" in capsys.readouterr().out
     assert main(["reproduce", "figure9"]) == 2
-    assert "FIGURE 'figure9' is not known" in capsys.readouterr().err
+    assert "FIGURE 'figure9': did you mean ba-figure" in capsys.readouterr().err

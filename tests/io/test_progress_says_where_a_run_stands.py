@@ -96,6 +96,25 @@ def test_a_count_that_is_soon_over_needs_no_line(clock: list[float]) -> None:
     ]  # fmt: skip
 
 
+def test_rows_are_told_while_a_part_is_read(clock: list[float]) -> None:
+    stream = io.StringIO()
+    progress = Progress("first pass", stream)
+    progress(0, 1)
+    for _ in range(12):  # one large file: nothing is done before it is all done
+        clock[0] += 1.0
+        progress.rows(20_000)
+    progress(1, 1)
+    assert stream.getvalue().splitlines() == [
+        "first pass: 0/1, 100,000 rows at 20,000/s, 5 s",
+        "first pass: 0/1, 200,000 rows at 20,000/s, 10 s",
+        "first pass: 1/1, 240,000 rows at 20,000/s, 12 s",
+    ]
+    progress(1, 4)  # the next stage counts from zero
+    clock[0] += 6.0
+    progress(2, 4)
+    assert stream.getvalue().splitlines()[-1].startswith("first pass: 2/4, 0.33/s")
+
+
 def test_quiet_says_nothing() -> None:
     stream = io.StringIO()
     progress = Progress("sweep", stream, quiet=True)

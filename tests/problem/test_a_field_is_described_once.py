@@ -105,7 +105,7 @@ SCRIPT = """
 import argparse, json, sys
 sys.path.insert(0, {docs!r})
 import make_notation
-from onegrad.cli.options import add_problem_options, problem_of
+from onegrad.cli.options import add_problem_options, asked
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
@@ -120,7 +120,7 @@ except ValueError as error:
 parser = argparse.ArgumentParser()
 add_problem_options(parser)
 args = parser.parse_args("--n 40 --d 20 --N 30 --momentum 0.1,0.2".split())
-problem, axes = problem_of(args)
+problem, axes = asked(args).problem, asked(args).axes
 def cells(**fields):
     return cells_of(parse_spec(dict(grid=dict(measure="errors", problem=fields)), "t").grids[0])
 print(json.dumps(dict(

@@ -9,13 +9,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from onegrad import __version__
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, printable, subject
+from onegrad.cli.output import error_line, note
+from onegrad.cli.parser import Parser, check_options, innermost, spelt
+from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, printable
 from onegrad.problem import FIELDS
 
 COMMANDS = (
@@ -30,19 +33,40 @@ COMMANDS = (
     "exponents",
     "cite",
     "doctor",
+    "completion",
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse whose complaints are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {printable(message)} (see {self.prog} --help)\n")
+# arguments of the library that are options by another name
+RENAMED = {
+    "random_state": "--seed",
+    "n_jobs": "--workers",
+    "categorical_features": "--categorical",
+    "coverage": "--interval",
+    "memory_limit": "--memory",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    named = [a for a in arguments if not a.startswith("-")][:1]
+    parser = whole_parser(named if named and set(named) <= set(COMMANDS) else COMMANDS)
+    inner = innermost(parser, arguments)
+    check_options(inner, arguments)
+    args = parser.parse_args(arguments)
+    name = f"onegrad {args.command}"
+
+    def showwarning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, AssumptionWarning):  # the user's business; others are ours
+            note(name, str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", AssumptionWarning)
+        warnings.showwarning = showwarning  # type: ignore[assignment]
+        return _run(args, name, RENAMED | spelt(inner))
+
+
+def whole_parser(commands: Sequence[str] = COMMANDS) -> Parser:
+    """The parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
         description="What one gradient step learns: theory, simulation, experiments, estimators.",
@@ -50,28 +74,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"onegrad {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
-    named = [a for a in arguments if not a.startswith("-")][:1]
-    for command in named if set(named) <= set(COMMANDS) and named else COMMANDS:
+    for command in commands:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
-    args = parser.parse_args(arguments)
-    name = f"onegrad {args.command}"
-
-    def note(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        if issubclass(category, AssumptionWarning):  # the user's business; others are ours
-            print(f"{name}: note: {message}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("once", AssumptionWarning)
-        warnings.showwarning = note  # type: ignore[assignment]
-        return _run(args, name)
+    return parser
 
 
-def _run(args: argparse.Namespace, name: str) -> int:
+def _run(args: argparse.Namespace, name: str, options: Mapping[str, str]) -> int:
     """The command's exit code, whatever it raises."""
     try:
         return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
     except InvalidInput as error:
-        print(f"{name}: error: {_with_option(error)}", file=sys.stderr)
+        print(error_line(name, _with_option(str(error), options)), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
@@ -87,7 +100,10 @@ def _run(args: argparse.Namespace, name: str) -> int:
         return 1
 
 
-def _with_option(error: InvalidInput) -> str:
-    """A complaint that starts with a field's name, starting with its option instead."""
-    name = subject(error)
-    return f"{FIELDS[name].option}{str(error)[len(name) :]}" if name in FIELDS else str(error)
+def _with_option(complaint: str, options: Mapping[str, str]) -> str:
+    """A complaint that starts with an argument's name, starting with its option instead."""
+    match = re.match(r"(\w+)(?=:? )(?: must | needs | is for | ')?", complaint)
+    name = match[1] if match else ""
+    if match is None or name not in options or (name not in FIELDS and match[0] == name):
+        return complaint
+    return options[name] + complaint[len(name) :]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +20,10 @@ from onegrad.io.files import replacing
 EXAMPLE = """examples:
   onegrad apply price.model new.parquet --out predicted.parquet
   onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9
-  onegrad apply click.model new.csv --out predicted.csv --proba"""
+  onegrad apply click.model new.csv --out predicted.csv --proba
+  onegrad apply price.model new.csv --out - | head"""
 KINDS = (".csv", ".parquet", ".npz")
+STANDARD_OUTPUT = "-"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,9 +36,8 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL", help="a file written by onegrad fit")
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
-    parser.add_argument(
-        "--out", required=True, type=Path, metavar="FILE", help=f"one of {', '.join(KINDS)}"
-    )
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE",
+                        help=f"{', '.join(KINDS)}, or - for CSV on standard output")  # fmt: skip
     parser.add_argument("--std", action="store_true", help="add the standard deviation")
     parser.add_argument("--interval", type=float, metavar="P", help="add an interval of coverage P")
     parser.add_argument("--proba", action="store_true", help="add the classes' probabilities")
@@ -46,30 +49,49 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.estimators import load
     from onegrad.estimators.inputs import Unknown, as_read
 
-    if args.out.suffix not in KINDS:
-        raise InvalidInput(f"--out must end in {', '.join(KINDS)}; got {str(args.out)!r}")
-    if not args.out.parent.is_dir():
-        raise InvalidInput(f"--out {str(args.out)!r}: no such directory")
+    shown = _checked(args.out, args.json)
     model = load(args.model)
-    classifies = hasattr(model, "classes_")
-    if args.proba and not classifies:
-        raise InvalidInput("--proba is for classifiers; this model predicts numbers")
-    if classifies and (args.std or args.interval is not None):
-        raise InvalidInput("--std and --interval are for regression; this model predicts classes")
+    _offered(model, args)
     data, unknown = as_read(source(args.data), model.fitted_.encoding), Unknown()
-    not_an_input("--out", args.out, data, args.model)
+    if not shown:
+        not_an_input("--out", args.out, data, args.model)
     with warnings.catch_warnings():
         # said once for all blocks, below
         warnings.filterwarnings("ignore", "column .* rows hold", AssumptionWarning)
-        rows = _write(args.out, (_columns(model, X, args) for X in _inputs(model, data, unknown)))
+        blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
+        rows = _print(blocks) if shown else _write(args.out, blocks)
     warn(*unknown.lines)
     if args.json:
         counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
         kind = type(model).__name__
         print_json({"out": str(args.out), "rows": rows, "estimator": kind, "unknown": counts})
-    else:
+    elif not shown:
         print(f"{rows:,} predictions written to {args.out}")
     return 0
+
+
+def _checked(out: Path, as_json: bool) -> bool:
+    """Whether predictions go to standard output; complains of a file that cannot be written."""
+    if str(out) == STANDARD_OUTPUT:
+        if as_json:
+            raise InvalidInput("--json and --out - both need standard output; leave one of them")
+        return True
+    if out.suffix not in KINDS:
+        raise InvalidInput(
+            f"--out must end in {', '.join(KINDS)}, or be - for standard output; got {str(out)!r}"
+        )
+    if not out.parent.is_dir():
+        raise InvalidInput(f"--out {str(out)!r}: no such directory")
+    return False
+
+
+def _offered(model: Any, args: argparse.Namespace) -> None:
+    """Complain of columns that this model does not have."""
+    classifies = hasattr(model, "classes_")
+    if args.proba and not classifies:
+        raise InvalidInput("--proba is for classifiers; this model predicts numbers")
+    if classifies and (args.std or args.interval is not None):
+        raise InvalidInput("--std and --interval are for regression; this model predicts classes")
 
 
 def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
@@ -96,7 +118,8 @@ def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarr
         columns |= _named("low", low) | _named("high", high)
     if args.proba:
         for label, p in zip(model.classes_, model.predict_proba(X).T, strict=True):
-            columns[f"p({label})"] = p
+            name = f"{label:g}" if isinstance(label, float) else label
+            columns[f"p({name})"] = p
     return columns
 
 
@@ -104,6 +127,24 @@ def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any,
     if values.ndim == 1:
         return {name: values}
     return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
+
+
+def _print(blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
+    """Write the columns of all blocks as CSV to standard output; number of rows."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    rows = 0
+    for columns in blocks:
+        text = io.BytesIO()
+        table = pa.table(columns)
+        csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
+        sys.stdout.write(text.getvalue().decode())
+        sys.stdout.flush()  # a reader that went away is noticed here
+        rows += table.num_rows
+    if not rows:
+        raise InvalidInput("the data have no rows")
+    return rows
 
 
 def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:

@@ -6,6 +6,7 @@ import argparse
 import importlib.metadata
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import onegrad as og
 from onegrad.arrays import gpus
 from onegrad.cli.options import add_json_option
-from onegrad.cli.output import print_json
+from onegrad.cli.output import print_json, styled
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2",
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(f"  {k:14} {v or 'not installed'}" for k, v in report["packages"].items()))
     print("\n".join(f"  {k:14} {v}" for k, v in report["devices"].items()))
     for check in report["checks"]:
-        print(f"  {'ok' if check['passed'] else 'FAILED':6} {check['name']}: {check['detail']}")
+        word, colour = ("ok", "green") if check["passed"] else ("FAILED", "red")
+        print(f"  {styled(f'{word:6}', colour, sys.stdout)} {check['name']}: {check['detail']}")
     print("all is well" if healthy else "something is wrong: see the checks marked FAILED")
     return 0 if healthy else 1
 

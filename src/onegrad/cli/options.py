@@ -1,18 +1,51 @@
-"""The options that commands share: every field of Problem, lists and ranges of numbers."""
+"""The options that commands share: every field of Problem, lists and ranges of numbers.
+
+Sizes may be given as ratios, `--phi` d/n and `--psi` d/N; without any size the default setting is
+meant, with whatever else is given in place of its own.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from onegrad.errors import InvalidInput
 from onegrad.io.ranges import numbers
-from onegrad.problem import FIELDS, Problem
+from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
+from onegrad.problem.conventions import ratio
 
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
 MOST_POINTS = 10_000
+SIZES = ("n", "d", "N")
+DEFAULT = "quick-start"  # the setting of the docs' first page
+SETTINGS: dict[str, dict[str, str]] = {
+    DEFAULT: {
+        "n": "1000", "d": "500", "N": "667", "activation": "softplus",
+        "teacher": "H1 + H2/sqrt(2)", "alpha": "0:0.5:11",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A problem at its first values, the axes along which values were listed, where it is from."""
+
+    problem: Problem
+    axes: dict[str, list[float]]
+    setting: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The sizes and functions that the axes leave alone."""
+        p = self.problem
+        sizes = [f"{name} = {getattr(p, name)}" for name in SIZES if name not in self.axes]
+        said = ", ".join(
+            [*sizes, f"activation {p.sigma.name}", f"teacher {p.teacher_function.name}"]
+        )
+        return said if self.setting is None else f"{said} (default setting {self.setting!r})"
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +53,7 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
-    for name, field in FIELDS.items():
+    for name, field in {**FIELDS, **RATIO_FIELDS}.items():
         about: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
         if field.kind == "flag":
             about = {"action": "store_true"}
@@ -38,20 +71,50 @@ def not_an_input(option: str, out: Path, data: Any, *others: str) -> None:
             raise InvalidInput(f"{option} {str(out)!r} is an input; choose another name")
 
 
-def problem_of(args: argparse.Namespace) -> tuple[Problem, dict[str, list[float]]]:
-    """The problem at its first values, and the axes along which values were listed."""
-    given = {name: value for name in FIELDS if (value := getattr(args, name)) is not None}
-    missing = [f.option for name, f in FIELDS.items() if f.required and name not in given]
-    if missing:
-        raise InvalidInput(f"{', '.join(missing)} must be given: a whole number >= 1")
+def asked(args: argparse.Namespace, **otherwise: str) -> Asked:
+    """What the options ask for; `otherwise` replaces values of the default setting."""
+    fields = {**FIELDS, **RATIO_FIELDS}
+    given = {name: value for name in fields if (value := getattr(args, name)) is not None}
     if "alpha" in given and "eta" in given:
         raise InvalidInput("give --alpha or --eta, not both")
+    setting = None if {*SIZES, *RATIO_FIELDS} & given.keys() else DEFAULT
+    if setting is not None:
+        step = {"alpha"} if "eta" in given else set()
+        base = {**SETTINGS[setting], **otherwise}
+        given = {k: v for k, v in base.items() if k not in step} | given
     listed = {
-        name: numbers(text, FIELDS[name].option, MOST_POINTS)
+        name: numbers(text, fields[name].option, MOST_POINTS)
         for name, text in given.items()
-        if FIELDS[name].kind in ("whole", "number")
+        if fields[name].kind in ("whole", "number")
     }
+    _follow_ratios(listed, given)
+    missing = [FIELDS[name].option for name in SIZES if name not in listed]
+    if missing:
+        ratios = ", or --phi and --psi beside --n" if "--n" not in missing else ""
+        raise InvalidInput(f"{', '.join(missing)} must be given: a whole number >= 1{ratios}")
     axes = {name: values for name, values in listed.items() if len(values) > 1}
     if math.prod(len(v) for v in axes.values()) > MOST_POINTS:
         raise InvalidInput(f"the grid has more than {MOST_POINTS} points; list fewer values")
-    return Problem(**given | {name: values[0] for name, values in listed.items()}), axes
+    problem = Problem(**given | {name: values[0] for name, values in listed.items()})
+    return Asked(problem, axes, setting)
+
+
+def _follow_ratios(listed: dict[str, list[float]], given: dict[str, Any]) -> None:
+    """d from --phi and n, N from --psi and d: in place of the ratios."""
+    for name, of, size, inverse in (("phi", "n", "d", False), ("psi", "d", "N", True)):
+        if name not in listed:
+            continue
+        option, whole, other = RATIO_FIELDS[name].option, FIELDS[size].option, FIELDS[of].option
+        if size in listed:
+            raise InvalidInput(f"give {option} or {whole}, not both")
+        if of not in listed:
+            raise InvalidInput(f"{option} needs {other}: {whole} follows from both")
+        if len(listed[of]) > 1:
+            raise InvalidInput(
+                f"{option} needs one value of {other}; list those of {whole} instead"
+            )
+        values, given_size = listed.pop(name), listed[of][0]
+        given.pop(name)
+        if min(values) <= 0:
+            raise InvalidInput(f"{option} must be > 0; got {min(values):g}")
+        listed[size] = [ratio(name, 1 / v if inverse else v, of, given_size) for v in values]

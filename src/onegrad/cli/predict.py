@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import print_json, print_table
+from onegrad.cli.options import add_json_option, add_problem_options, asked
+from onegrad.cli.output import print_json, print_table, title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.errors import InvalidInput
 from onegrad.theory.dispatch import THEORIES, predict
+
+EXAMPLE = """examples:
+  onegrad predict                                       # the setting of the docs' first page
+  onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" --alpha 0.3
+  onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11 --plot curve.svg
+  onegrad predict --n 1000 --phi 0.5 --psi 0.75 --alpha -0.2:0.5:8"""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -17,8 +23,8 @@ def add_parser(subparsers: Any) -> None:
         "predict",
         help="errors from theory",
         description="Train and test error after one gradient step and ridge, from theory.",
-        epilog='example: onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" '
-        "--alpha 0:0.5:11 --plot curve.svg",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_problem_options(parser)
     parser.add_argument(
@@ -32,7 +38,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    problem, axes = problem_of(args)
+    wanted = asked(args)
+    problem, axes = wanted.problem, wanted.axes
     if args.plot:
         check_plot_path(args.plot)
         if not axes:
@@ -44,10 +51,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}
         answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
-        print_json(answer | references)
+        print_json(answer | references | {"setting": wanted.setting})
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     columns = [*extra, "alpha", "eta", "ridge", "train", "test", "risk"]
     columns += [name for name in ("train_accuracy", "test_accuracy") if name in rows[0]]
+    title(f"{prediction.theory} theory: {wanted.title}")
     print_table(rows, columns)
     return 0

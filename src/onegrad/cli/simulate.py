@@ -6,13 +6,16 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import print_json, print_table
+from onegrad.cli.options import add_json_option, add_problem_options, asked
+from onegrad.cli.output import print_json, print_table, title
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost
+
+
+ALPHA = "0,0.2,0.4"  # of the default setting: networks take their time
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,9 +32,13 @@ def add_parser(subparsers: Any) -> None:
         "--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5,"
     )
     group.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
-    group.add_argument("--dtype", default="float64", help="float64 or float32")
+    group.add_argument("--dtype", type=str.lower, default="float64", help="float64 or float32")
     group.add_argument(
-        "--model", default="trained", metavar="M", help="trained network, equivalent or baseline"
+        "--model",
+        type=str.lower,
+        default="trained",
+        metavar="M",
+        help="trained network, equivalent or baseline",
     )
     group.add_argument("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
     group.add_argument("--leave-one-out", action="store_true", help="also the leave-one-out error")
@@ -49,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
-    problem, axes = problem_of(args)
+    wanted = asked(args, alpha=ALPHA)
+    problem, axes = wanted.problem, wanted.axes
     options: dict[str, Any] = {
         name: getattr(args, name)
         for name in ("device", "dtype", "model", "n_test", "leave_one_out", "random", "batch")
@@ -67,11 +75,12 @@ def run(args: argparse.Namespace) -> int:
         print(note, file=sys.stderr)
     results = found.results()
     if args.json:
-        print_json(found.to_dict())
+        print_json(found.to_dict() | {"setting": wanted.setting})
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []
     columns = ["alpha", "eta", "ridge", "train", "train_se", "test", "test_se", "risk", *loo]
+    title(f"{len(found.seeds)} networks ({found.model}): {wanted.title}")
     print_table(results, [*extra, *columns])
     return 0
 

@@ -6,13 +6,14 @@ import argparse
 import math
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, problem_of
-from onegrad.cli.output import print_json, print_table
+from onegrad.cli.options import add_json_option, add_problem_options, asked
+from onegrad.cli.output import print_json, print_table, title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.errors import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
 
+ALPHA = "0.4"  # of the default setting: two spikes are out
 DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
@@ -34,7 +35,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.theory import spectrum
 
-    problem, axes = problem_of(args)
+    wanted = asked(args, alpha=ALPHA)
+    problem, axes = wanted.problem, wanted.axes
     if axes:
         option = FIELDS[next(iter(axes))].option
         raise InvalidInput(f"{option} must be one number: a spectrum is of one problem")
@@ -51,8 +53,10 @@ def run(args: argparse.Namespace) -> int:
         save_plot(args.plot, theory, measured)
     if args.json:
         simulated = {} if measured is None else {"simulated": measured.to_dict()}
-        print_json(theory.to_dict() | simulated | {"problem": problem.to_dict()})
+        about = {"problem": problem.to_dict(), "setting": wanted.setting}
+        print_json(theory.to_dict() | simulated | about)
         return 0
+    title(wanted.title)
     _print(theory, measured)
     return 0
 

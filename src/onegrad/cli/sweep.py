@@ -38,7 +38,12 @@ def add_parser(subparsers: Any) -> None:
         ("status", "what is done, missing, failed"),
         ("export", "one table of all results"),
     ):
-        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        action = actions.add_parser(
+            name,
+            help=text,
+            description=f"{text.capitalize()}.",
+            epilog=f"example: onegrad sweep {name} sweeps/staircase.toml",
+        )
         action.add_argument("spec", type=Path, metavar="SPEC.toml", help="the grid")
         action.add_argument("--store", type=Path, metavar="DIR", help="default out/NAME")
         add_json_option(action)
@@ -48,7 +53,7 @@ def add_parser(subparsers: Any) -> None:
         if name in ("run", "status"):
             action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
         if name == "export":
-            action.add_argument("--format", choices=FORMATS, default="csv")
+            action.add_argument("--format", type=str.lower, choices=FORMATS, default="csv")
             action.add_argument("--out", type=Path, metavar="FILE", help="default STORE/table.EXT")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +24,10 @@ class FilePart(Part):
     def kinds(self) -> dict[str, str]:
         """The kinds of the input columns, in order; empty where a column has no values."""
         raise NotImplementedError
+
+    def unnamed(self) -> bool:
+        """Whether a column without a name is left out, which nobody said."""
+        return False
 
     def typed(self, readings: Mapping[str, Reading], only: bool = False) -> FilePart:
         return replace(self, columns=self.columns.typed(readings, only))
@@ -58,7 +62,14 @@ class CsvPart(FilePart):
     def kinds(self) -> dict[str, str]:
         with one_line(self.path, "CSV"):
             schema = self._fragment().physical_schema
-            return {n: k for n, k in kinds(schema).items() if self.columns.is_input(n)}
+            wanted = set(self.columns.of(schema.names, row_labels(schema.names)))
+            found = kinds(field for field in schema if field.name in wanted)
+            return {n: k for n, k in found.items() if self.columns.is_input(n)}
+
+    def unnamed(self) -> bool:
+        with one_line(self.path, "CSV"):
+            names = self._fragment().physical_schema.names
+            return bool(row_labels(names)) and "" not in self.columns.of(names, row_labels(names))
 
     def _fragment(self) -> Any:
         from pyarrow import csv, dataset, fs
@@ -76,7 +87,7 @@ class CsvPart(FilePart):
             schema = pa.schema(self._typed(field) for field in file.physical_schema)
             for batch in file.to_batches(
                 schema=schema,
-                columns=self.columns.of(schema.names),
+                columns=self.columns.of(schema.names, row_labels(schema.names)),
                 batch_size=BLOCK,
                 batch_readahead=0,  # nothing beyond the block that is asked for
                 fragment_readahead=0,
@@ -130,6 +141,11 @@ class ParquetPart(FilePart):
                 BLOCK, row_groups=list(self.groups), columns=names, use_threads=False
             ):
                 yield self.columns.block(pa.Table.from_batches([batch]))
+
+
+def row_labels(names: Sequence[str]) -> set[str]:
+    """The first column of a CSV file where it has no name: programs write row labels like that."""
+    return {""} if names and not names[0] else set()
 
 
 def index_columns(schema: Any) -> set[str]:

@@ -9,12 +9,14 @@ computed again after a worker was lost gives what it would have given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
-from onegrad.data.parts import Part
+from onegrad.data.parts import Block, Part
 from onegrad.errors import InvalidInput
+from onegrad.io.progress import Progress
 from onegrad.io.workers import over_processes, sum_over_cluster
 
 
@@ -57,7 +59,11 @@ def fold(
         add: Callable[[S | None, S | None], S | None] = plus
         total = sum_over_cluster(partial(_filled, function), pieces, client, add, progress)
     else:
-        results = over_processes(function, parts, jobs if len(parts) > 1 else 1)
+        jobs = jobs if len(parts) > 1 else 1
+        if isinstance(progress, Progress) and jobs == 1:
+            progress(0, len(parts))
+            parts = [_Told(part, progress.rows) for part in parts]
+        results = over_processes(function, parts, jobs)
         for done, result in enumerate(results, 1):
             total = plus(total, result)
             if progress is not None:
@@ -65,6 +71,19 @@ def fold(
     if total is None:
         raise InvalidInput("the data have no rows")
     return total
+
+
+@dataclass(frozen=True)
+class _Told(Part):
+    """A part that tells of its rows as they are read."""
+
+    part: Part
+    tell: Callable[[int], None]
+
+    def blocks(self) -> Iterator[Block]:
+        for block in self.part.blocks():
+            yield block
+            self.tell(len(block))
 
 
 def _filled(function: Callable[[Part], S | None], part: Part, *data: Any) -> S | None:

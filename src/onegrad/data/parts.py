@@ -109,6 +109,10 @@ class Columns:
 
 def target_values(column: Any, name: str) -> Values:
     """A target column without missing values: numbers, or text that is more than blanks."""
+    if kind_of(column.type, name) == "instant":
+        raise InvalidInput(
+            f"target {name!r} holds dates; learn the time since some day, as a number"
+        )
     values = column_values(converted(column, None, name))
     text = values.dtype == object
     if column.null_count or (text and not all(v.strip(BLANK) for v in set(values))):

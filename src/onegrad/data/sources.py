@@ -29,7 +29,7 @@ from onegrad.data.parts import (
     TablePart,
 )
 from onegrad.data.table import as_table, is_frame
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, warn
 
 FILES = (".parquet", ".csv", ".npz", ".npy")
 
@@ -65,6 +65,9 @@ class Source:
         """
         asked = {name: Reading("text") for name in text}
         files = {part.path: part for part in self.parts if isinstance(part, FilePart)}
+        for path, part in files.items():
+            if part.unnamed():
+                warn(f"{path}: its first column has no name: row labels, which are no input")
         if len(files) < 2:
             return self.typed(asked) if asked else self
         return self.typed(together([(p, part.kinds()) for p, part in files.items()]) | asked, True)
@@ -105,6 +108,15 @@ def source(
     target, weight, columns : with tables, the names of the target, the weights and the inputs
         (default: all others). With .npz the target is the name of an array beside X (default "y"),
         with .npy the number of a column.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.data import source
+    >>> table = {"size": [30.0, 40.0, 50.0] * 20, "price": [90.0, 120.0, 150.0] * 20}
+    >>> model = og.OneStepRegressor(width=10, eta=0.0, random_state=0)
+    >>> model.fit(source(table, target="price")).n_rows_
+    60
     """
     if isinstance(data, Source):
         return data

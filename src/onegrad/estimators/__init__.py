@@ -28,5 +28,19 @@ KINDS = (
 
 
 def load(path: str | Path) -> Any:
-    """The fitted estimator in a file written by `save`; a damaged or foreign file is refused."""
+    """The fitted estimator in a file written by `save`; a damaged or foreign file is refused.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import onegrad as og
+    >>> from onegrad.estimators import load
+    >>> X = [[float(i), float(i % 7)] for i in range(60)]
+    >>> model = og.OneStepRegressor(width=10, eta=0.0, random_state=0).fit(X, [x[0] for x in X])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/line.model")
+    ...     again = load(f"{folder}/line.model")
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
     return loading.load(path, {kind.__name__: kind for kind in KINDS})

@@ -30,6 +30,19 @@ def is_source(X: Any) -> bool:
     return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")
 
 
+def check_plain(**arrays: Any) -> None:
+    """Refuse arrays that lose what they say when they become numbers: units, masks, field names."""
+    for name, array in arrays.items():
+        if np.ma.is_masked(array):
+            raise InvalidInput(f"{name} is masked: fill in what is missing, or drop those rows")
+    dtype = getattr(arrays["X"], "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    if kind == "c":
+        raise InvalidInput(f"Complex data not supported: X holds {dtype}")
+    if kind in ("m", "M", "V"):
+        raise InvalidInput(f"X holds {dtype}; a matrix is of numbers: give a table for dates")
+
+
 # -- rows to learn from --------------------------------------------------------------------------
 
 
@@ -38,6 +51,7 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     for name in ("feature_names_in_", "_of_frame_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
+    check_plain(X=X, y=y, sample_weight=sample_weight)
     chosen = estimator.categorical_features
     if is_source(X):
         text = () if chosen is None else chosen
@@ -60,6 +74,7 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Further rows for a fitted estimator."""
+    check_plain(X=X, y=y, sample_weight=sample_weight)
     encoding: Encoding | None = estimator.fitted_.encoding
     if is_source(X):
         return as_read(source(X, y, sample_weight), encoding)
@@ -119,6 +134,7 @@ def named(chosen: Any, names: Sequence[str]) -> list[str]:
 
 def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     """Blocks of numeric inputs of a fitted estimator; values it does not know are said."""
+    check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
     if encoding is None and not is_source(X):
         yield validate_data(estimator, X, reset=False, dtype=np.float64)

@@ -62,11 +62,10 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
         X, y = validate_data(
             self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
         )
-        return X, np.asarray(y, dtype=np.float64)
+        return X, _numbers(y)
 
     def _targets_of(self, y: Any) -> Any:
-        y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
-        return np.asarray(y, dtype=np.float64)
+        return _numbers(_check_y(y, multi_output=True, y_numeric=True, estimator=self))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictions; with `return_std`, also the standard deviation of a new target.
@@ -171,6 +170,14 @@ class Classification(ClassifierMixin, Predictor):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _numbers(y: Any) -> Floats:
+    """Targets as numbers; dates and durations would be counts of a unit that nobody said."""
+    y = np.asarray(y)
+    if y.dtype.kind in "mM":
+        raise InvalidInput(f"y holds {y.dtype}; targets are numbers: say in which unit")
+    return np.asarray(y, dtype=np.float64)
 
 
 def _labels(y: Any) -> Any:

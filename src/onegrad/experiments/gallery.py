@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from onegrad.errors import InvalidInput, did_you_mean
+from onegrad.errors import in_any_case, none_of
 from onegrad.experiments import figures
 from onegrad.experiments.figures import Drawing
 from onegrad.experiments.results import Results
@@ -45,13 +45,13 @@ def specs(
     most that many, in whole cells.
     """
     known = files()
+    allowed = (*known, *groups())
     names: set[str] = set()
-    for name in wanted or (DEFAULT,):
+    for given in wanted or (DEFAULT,):
+        name = in_any_case(given.replace("_", "-"), allowed)
         members = {figure for figure in known if name in (figure, group_of(figure))}
         if not members:
-            allowed = (*known, *groups())
-            hint = did_you_mean(name, allowed) or f"allowed are {', '.join(allowed)}"
-            raise InvalidInput(f"FIGURE {name!r:.60} is not known; {hint}")
+            raise none_of("FIGURE", given, allowed)
         names |= members
     read = {name: read_spec(known[name], quick=quick).limited(seeds) for name in names}
     order = {n: (groups().index(group_of(n)), s.about.get("order", 99)) for n, s in read.items()}

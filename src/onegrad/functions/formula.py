@@ -22,7 +22,7 @@ Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is t
 Combination = dict[Monomial, float]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<hermite>H(?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
+    r"\s*(?:(?P<hermite>[Hh](?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?(?![\w.]))"
     r"|(?P<sqrt>sqrt(?!\w))|(?P<sign>[-+*/()]))"
 )
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 def looks_like_formula(text: str) -> bool:
     """Whether text is meant as a combination rather than a registered name."""
-    return re.search(r"(?<![A-Za-z_])H\d", text) is not None
+    return re.search(r"(?<![A-Za-z_])[Hh]\d", text) is not None
 
 
 def parse(text: str) -> Combination:

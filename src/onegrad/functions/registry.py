@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from onegrad.arrays import Array
-from onegrad.errors import InvalidInput, did_you_mean
+from onegrad.errors import InvalidInput, in_any_case, none_of
 from onegrad.functions import formula
 from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex
 from onegrad.functions.named import NAMED
@@ -87,17 +87,16 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
             f"{argument} is {len(text)} characters long; at most {formula.MAX_LENGTH} are allowed"
         )
     base, _, mode = text.partition(":")
-    base, mode = base.strip(), mode.strip() or "centred"
+    base, mode = in_any_case(base.strip(), REGISTRY), mode.strip().lower() or "centred"
     if mode not in MODES:
         raise InvalidInput(f"{argument} {text!r:.60}: after ':' comes raw, unit or centred")
     if base in REGISTRY:
-        return _adjusted(replace(REGISTRY[base], name=text), mode, argument)
+        name = f"{base}:{mode}" if ":" in text else base
+        return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
     if not formula.looks_like_formula(base):
-        hint = did_you_mean(base, REGISTRY)
-        raise InvalidInput(
-            f"{argument} must be one of {', '.join(REGISTRY)} or a Hermite combination such as "
-            f"'H1 + H2/sqrt(2)'; got {text!r:.60}{hint and f' ({hint})'}"
-        )
+        more = " or a Hermite combination such as 'H1 + H2/sqrt(2)'"
+        raise none_of(argument, base, REGISTRY, more)
+    text = text.replace("h", "H")  # nothing else in a formula has one
     try:
         combination = formula.parse(base)
     except InvalidInput as error:

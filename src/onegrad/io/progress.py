@@ -32,8 +32,14 @@ class Progress:
             self._finish(bar=True)
         self.begin(0)
 
+    def rows(self, count: int) -> None:
+        """So many more rows of the part that is being read."""
+        self.read += count
+        self._show(bar=True)
+
     def begin(self, total: int, skipped: int = 0) -> None:
         self.total, self.skipped, self.computed, self.failed = total, skipped, 0, 0
+        self.read = 0
         self.start = self.shown = time.monotonic()
         if skipped:
             self._say(f"{self.label}: {skipped} of {total} cells are in the store already\n")
@@ -67,7 +73,11 @@ class Progress:
         ran = self.computed + self.failed
         done = self.skipped + ran
         left = self.total - done
-        parts = [f"{self.label}: {done}/{self.total}", f"{ran / spent:.2g}/s"]
+        parts = [f"{self.label}: {done}/{self.total}"]
+        if self.read:
+            parts.append(f"{self.read:,} rows at {self.read / spent:,.0f}/s")
+        else:
+            parts.append(f"{ran / spent:.2g}/s")
         parts.append(f"{_duration(left * spent / ran)} left" if left and ran else _duration(spent))
         if self.failed:
             parts.append(f"{self.failed} failed")

@@ -128,6 +128,15 @@ def spectrum(
     """Spectra of the trained networks of `seeds`; `edge` is where theory ends the bulk of F F^T/n.
 
     `distances=False` leaves out the operator norms of F - F_l, half of the time.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.networks import spectrum
+    >>> problem = og.Problem(n=200, d=100, N=150, alpha=0.4)
+    >>> found = spectrum(problem, seeds=2, edge=og.spectrum(problem).edge)
+    >>> found.F.shape, found.outliers
+    ((2, 150), array([1, 1]))
     """
     chosen = seed_tuple(seeds)
     found = []

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from onegrad.errors import InvalidInput, one_of
+from onegrad.errors import InvalidInput, in_any_case, one_of
 from onegrad.problem.laws import Parameter, parse_law
 
 PAPERS = ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024")
@@ -95,7 +95,8 @@ class Field:
             case "number":
                 return number(self.name, value, self.low, self.high, above=self.above)
             case "choice":
-                return one_of(self.name, value, self.choices)
+                known = in_any_case(value, self.choices) if isinstance(value, str) else value
+                return one_of(self.name, known, self.choices)
             case "law":
                 return str(parse_law(value, self.laws, self.name))
             case "numbers":

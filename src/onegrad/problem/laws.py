@@ -51,7 +51,7 @@ NOISE: dict[str, Parameter | None] = {
 
 def parse_law(text: str, allowed: Mapping[str, Parameter | None], argument: str) -> Law:
     """`"student-t(5)"` as a Law, checked against the laws that `argument` allows."""
-    match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 80 else None
+    match = _FORM.fullmatch(text.lower()) if isinstance(text, str) and len(text) <= 80 else None
     if match is None or match[1] not in allowed:
         names = ", ".join(n if p is None else f"{n}({p.default:g})" for n, p in allowed.items())
         raise InvalidInput(f"{argument} must be one of {names}; got {text!r:.60}")

@@ -31,6 +31,13 @@ def kernel_lower_bound(teacher: Spec) -> float:
     .. math:: \|P_{>1} f^*\|^2 = c_\star^2 - c_{\star,1}^2
 
     See Ba et al. 2022, eq. (3.3); tests/theory/asymptotic/test_reference_values.py (task 9).
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.theory import bounds
+    >>> round(bounds.kernel_lower_bound("H1 + H2/sqrt(2)"), 9)
+    1.0
     """
     return resolve(teacher, "teacher").nonlinear_energy
 
@@ -42,6 +49,13 @@ def tau_star(activation: Spec, teacher: Spec) -> Approximation:
 
     with :math:`\kappa \in [-20, 20]`.
     See Ba et al. 2022, eq. (5.1); tests/theory/asymptotic/test_reference_values.py (task 9).
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.theory import bounds
+    >>> round(bounds.tau_star("tanh", "tanh").kappa, 4)
+    1.5883
     """
     sigma, target = _function(activation, "activation"), _function(teacher, "teacher")
     x, w = gaussian_rule(target.kinks)
@@ -75,6 +89,13 @@ def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> f
     C : the constant; the theorem says that one exists.
 
     See Ba et al. 2022, Theorem 7 and Corollary 8; tests/theory/test_bounds.py.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.theory import bounds
+    >>> bounds.theorem7_bound("tanh", "tanh", ratio=0.01, C=1.0) < 0.0274
+    True
     """
     ratio, C = number("ratio", ratio, 0.0, above=True), number("C", C, 0.0, above=True)
     tau = tau_star(activation, teacher).tau

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, NotConverged, one_of
+from onegrad.errors import InvalidInput, NotConverged, in_any_case, one_of
 from onegrad.problem import Problem
 from onegrad.problem.fields import listed
 from onegrad.theory import uniform
@@ -55,7 +55,7 @@ def predict(
 
     See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
-    one_of("theory", theory, THEORIES)
+    theory = one_of("theory", in_any_case(theory, THEORIES), THEORIES)
     if printed and theory != "staircase":
         raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
     problems, shape = problem.grid(**axes)

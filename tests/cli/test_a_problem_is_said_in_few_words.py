@@ -1,0 +1,106 @@
+"""`onegrad predict` alone, sizes as ratios, and numbers that start with a minus."""
+
+import json
+
+import pytest
+
+import onegrad as og
+from onegrad.cli import main
+from onegrad.cli.options import DEFAULT
+
+
+def answer(capsys, *arguments):
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def complaint(capsys, *arguments):
+    assert main(list(arguments)) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    return err
+
+
+def test_predict_alone_is_the_default_setting_and_says_so(capsys):
+    found = answer(capsys, "predict")
+    assert found["setting"] == DEFAULT and found["theory"] == "uniform"
+    problem = og.Problem(n=1000, d=500, N=667, activation="softplus", teacher="H1 + H2/sqrt(2)")
+    alpha = [row["alpha"] for row in found["results"]]
+    assert alpha == pytest.approx([k / 20 for k in range(11)])
+    expected = og.predict(problem, alpha=alpha).test
+    assert [row["test"] for row in found["results"]] == pytest.approx(expected.tolist(), rel=1e-9)
+    assert main(["predict", "--theory", "random-features"]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    assert f"default setting '{DEFAULT}'" in said and "n = 1000, d = 500, N = 667" in said
+
+
+def test_other_options_change_the_default_setting(capsys):
+    found = answer(
+        capsys, "predict", "--eta", "2", "--activation", "relu", "--theory", "small-step"
+    )
+    assert found["setting"] == DEFAULT
+    assert [row["eta"] for row in found["results"]] == [2.0]
+    assert found["problem"]["activation"] == "relu" and found["problem"]["n"] == 1000
+    assert answer(capsys, "spectrum")["setting"] == DEFAULT
+
+
+def test_with_sizes_there_is_no_default_setting(capsys):
+    sizes = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
+    assert answer(capsys, "predict", *sizes)["setting"] is None
+    assert "--N must be given" in complaint(capsys, "predict", "--n", "60", "--d", "30")
+
+
+def test_ratios_are_sizes(capsys):
+    same = ["--n", "200", "--d", "100", "--N", "133"]
+    given = ["--n", "200", "--phi", "0.5", "--psi", "0.75"]
+    a, b = (answer(capsys, "predict", *words, "--alpha", "0.2") for words in (same, given))
+    assert a == b
+
+
+def test_a_list_of_ratios_is_a_curve(capsys):
+    words = ["--n", "200", "--phi", "0.5", "--psi", "0.5,1,2", "--theory", "random-features"]
+    found = answer(capsys, "predict", *words)
+    assert [row["N"] for row in found["results"]] == [200, 100, 50]
+    words = ["--n", "200", "--phi", "0.1:1:2", "--N", "100", "--theory", "random-features"]
+    assert [row["d"] for row in answer(capsys, "predict", *words)["results"]] == [20, 200]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--n 60 --d 30 --phi 0.5 --N 40", "give --phi or --d, not both"),
+        ("--n 60 --d 30 --N 40 --psi 2", "give --psi or --N, not both"),
+        ("--phi 0.5 --N 40", "--phi needs --n"),
+        ("--n 60 --psi 0.5", "--psi needs --d"),
+        ("--n 60,80 --phi 0.5 --N 40", "--phi needs one value of --n"),
+        ("--n 60 --phi 0.5,1 --psi 0.5", "--psi needs one value of --d"),
+        ("--n 60 --phi -0.5 --N 40", "--phi must be > 0"),
+        ("--n 60 --phi 0.5 --psi two", "--psi must be a number"),
+    ],
+)
+def test_ratios_that_say_nothing_are_one_line(words, said, capsys):
+    assert said in complaint(capsys, "predict", *words.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "alphas"),
+    [
+        (["--alpha", "-0.2:0.2:3"], [-0.2, 0.0, 0.2]),
+        (["--alpha", "-.1,0.1"], [-0.1, 0.1]),
+        (["--alpha", "-1e-1"], [-0.1]),
+        (["--alpha=-0.2:0.2:2"], [-0.2, 0.2]),
+    ],
+)
+def test_a_value_may_start_with_a_minus(words, alphas, capsys):
+    sizes = ["--n", "60", "--d", "30", "--N", "40", "--theory", "small-step"]
+    found = answer(capsys, "predict", *words, *sizes)
+    assert [row["alpha"] for row in found["results"]] == pytest.approx(alphas)
+
+
+def test_a_formula_may_start_with_a_minus(capsys):
+    words = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
+    for teacher in ("-H1", "-(H1 + H2)", "-0.5*H1 + H2"):
+        assert (
+            answer(capsys, "predict", *words, "--teacher", teacher)["problem"]["teacher"] == teacher
+        )
+    assert answer(capsys, "exponents", "-H3")["results"][0]["information"] == 3

@@ -1,0 +1,48 @@
+"""onegrad apply --out -: the rows of the file on standard output, and nothing else."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onegrad.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    here = tmp_path_factory.mktemp("pipe")
+    X = np.random.default_rng(0).standard_normal((40_000, 1))  # several blocks
+    pd.DataFrame({"x": X[:, 0], "y": X[:, 0] ** 2}).to_csv(here / "d.csv", index=False)
+    command = ["fit", str(here / "d.csv"), "--target", "y", "--estimator", "one-step"]
+    assert main([*command, "--width", "5", "--out", str(here / "m"), "--json"]) == 0
+    return here
+
+
+def test_what_is_printed_is_what_would_be_in_the_file(folder, capfd):
+    command = ["apply", str(folder / "m"), str(folder / "d.csv"), "--std", "--out"]
+    assert main([*command, str(folder / "p.csv")]) == 0
+    capfd.readouterr()
+    assert main([*command, "-"]) == 0
+    out, err = capfd.readouterr()
+    assert out == (folder / "p.csv").read_text() and err == ""
+    assert out.count("\n") == 40_001
+
+
+def test_json_and_predictions_do_not_share_standard_output(folder, capsys):
+    assert main(["apply", str(folder / "m"), str(folder / "d.csv"), "--out", "-", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "--json and --out -" in err
+
+
+def test_a_reader_that_has_enough_is_no_failure_to_talk_about(folder):
+    program = [sys.executable, "-m", "onegrad.cli", "apply", folder / "m", folder / "d.csv"]
+    with subprocess.Popen(
+        [*program, "--out", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None and writer.stderr is not None
+        assert writer.stdout.readline() == b'"prediction"\n'
+        writer.stdout.close()
+        assert writer.wait(120) == 1
+        assert writer.stderr.read() == b""

@@ -1,0 +1,102 @@
+"""A word that is nearly right is answered with the right one, first; case never matters."""
+
+import json
+
+import pytest
+
+import onegrad as og
+from onegrad.cli import COMMANDS, main
+from onegrad.errors import InvalidInput
+from onegrad.experiments import gallery
+
+SIZES = ["--n", "60", "--d", "30", "--N", "40"]
+
+
+def complaint(capsys, *arguments):
+    try:
+        code = main(list(arguments))
+    except SystemExit as exit_:
+        code = exit_.code
+    out, err = capsys.readouterr()
+    assert code == 2 and out == "" and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["predcit"], "predict"),
+        (["Predict"], "predict"),
+        (["complete"], "completion"),
+        (["sweep", "exprot", "grid.toml"], "export"),
+        (["predict", *SIZES, "--aplha", "0.3"], "--alpha"),
+        (["predict", *SIZES, "--aplha=0.3"], "--alpha"),
+        (["fit", "d.csv", "--traget", "y", "--out", "m"], "--target"),
+        (["sweep", "run", "grid.toml", "--wrokers", "2"], "--workers"),
+        (["fit", "d", "--target", "y", "--out", "m", "--task", "regresion"], "regression"),
+        (["predict", *SIZES, "--activation", "tahn"], "tanh"),
+        (["predict", *SIZES, "--teacher", "softplsu"], "softplus"),
+        (["predict", *SIZES, "--weights", "shpere"], "sphere"),
+        (["predict", *SIZES, "--theory", "Unifrom"], "uniform"),
+        (["simulate", *SIZES, "--model", "traned"], "trained"),
+        (["reproduce", "ba-figure3"], "ba-figure3"),
+        (["completion", "bsh"], "bash"),
+    ],
+)  # fmt: skip
+def test_the_suggestion_comes_before_what_is_allowed(words, meant, capsys):
+    before, _, after = complaint(capsys, *words).partition(f"did you mean {meant}")
+    assert after and "one of" not in before
+
+
+def test_a_word_that_resembles_nothing_gets_the_list(capsys):
+    err = complaint(capsys, "zzz")
+    assert "did you mean" not in err and all(command in err for command in COMMANDS)
+    assert "did you mean" not in complaint(capsys, "predict", *SIZES, "--zzzzzz", "1")
+
+
+def test_an_unambiguous_beginning_of_an_option_is_still_enough(capsys):
+    assert main(["predict", *SIZES, "--activ", "relu", "--theo", "random-features", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problem"]["activation"] == "relu"
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [("TANH", "tanh"), ("ReLU:RAW", "relu:raw"), ("h1 + H2/2", "H1 + H2/2"), ("Sin", "sin")],
+)  # fmt: skip
+def test_functions_are_known_in_any_case(given, plain):
+    sizes = {"n": 60, "d": 30, "N": 40}
+    problem = og.Problem(**sizes, activation=given)
+    assert problem.to_dict()["activation"] == plain  # one name, one cell of a sweep
+    assert (problem.sigma.c == og.Problem(**sizes, activation=plain).sigma.c).all()
+
+
+def test_a_registered_name_in_its_own_case_comes_first(monkeypatch):
+    from onegrad.functions import registry
+
+    monkeypatch.setattr(registry, "REGISTRY", dict(registry.REGISTRY))
+    og.register(og.Function("Tanh", lambda x: 2 * x, lambda x: 0 * x + 2))
+    assert og.Problem(n=9, d=9, N=9, activation="Tanh").sigma.c[1] == pytest.approx(2)
+    assert og.Problem(n=9, d=9, N=9, activation="tanh").sigma.c[1] < 1
+    registry._resolve_text.cache_clear()
+
+
+def test_choices_laws_theories_and_figures_are_known_in_any_case(capsys):
+    words = [
+        *SIZES,
+        "--weights",
+        "SPHERE",
+        "--inputs",
+        "Student-T(5)",
+        "--theory",
+        "Random-Features",
+    ]
+    assert main(["predict", *words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["theory"] == "random-features"
+    assert (answer["problem"]["weights"], answer["problem"]["inputs"]) == ("sphere", "student-t(5)")
+    assert (
+        gallery.specs(["BA_Figure3A", "Open"]).keys()
+        == gallery.specs(["ba-figure3a", "open"]).keys()
+    )
+    with pytest.raises(InvalidInput, match=r"^FIGURE 'ba-figure3x': did you mean ba-figure3"):
+        gallery.specs(["ba-figure3x"])

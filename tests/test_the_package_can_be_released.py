@@ -1,0 +1,48 @@
+"""One version, one changelog, every command tried out by `make dist`, every Python named."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import onegrad as og
+import try_distributions
+from onegrad.cli import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_version_is_written_once():
+    assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
+    assert not re.search(r"^version:", (ROOT / "CITATION.cff").read_text(), re.M)
+    places = [
+        path.relative_to(ROOT).as_posix()
+        for path in (*ROOT.glob("src/**/*.py"), ROOT / "pyproject.toml", ROOT / "Makefile")
+        if f'"{og.__version__}"' in path.read_text()
+    ]
+    assert places == ["src/onegrad/__init__.py"]
+
+
+def test_the_changelog_starts_with_this_version_and_says_nothing_twice():
+    sections = re.findall(r"^## (\S+)", CHANGELOG, re.M)
+    assert sections[0] == og.__version__ and len(set(sections)) == len(sections)
+    entries = [" ".join(entry.split()) for entry in CHANGELOG.split("\n* ")[1:]]
+    assert len({entry[:60] for entry in entries}) == len(entries) > 20
+
+
+def test_every_command_is_tried_out():
+    used = {command.split()[0] for command in try_distributions.COMMANDS}
+    assert set(COMMANDS) - used == {"explore"}  # served by a step of its own
+    assert used - set(COMMANDS) == {"--version"}
+
+
+def test_every_supported_python_is_a_classifier():
+    named = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
+    least = int(re.fullmatch(r">=3\.(\d+)", PROJECT["requires-python"])[1])
+    assert [int(minor) for minor in named] == list(range(least, least + len(named)))
+    assert "Typing :: Typed" in PROJECT["classifiers"]
+    assert (ROOT / "src" / "onegrad" / "py.typed").exists()
+    assert PROJECT["license"] == "BSD-3-Clause" and (ROOT / PROJECT["license-files"][0]).exists()
