@@ -36,6 +36,7 @@ def test_a_foreign_exception(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyError("grid")
 
     monkeypatch.setattr(inputs, "read_spec", broken)
+    monkeypatch.setattr(inputs, "parse_spec", broken)
     assert inputs.specs(rng(), 3, "").faults == {"foreign": 3}
     monkeypatch.setattr(pages.api, "instant", broken)
     monkeypatch.setattr(pages, "PATHS", ("/api/controls",))
