@@ -200,7 +200,7 @@ class Store:
                     # killed while creating it by a version before: SQLite must undo that first
                     undo = path.with_name(f"{path.name}-journal").exists()
                     source = f"{path.resolve().as_uri()}?mode={'rw' if undo else 'ro'}"
-                    with closing(sqlite3.connect(source, PATIENCE, uri=True)) as connection:
+                    with closing(sqlite3.connect(source, timeout=PATIENCE, uri=True)) as connection:
                         begun = _version(connection, path) > 0  # else killed while creating it
                         rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows
@@ -226,14 +226,22 @@ def _open(path: Path) -> sqlite3.Connection:
     """A connection for writing, with the tables in place."""
     with _explained(path):
         connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-        if _version(connection, path) == 0:  # killed while creating it by a version before
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
-                if _version(connection, path) == 0:
-                    _make_tables(connection)
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
         return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
+    if _version(connection, path) == 0:  # killed while creating it by a version before
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
+            if _version(connection, path) == 0:
+                _make_tables(connection)
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from onegrad.arrays import Floats, backend, to_numpy
 from onegrad.experiments.cell import Cell
@@ -39,24 +40,30 @@ def weights(cell: Cell, device: str) -> Values:
     before : the largest of the untrained weights; aligned : squared length of the teacher's part of
     the corresponding right singular vectors.
     """
-    found = [_weights(cell, seed, eta) for seed in seeds_of(cell) for eta in cell.etas]
-    shape = (cell.seeds, len(cell.etas), 1)
-    after, before, aligned = (np.array(x) for x in zip(*found, strict=True))
-    return {
-        "after": after.reshape(*shape, TOP),
-        "before": before.reshape(shape),
-        "aligned": aligned.reshape(*shape, TOP),
-    }
+    found = [_weights(cell, seed) for seed in seeds_of(cell)]
+    after, before, aligned = (np.stack(x)[:, :, None] for x in zip(*found, strict=True))
+    return {"after": after, "before": before, "aligned": aligned}
 
 
-def _weights(cell: Cell, seed: int, eta: float) -> tuple[Floats, float, Floats]:
+def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
     sampler = Sampler(cell.problem, (seed,), backend())
     network = Network.of(sampler)
-    W = np.asarray(network.trained((eta,)).W[0])  # type: ignore[attr-defined]
-    _, s, Vt = np.linalg.svd(W, full_matrices=False)
-    first = float(np.linalg.norm(network.W[0], 2)) ** 2
-    aligned = ((Vt[:TOP] @ to_numpy(sampler.teacher[0])) ** 2).sum(1)
-    return s[:TOP] ** 2, first, aligned
+    star = to_numpy(sampler.teacher[0])
+    first = _top(to_numpy(network.W[0]), 1)[0][0]
+    after, aligned = [], []
+    for eta in cell.etas:
+        W = np.asarray(network.trained((eta,)).W[0])  # type: ignore[attr-defined]
+        values, left = _top(W, TOP)
+        after.append(values)
+        aligned.append(((star.T @ W.T @ left) ** 2).sum(0) / values)  # v = W^T u / s
+    return np.array(after), np.full(len(cell.etas), first), np.array(aligned)
+
+
+def _top(W: Floats, count: int) -> tuple[Floats, Floats]:
+    """The largest squared singular values, in decreasing order, and their left vectors."""
+    last = len(W) - 1
+    values, left = scipy.linalg.eigh(W @ W.T, subset_by_index=[last + 1 - count, last])
+    return values[::-1], left[:, ::-1]
 
 
 @register("learned", seeded=True, options=("n_test",))

@@ -16,6 +16,7 @@ from onegrad.experiments.results import Curve, Point, Points, Results
 PRINTED = (0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504)
 PRINTED_OVERLAP = (0.0, 0.063, 0.102, 0.128, 0.146, 0.161, 0.173)
 PRINTED_SE = 0.0006
+NEAR = 0.15  # how far a measured exponent may be from one that it confirms
 TOP = 4  # singular values whose growth is followed
 
 
@@ -124,7 +125,7 @@ def where(points: Points) -> str:
     sizes, p = points.levels("n"), points[0].problem
     return (
         f"After two steps (n = {', '.join(map(str, sizes))}, d = {p.phi:g} n, {p.activation}, "
-        f"teacher {p.teacher}, {points[0].seeds} networks a point)"
+        f"teacher {p.teacher}, networks a point: {points[0].seeds})"
     )
 
 
@@ -140,12 +141,15 @@ def finding(results: Results, counted: list[Growth]) -> str:
     first, second = (k == 1) & (predicted > 0.3), (k >= 2) & (predicted > 0.05)
     two = [at_last("information-two", batches, 1) for batches in ("fresh", "same")]
     three = [at_last("information-three", batches, 2) for batches in ("fresh", "same")]
+    still = off[(k >= 1) & (predicted < 0)].max()
     return (
-        f"{where(results['outliers'])} the first outlier that the second adds grows as predicted, "
+        f"{where(results['outliers'])} the first outlier that the second adds "
+        f"{'grows' if np.abs(off[first]).max() < NEAR else 'does not grow'} as predicted, "
         f"n^(2α₂ − 1 + 2α₁) (measured exponents off by {off[first].mean():+.2f} on average, "
-        f"{np.abs(off[first]).max():.2f} at most); nothing grows where the prediction is negative "
-        f"({off[(k >= 1) & (predicted < 0)].max():.2f} at most); further ones, which ⌊α₂/(½ − α₁)⌋ "
-        f"counts too, are not visible at these sizes ({off[second].mean():+.2f} on average). "
+        f"{np.abs(off[first]).max():.2f} at most); {'nothing' if still < NEAR else 'a value'} "
+        f"grows where the prediction is negative ({still:.2f} at most); further ones, which "
+        f"⌊α₂/(½ − α₁)⌋ counts too, {'are' if off[second].mean() > -NEAR else 'are not'} visible "
+        f"at these sizes (exponents off by {off[second].mean():+.2f} on average). "
         "After ten steps of n^½ the share that is learned of a purely quadratic teacher "
         f"is {two[0]} with fresh batches and {two[1]} with one reused batch; of a purely cubic one "
         f"{three[0]} and {three[1]}."
