@@ -64,6 +64,6 @@ def wait(page: Any, expression: str, seconds: float = 60.0) -> None:
         page.wait_for_timeout(25)
 
 
-def finished(page: Any) -> None:
+def finished(page: Any, seconds: float = 60.0) -> None:
     """Wait until both curves are complete and everything is painted."""
-    wait(page, FINISHED)
+    wait(page, FINISHED, seconds)

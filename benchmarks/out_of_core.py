@@ -125,6 +125,17 @@ def measured(args: argparse.Namespace, what: str) -> dict[str, Any]:
     return result
 
 
+def fit_and_products(args: argparse.Namespace) -> dict[str, Any]:
+    """The fit in this process, between two runs of the products where they are wanted."""
+    if args.skip_products:
+        return measured(args, "fit")
+    before, whole, after = (measured(args, what) for what in ("products", "fit", "products"))
+    for unit in ("seconds", "cpu"):
+        ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
+        print(f"fit / products = {ratio:.2f} ({unit})")
+    return whole
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2_000_000)
@@ -137,6 +148,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of BLAS, serial")
     parser.add_argument("--skip-dask", action="store_true")
     parser.add_argument("--only-dask", action="store_true")
+    parser.add_argument("--skip-products", action="store_true")
     parser.add_argument("--what", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.dir.mkdir(parents=True, exist_ok=True)
@@ -158,12 +170,8 @@ def main() -> None:
         write_data(path, args.rows, args.columns)
     print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, {args.estimator}", flush=True)
     if not args.only_dask:
-        before = measured(args, "products")
-        whole = measured(args, "fit")
-        after = measured(args, "products")
-        for unit in ("seconds", "cpu"):
-            ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
-            print(f"fit / products = {ratio:.2f} ({unit})")
+        whole = fit_and_products(args)
+        print(f"{1e6 * whole['cpu'] / args.rows:.1f} processor microseconds a row", flush=True)
     rates = Rates.on(path, args.width, args.columns)
     print(rates)
     size = Size(args.rows, args.columns, args.width, args.members)

@@ -37,6 +37,7 @@ html_math_renderer = "mathml"
 autosummary_generate = True
 templates_path = ["_templates"]
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 

@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import browsing
 
 IMAGES = Path(__file__).parent / "images"
+PATIENCE = 600.0  # seconds, on a machine with other things to do
 SETTING = (
     "n=4000&phi=0.125&psi=0.5&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&ridge=0.01"
 )
@@ -32,7 +33,7 @@ def main() -> int:
         for _ in range(3):  # the curves of smaller sizes stay, thin
             page.locator("#stairs-slider").focus()
             page.keyboard.press("ArrowLeft")
-            browsing.wait(page, "onegrad.model().stairs.curve?.finished")
+            browsing.wait(page, "onegrad.model().stairs.curve?.finished", PATIENCE)
             ready(page)
         page.locator("#view-stairs").screenshot(path=IMAGES / "explorer-stairs.png")
         page.evaluate("scrollTo(0, 0)")
@@ -57,14 +58,14 @@ def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
     viewport = dict(zip(("width", "height"), size, strict=True))
     page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
     page.goto(f"{url}?{SETTING}&alpha=0.4")
-    page.wait_for_selector("#plot-errors svg")
+    page.wait_for_selector("#plot-errors svg", timeout=1000 * PATIENCE)
     ready(page)
     return page
 
 
 def ready(page: Any) -> None:
     """Wait until everything is computed and painted."""
-    browsing.finished(page)
+    browsing.finished(page, PATIENCE)
     time.sleep(0.4)
 
 

@@ -1,5 +1,7 @@
 """Codes stay codes and numbers numbers in later files; what differs is one line."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -83,6 +85,19 @@ def test_the_index_of_a_pandas_frame_is_no_input(tmp_path, name):
     assert fitted.input_names_ == ["x"]
     asked = source(tmp_path / "t.parquet", target="y", columns=["x", name or "__index_level_0__"])
     assert len(model().fit(asked).input_names_) == 2  # where it is asked for it is there
+
+
+@pytest.mark.parametrize(("mark", "said"), [("?", True), ("1.5.", True), ("", False), ("7", False)])
+def test_one_entry_that_is_no_number_is_said(tmp_path, mark, said):
+    """The column is then text of as many values as rows, which nobody meant."""
+    numbers = [f"{x:.6f}" for x in RNG.standard_normal(200)]
+    frame = pd.DataFrame({"x": [*numbers[:-1], mark], "y": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model().fit(source(tmp_path / "t.csv", target="y"))
+    expected = f"column 'x' holds numbers and '{mark}': it is read as text of 200 values"
+    assert [expected in str(w.message) for w in caught] == [True] * said
 
 
 def test_row_labels_of_a_csv_file_are_no_input(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from onegrad.cli import main
 from onegrad.experiments import Results, Store, cells_of, gallery, run
@@ -16,6 +17,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.executors import with_processes
 from onegrad.experiments.measures import MEASURES
 
+THEORY = re.compile(r"theory|Theorem|staircase")
 LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
 
 
@@ -62,6 +64,32 @@ def _invented(cell: Cell, device: str) -> dict[str, np.ndarray]:
     return found
 
 
+def legends(figure: Figure) -> list[str]:
+    """The words of every legend."""
+    found = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    return [text.get_text() for legend in found if legend for text in legend.get_texts()]
+
+
+def off_frame(figure: Figure) -> list[str]:
+    """Lines that a legend names and that are nowhere in the picture."""
+    gone = []
+    for ax in figure.axes:
+        low, high = ax.get_ylim()
+        for line in ax.get_lines():
+            y = np.asarray(line.get_ydata(), dtype=float)
+            named = not str(line.get_label()).startswith("_") and len(y)
+            if named and not np.any((y >= low) & (y <= high)):
+                gone.append(f"{line.get_label()}: {y[0]:.3g} outside {low:.3g} to {high:.3g}")
+    return gone
+
+
+def test_a_line_outside_the_frame_is_seen() -> None:
+    ax = Figure().subplots()
+    ax.plot([0, 1], [5.0, 6.0], label="far")
+    ax.set_ylim(0, 1)
+    assert off_frame(ax.figure) == ["far: 5 outside 0 to 1"]
+
+
 @pytest.fixture
 def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, measure in MEASURES.items():
@@ -80,6 +108,9 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
     assert drawing.figure.axes
     for ax in drawing.figure.axes:
         assert ax.get_xlabel(), "every axis says what it is"
+    if gallery.group_of(name) == "papers":
+        assert name == "ba-figure2" or THEORY.search(" ".join(legends(drawing.figure)))
+        assert not off_frame(drawing.figure)
     assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in drawing.checks)
     if gallery.group_of(name) == "open":
         assert re.search(r"\d", drawing.finding) and drawing.finding.endswith((".", ")."))

@@ -14,7 +14,8 @@ from onegrad.experiments import cells_of, gallery
 WANTED = {
     "moniri-spectrum", "moniri-alignment", "moniri-setting1", "moniri-setting2", "moniri-degree4",
     "moniri-equivalence", "ba-figure1", "ba-figure2", "ba-figure3a", "ba-figure3b", "ba-figure3c",
-    "ba-alignment", "double-descent", "cui-maximal-step",
+    "ba-alignment", "double-descent", "cui-maximal-step", "moniri-gains", "moniri-sharpening",
+    "ba-theorem7", "ba-more-steps",
 }  # fmt: skip
 OPEN = {
     "non-gaussian", "more-steps", "activations", "beyond-half", "robustness", "same-data", "deeper",

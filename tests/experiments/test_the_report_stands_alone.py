@@ -110,6 +110,29 @@ def test_the_page_loads_nothing(out: Path) -> None:
     assert page.ids == set(FIGURES)
 
 
+def _light(colour: str) -> float:
+    """Relative luminance of #rgb or #rrggbb."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = np.array([int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_words_can_be_read_by_day_and_by_night(out: Path) -> None:
+    text = (out / "report.html").read_text(encoding="utf-8")
+    day, night = re.findall(r":root \{(.*?)\}", text)
+    assert text.index("prefers-color-scheme: dark") < text.index(night)
+    assert "invert(" in text[text.index(night) : text.index("@media print")]  # figures follow
+    pages = []
+    for colours in (dict(re.findall(r"--(\w+): (#\w+)", rule)) for rule in (day, night)):
+        page = _light(colours["page"])
+        pages.append(page)
+        for name in ("ink", "soft", "faint", "good", "bad", "link"):
+            high, low = sorted((page, _light(colours[name])), reverse=True)
+            assert (high + 0.05) / (low + 0.05) >= 4.5, name  # WCAG AA
+    assert pages[0] > 0.9 and pages[1] < 0.02
+
+
 def test_every_check_is_in_the_page_and_in_the_csv(out: Path) -> None:
     text = (out / "report.html").read_text(encoding="utf-8")
     with (out / "figures" / "first-figure.checks.csv").open() as file:

@@ -7,6 +7,7 @@ from onegrad.arrays.devices import (
     one_line_memory_errors,
     visible_gpus,
 )  # fmt: skip
+from onegrad.arrays.memory import keep_freed
 from onegrad.arrays.namespace import (
     Array,
     Floats,
@@ -33,7 +34,7 @@ from onegrad.arrays.threads import (
 
 __all__ = [
     "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
-    "blas_threads", "cores", "erf", "gpus", "is_torch", "namespace", "one_line_memory_errors",
-    "one_minus_square", "share", "standard_error", "start", "symmetric", "team", "team_size",
-    "to_numpy", "transpose", "visible_gpus",
+    "blas_threads", "cores", "erf", "gpus", "is_torch", "keep_freed", "namespace",
+    "one_line_memory_errors", "one_minus_square", "share", "standard_error", "start", "symmetric",
+    "team", "team_size", "to_numpy", "transpose", "visible_gpus",
 ]  # fmt: skip

@@ -10,7 +10,21 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 UNKNOWN = 8 * 2**30  # assumed where nobody says
+ADAPTS = 2**25  # bytes up to which glibc follows the largest array that was freed
+
+
+def keep_freed() -> None:
+    """From now on some megabytes of freed memory stay with the process, for the next arrays.
+
+    glibc gives freed memory back to the system once there is twice as much of it as the largest
+    array that was freed had, and memory of the system comes page by page, with zeros: a fifth of
+    the time of many small fits. An array that nobody writes to teaches it that up to 64 MB are
+    worth keeping. Where memory is managed otherwise nothing happens.
+    """
+    np.empty(ADAPTS - 2**16, np.uint8)
 
 
 def free_bytes(root: Path = Path("/")) -> int:

@@ -54,12 +54,13 @@ def symmetric(C: Array) -> Array:
         full = xp.triu(C)
         full += transpose(xp.triu(C, 1))
         return full
-    full = upper(C)
+    full = np.empty_like(C)
     for r in range(0, C.shape[-1], TILE):
         rows, beyond = slice(r, r + TILE), slice(r + TILE, None)
+        full[..., rows, beyond] = C[..., rows, beyond]
         full[..., beyond, rows] = transpose(C[..., rows, beyond])
-        corner = full[..., rows, rows]
-        corner += transpose(np.triu(corner, 1))
+        corner = np.triu(C[..., rows, rows])
+        full[..., rows, rows] = corner + transpose(np.triu(corner, 1))
     return full
 
 

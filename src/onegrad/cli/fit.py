@@ -170,26 +170,20 @@ def _estimator(args: argparse.Namespace, classes: bool) -> Any:
 
 def _classes_or_a_mistake(target: str, y: Any) -> None:
     """Dates are no classes; many different numbers and a few other words are a damaged column."""
+    from onegrad.data.encoding import is_number
+
     values = list(dict.fromkeys(map(str, y)))
     if all(DATE.fullmatch(value) for value in values):
         raise InvalidInput(
             f"--target {target!r} holds dates, such as {values[0]!r:.40}; say that these are "
             "classes with --task classification, or learn the time since some day as a number"
         )
-    words = [value for value in values if not _is_number(value)]
+    words = [value for value in values if not is_number(value)]
     if words and len(values) - len(words) > max(CODES, len(words)):
         raise InvalidInput(
             f"column {target!r} holds numbers and {words[0]!r:.40}; mend it, or say that these "
             f"are classes with --task classification"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
 from onegrad.data.sample import row_keys
 from onegrad.data.statistics import MOST_VALUES, Codes, Statistics, folds_of
 from onegrad.data.table import Tabular, canonical, column_values, is_table
-from onegrad.errors import InvalidInput
+from onegrad.errors import InvalidInput, warn
 
 MOST_CATEGORIES = 64  # a value below the 64 most frequent shares "none of them"
+FEW_WORDS = 0.05  # share of the values of a column of numbers that may be mistakes
 OPEN = 0.05  # share of rows with a value of their own, above which new values are no news
 
 
@@ -215,12 +216,32 @@ def _column(name: str, column: Any, known: Known | None, folds: Codes | None) ->
     categories = tuple(sorted(ranked[:MOST_CATEGORIES]))
     if len(ranked) <= MOST_CATEGORIES or known is None or folds is None:
         return Column(name, categories, kind=kind)
+    _say_numbers(name, ranked)
     own = sum(count == 1 for count in counts.values())
     lasting = sorted(ranked[:MOST_VALUES])
     codes = codes_of(column, lasting)
     statistics = Statistics.of(lasting, codes, known.t, known.w, folds, known.seed)
     many = own > OPEN * sum(counts.values())
     return Column(name, categories, kind=kind, statistics=statistics, open=many)
+
+
+def _say_numbers(name: str, values: Sequence[str]) -> None:
+    """Many different numbers and a few words are rarely codes: more often one entry is damaged."""
+    words = [value for value in values if not is_number(value) and value != MISSING]
+    if 0 < len(words) <= FEW_WORDS * len(values):
+        warn(
+            f"column {name!r} holds numbers and {words[0]!r:.40}: it is read as text of "
+            f"{len(values)} values; if it is a number, mend it or leave that entry empty"
+        )
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _counts(column: Any) -> dict[str, int]:

@@ -76,7 +76,8 @@ class Lesson:
 
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Of the readout's rows, for a layer with a grid."""
-        return NormalEquations.of(layer.scaled_moments(self.fit, self.threads), intercept)
+        moments = layer.scaled_moments(self.fit, self.threads)
+        return NormalEquations.of(moments, intercept, use_up=True)
 
 
 @dataclass(frozen=True)

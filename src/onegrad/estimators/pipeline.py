@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays import Floats, blas_threads, cores
+from onegrad.arrays import Floats, blas_threads, cores, keep_freed
 from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
@@ -131,6 +131,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     if not len(drawn.y):
         raise InvalidInput("all weights are zero: there are no rows to learn from")
     recipe, threads = recipe.on(len(drawn.y)), cores()
+    keep_freed()  # trials take and free the same memory again and again
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
         lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))

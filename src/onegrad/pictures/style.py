@@ -71,6 +71,14 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
     ax.errorbar(curve.x, curve.y, yerr=2 * curve.se, label=label, **style)
 
 
+def strands(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
+    """Single networks, (x, seeds): thin lines, since a seed that is high at one x is so at all."""
+    style: dict[str, Any] = {"color": SERIES[i % len(SERIES)], "linewidth": 0.5}
+    ax.plot(x, values, zorder=1, alpha=0.22, **style)
+    if label:
+        ax.plot([], [], alpha=0.7, label=label, **style)
+
+
 def line(
     ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
 ) -> None:
@@ -103,10 +111,10 @@ def legend(ax: Any, columns: int = 3) -> None:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
-def heading(ax: Any, text: str) -> None:
+def heading(ax: Any, text: str, side: str = "right") -> None:
     """What a panel is about, inside it: its legend stands where a title would."""
-    place = {"xycoords": "axes fraction", "ha": "right", "va": "top", "fontsize": 8.5}
-    ax.annotate(text, (0.98, 0.98), **place)
+    place = {"xycoords": "axes fraction", "ha": side, "va": "top", "fontsize": 8.5}
+    ax.annotate(text, (0.98 if side == "right" else 0.03, 0.97), **place)
 
 
 def power_of_ten(n: int) -> str:

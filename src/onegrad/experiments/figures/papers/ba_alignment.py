@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Results
@@ -21,13 +23,18 @@ def draw(results: Results) -> Drawing:
         left.plot(curve.x, theory, color=style.SERIES[i])
         for p, limit in zip(points, theory, strict=True):
             checks.append(check("cosine", p.problem, p.values["cosine"], limit, "c⋆₁/b", STATED))
+    style.key(left, "theory, n → ∞: c⋆₁/b")
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set(xlabel="sample size n/d", ylabel="cosine of Xᵀ(residual) and β⋆")
-    left.legend()
+    style.legend(left, 2)
     growing = results["growing"].curve("d", "second")
     style.markers(right, growing, 2, "networks")
     style.log_axis(right, "x", (32, 64, 128, 256, 512))
     style.log_axis(right, "y", (0.1, 0.2, 0.3, 0.5, 1))
     right.set(xlabel="d, with n = N = 2d", ylabel="second over first singular value of G")
-    right.legend()
+    rate = growing.y[0] * np.sqrt(growing.x[0] / growing.x)
+    right.plot(
+        growing.x, rate, ":", color=style.BLACK, label="rate 1/√d: Proposition 2 up to logarithms"
+    )
+    style.legend(right, 1)
     return Drawing(figure, checks)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from onegrad.arrays import standard_error
 from onegrad.experiments.checks import compare
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments.results import Curve, Points, Results
 
 
 def draw(results: Results) -> Drawing:
@@ -12,40 +15,45 @@ def draw(results: Results) -> Drawing:
 
 
 def risk_along(size: str, results: Results, label: str) -> Drawing:
-    """Risk and its gain over the untrained network against n/d or N/d, one series per step."""
-    figure, ((left, right),) = style.panels(2, width=4.7, height=3.8)
+    """Risk, and its relative gain over the untrained network, against n/d or N/d."""
+    figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
     simulated = results["simulation"]
     for i, eta in enumerate(simulated.levels("eta")):
         for name, kind in (("uniform", "uniform"), ("small-step", "small step")):
             points = results[name]
-            style.line(left, points.where(eta=eta).ratio(size, "risk"), i, kind)
+            if not eta or kind == "uniform":
+                style.line(left, points.where(eta=eta).ratio(size, "risk"), i, kind)
             if eta > 0:
-                style.line(right, gain(points, eta).ratio(size, "gain"), i, kind)
+                style.line(right, gain(points, eta, size), i, kind)
         style.markers(left, simulated.where(eta=eta).ratio(size, "risk"), i, f"η = {eta:g}")
         if eta > 0:
-            style.markers(right, gain(simulated, eta).ratio(size, "gain"), i)
+            style.markers(right, gain(simulated, eta, size), i, f"η = {eta:g}, paired")
     bound = results["uniform"][0]
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
     style.key(left, "uniform theory")
-    style.key(left, "Theorem 5, n → ∞", "small step")
+    for words, kind in (("uniform theory", "uniform"), ("Theorem 5, n → ∞", "small step")):
+        style.key(right, words, kind)
+    right.axhline(0, color="black", linewidth=0.8)
     left.set(xlabel=label, ylabel="prediction risk")
-    right.set(xlabel=label, ylabel="gain over the untrained network")
+    right.set(xlabel=label, ylabel="gain over the untrained network, %")
     style.log_axis(left, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
-    theory = gain(results["uniform"], simulated.levels("eta")[-1]).curve(size, "gain")
-    right.set_ylim(-0.05 * theory.y.max(), 1.5 * theory.y.max())
-    style.legend(left)
+    style.legend(left, 3)
+    style.legend(right, 3)
     checks = compare(simulated, results["uniform"], ("risk",))
     return Drawing(figure, checks, asymptotic_note(results))
 
 
-def gain(points: Points, eta: float) -> Points:
-    """R at step 0 minus R at step eta: on the same seeds, so most of the noise cancels."""
-    found = []
-    for p in points.where(eta=eta):
+def gain(points: Points, eta: float, size: str) -> Curve:
+    """100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
+    x, y, se = [], [], []
+    for p in points.where(eta=eta).ordered(size):
         start = points.where(eta=0, n=p.problem.n, N=p.problem.N)[0]
-        values = {"gain": start.values["risk"] - p.values["risk"]}
-        found.append(Point(p.problem, values, p.seeded))
-    return Points(found)
+        before, after = (np.atleast_1d(q.values["risk"]) for q in (start, p))
+        ratio = after.mean() / before.mean()
+        x.append(p.field(size) / p.problem.d)
+        y.append(100 * (1 - ratio))
+        se.append(100 * standard_error(after - ratio * before) / before.mean() if p.seeded else 0)
+    return Curve(np.array(x), np.array(y), np.array(se))
 
 
 def asymptotic_note(results: Results) -> list[str]:

@@ -28,6 +28,7 @@ def draw(results: Results) -> Drawing:
     last = uniform.where(eta=etas[-1]).ratio("n", "risk")
     ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.RED, label="rate d/n")
     style.level(ax, uniform[0].mean("kernel_bound") - problem.noise**2, "kernel lower bound")
+    style.key(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 4, 8))
     style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
     ax.set(xlabel="sample size n/d", ylabel="prediction risk")

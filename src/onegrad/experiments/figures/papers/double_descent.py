@@ -18,11 +18,12 @@ def draw(results: Results) -> Drawing:
         style.line(ax, predicted, i, "random features")
         measured = simulated.where(ridge=ridge).curve("N", "test").divided(n)
         style.markers(ax, measured, i, f"λ = {ridge:g}")
+    style.key(ax, "random-features theory, n → ∞", "random features")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
     ax.set(xlabel="width N/n", ylabel="test error")
-    style.legend(ax, 4)
+    style.legend(ax, 3)
     away = Points(
         [p for p in simulated if not 0.8 < p.problem.N / n < 1.25 or p.problem.ridge > 1e-4]
     )

@@ -25,12 +25,14 @@ def draw(results: Results) -> Drawing:
             line = [p.values["alignments"][vector, degree] for p in theory]
             ax.plot([p.problem.alpha for p in theory], line, color=style.SERIES[degree])
         checks += _checks(networks, theory, vector)
-        ax.set(title=f"left singular vector {vector + 1} of F", ylim=(-0.06, 1.03))
+        style.heading(ax, f"left singular vector {vector + 1} of F", "left")
+        ax.set_ylim(-0.06, 1.12)
         ax.set_xlabel("step exponent α,  η = n^α")
         style.thresholds(ax, most=0.46)
     axes[0, 0].set_ylabel("squared cosine")
-    style.key(axes[0, 1], "theory")
-    axes[0, 1].legend(loc="upper left")
+    for ax in axes[0]:
+        style.key(ax, "asymptotic theory at this n")
+        style.legend(ax, 2)
     return Drawing(figure, checks)
 
 

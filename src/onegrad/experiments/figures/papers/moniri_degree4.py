@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from onegrad.experiments.checks import compare
 from onegrad.experiments.figures import Drawing, style
-from onegrad.experiments.figures.papers.moniri_setting1 import broken
+from onegrad.experiments.figures.papers.moniri_setting1 import broken, networks, with_a_step
 from onegrad.experiments.results import Results
 
 
 def draw(results: Results) -> Drawing:
-    figure, ((left, right),) = style.panels(2, width=4.6, height=3.5)
-    style.markers(left, results["simulation"].curve("alpha", "test"), 0, "networks")
-    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
+    figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
     growing = results["growing"]
+    networks(left, with_a_step(results["simulation"]), "test")
+    left.set_ylim(0.9 * growing[0].mean("linear"), left.get_ylim()[1])
+    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(right, curve, i, "uniform", f"n = {style.power_of_ten(n)}")
+        style.line(right, curve, i, "uniform", f"uniform, n = {style.power_of_ten(n)}")
     for ax in (left, right):
         stairs = broken(results["corrected"].curve("alpha", "test"))
         style.line(ax, stairs, 6, "corrected staircase", "staircase, n → ∞")
-        style.level(ax, growing[0].mean("linear"), "best linear = kernel bound", style.ORANGE)
+        style.level(ax, growing[0].mean("linear"), "best linear = kernel bound")
         style.thresholds(ax)
         ax.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
         style.legend(ax, 2)

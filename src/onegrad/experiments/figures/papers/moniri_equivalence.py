@@ -13,33 +13,39 @@ MODELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equiv
 
 
 def draw(results: Results) -> Drawing:
-    figure, ((left, right),) = style.panels(2, width=4.6, height=3.5)
+    figure, ((left, right),) = style.panels(2, width=4.6, height=3.9)
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
     style.markers(left, results["trained"].curve("alpha", "test"), 0, "F: trained")
+    notes = []
     for i, (name, label) in enumerate(MODELS.items(), start=1):
         style.markers(left, results[name].curve("alpha", "test"), i, label)
         for j, alpha in enumerate(results["growing-trained"].levels("alpha")):
             pairs = (results[f"growing-{k}"].where(alpha=alpha) for k in ("trained", name))
-            open_ = {"markerfacecolor": style.SERIES[i]} if j else {}
+            curve = gaps(*pairs)
+            look = {"markerfacecolor": style.SERIES[i]} if j else {}
             words = f"{label.split(':')[0]}, α = {alpha:.2f}"
-            style.markers(right, gaps(*pairs), i, words, linestyle=("-", "--")[j], **open_)
+            style.markers(right, curve, i, words, linestyle=("-", "--")[j], **look)
+            size, last = int(curve.x[-1]), f"{100 * curve.y[-1]:+.1f} ± {100 * curve.se[-1]:.1f} %"
+            notes.append(f"{words}: {100 * curve.y[0]:+.1f} % at n = {curve.x[0]:.0f}, {last}")
     style.level(left, results["uniform"][0].mean("linear"), "best linear = kernel bound")
     style.thresholds(left, most=0.46)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
-    right.axhline(0, color="black", linewidth=0.8)
-    style.log_axis(right, "x", (100, 200, 400, 800, 1600, 3200))
-    right.set(xlabel="n", ylabel="test error relative to F, minus 1")
+    right.axhline(0, color="black", linewidth=0.8, label="Theorem 4.1: F_ℓ, n → ∞")
+    style.log_axis(right, "x", results["growing-trained"].levels("n"))
+    right.set(xlabel="n", ylabel="test error relative to F, minus 1, in %")
     style.legend(left, 2)
     style.legend(right, 2)
-    return Drawing(figure, compare(results["trained"], results["uniform"], ("train", "test")))
+    checks = compare(results["trained"], results["uniform"], ("train", "test"))
+    return Drawing(figure, checks, [f"Gap to F: {'; '.join(notes)} at n = {size}."])
 
 
 def gaps(trained: Points, other: Points) -> Curve:
-    """Mean relative difference of test errors on the same seeds, against n."""
+    """Relative difference of mean test errors on the same seeds, against n."""
     sizes = trained.levels("n")
     a, b = (
         np.array([points.where(n=n)[0].values["test"] for n in sizes])
         for points in (trained, other)
     )
-    ratio = b / a - 1  # (sizes, seeds)
-    return Curve(np.array(sizes), ratio.mean(1), standard_error(ratio, axis=1))
+    ratio = b.mean(1) / a.mean(1)  # (sizes,)
+    linear = (b - ratio[:, None] * a) / a.mean(1)[:, None]  # its deviation seed by seed
+    return Curve(np.array(sizes), 100 * (ratio - 1), 100 * standard_error(linear, axis=1))

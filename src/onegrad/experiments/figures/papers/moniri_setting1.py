@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onegrad.experiments.checks import compare
@@ -9,36 +11,37 @@ from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Curve, Points, Results
 
 NAMES = {"train": "training objective", "test": "test error"}
+SHOWN = 40  # networks that are drawn one by one
 
 
 def draw(results: Results) -> Drawing:
     figure, axes = style.panels(2, width=4.6, height=4.0)
     simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
-    linear = results["uniform"][0].mean("linear")
     for ax, quantity in zip(axes[0], NAMES, strict=True):
-        measured, predicted = (p.curve("alpha", quantity) for p in (simulated, uniform))
-        style.markers(ax, measured, 0, "networks")
-        style.line(ax, predicted, 0, "uniform", "uniform theory")
-        for name, i in (("corrected", 1), ("printed", 2)):
-            stairs = broken(results[name].curve("alpha", quantity))
-            style.line(ax, stairs, i, f"{name} staircase", f"staircase, {name}")
-        reached = [*(measured.y - 2 * measured.se), *(measured.y + 2 * measured.se), *predicted.y]
-        reached += [*results["corrected"].curve("alpha", quantity).y]
+        networks(ax, simulated, quantity)
+        style.line(ax, uniform.curve("alpha", quantity), 0, "uniform", "uniform theory")
+        stairs = broken(results["corrected"].curve("alpha", quantity))
+        style.line(ax, stairs, 1, "corrected staircase", "staircase, n → ∞")
         if quantity == "test":
+            linear = results["uniform"][0].mean("linear")
             style.level(ax, linear, "best linear = kernel bound")
-            reached.append(linear)
-        low, high = min(reached), max(reached)
-        ax.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
-        ax.set(xlim=(-0.01, 0.51), xlabel="step exponent α,  η = n^α", ylabel=NAMES[quantity])
-        printed = results["printed"].curve("alpha", quantity).y
-        if printed.min() < low or printed.max() > high:
-            words = f"as printed: {printed.min():.3g} to {printed.max():.3g}, outside the frame"
-            place = {"xycoords": "axes fraction", "fontsize": 7.5, "color": style.SERIES[2]}
-            ax.annotate(words, (0.03, 0.2), **place)
-        style.thresholds(ax)
+            low, high = ax.get_ylim()
+            ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
+        ax.set(xlabel="step exponent α,  η = n^α", ylabel=NAMES[quantity])
+        style.thresholds(ax, least=-1.0)
         style.legend(ax, 2)
     checks = compare(simulated, uniform, ("train", "test"))
-    return Drawing(figure, checks, notes(results))
+    return Drawing(figure, checks, [_off(results), *_crossing(results)])
+
+
+def networks(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
+    """Means with their bars over single networks: points of a curve share seeds."""
+    curve = points.curve("alpha", quantity)
+    values = np.array([p.values[quantity] for p in points.ordered("alpha")])  # (alphas, seeds)
+    style.strands(ax, curve.x, values[:, :SHOWN], i, "single networks")
+    low, high = np.quantile(values, (0.05, 0.95))
+    style.markers(ax, curve, i, "mean of networks")
+    ax.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
 
 
 def with_a_step(points: Points) -> Points:
@@ -52,18 +55,29 @@ def broken(curve: Curve) -> Curve:
     return Curve(*(np.insert(values, jumps, np.nan) for values in (curve.x, curve.y, curve.se)))
 
 
-def notes(results: Results) -> list[str]:
-    """How far both staircases are from the networks' test error, in numbers."""
-    curve = results["simulation"].curve("alpha", "test")
-    lines = []
-    for name in ("corrected", "printed"):
-        stairs = results[name].curve("alpha", "test")
-        inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
-        at = np.interp(curve.x[inside], stairs.x, stairs.y)
-        off = np.abs(at / curve.y[inside] - 1).max()
-        values = ", ".join(f"{v:.3g}" for v in dict.fromkeys(np.round(at, 6)))
-        lines.append(
-            f"The staircase's test error, {name}: {values} at the networks' exponents; "
-            f"largest difference from the networks {off:.0%}."
-        )
-    return lines
+def _off(results: Results) -> str:
+    """How far the staircase is from the networks' test error, in numbers."""
+    curve = with_a_step(results["simulation"]).curve("alpha", "test")
+    stairs = results["corrected"].curve("alpha", "test")
+    inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
+    at = np.interp(curve.x[inside], stairs.x, stairs.y)
+    off = np.abs(at / curve.y[inside] - 1).max()
+    values = ", ".join(f"{v:.3g}" for v in dict.fromkeys(np.round(at, 6)))
+    return (
+        f"The staircase's test error: {values} at the networks' exponents; largest difference from "
+        f"the networks {off:.0%}. The formulas as printed are drawn under Δ and Λ."
+    )
+
+
+def _crossing(results: Results) -> list[str]:
+    """Where the test error passes the kernel bound, by theory and by the networks' means."""
+    bound = results["uniform"][0].mean("kernel_bound")
+    words = []
+    for name, label in (("uniform", "uniform theory"), ("simulation", "networks")):
+        curve = with_a_step(results[name]).curve("alpha", "test")
+        below = np.flatnonzero(curve.y < bound)
+        if not len(below) or below[0] == 0:
+            return []
+        x, y = curve.x[below[0] - 1 : below[0] + 1], curve.y[below[0] - 1 : below[0] + 1]
+        words.append(f"α = {np.interp(-bound, -y, x):.3f} ({label})")
+    return [f"The test error passes below the kernel bound {bound:.3g} at {', '.join(words)}."]

@@ -26,10 +26,10 @@ def draw(results: Results) -> Drawing:
         step = "untrained" if p.step == 0 else f"η = {p.step:.1f}"
         axes[0, column].set_title(f"ℓ = {column}: {step}")
         spike = weight_outlier(p)
-        _panel(axes[0, column], network.values["W"][0], marchenko_pastur(p), spike)
+        _panel(axes[0, column], network.values["W"], marchenko_pastur(p), spike)
         found = theory.values["spikes"][~np.isnan(theory.values["spikes"])]
         density = (theory.values["x"], theory.values["rho"])
-        _panel(axes[1, column], network.values["F"][0], density, found)
+        _panel(axes[1, column], network.values["F"], density, found)
         checks += _checks("W", network, spike) + _checks("F", network, found)
     for row, name in enumerate(("W", "F/√n")):
         axes[row, 0].set_ylabel("density")
@@ -63,20 +63,23 @@ def marchenko_pastur(problem: Problem) -> tuple[Floats, Floats]:
 
 
 def _panel(ax: Any, eigenvalues: Floats, density: tuple[Any, Any], spikes: Floats) -> None:
-    """Singular values: the network's bulk as a histogram, its outliers as ticks, theory over it."""
+    """Singular values of all networks: bulks as one histogram, outliers as ticks, theory over it.
+
+    eigenvalues : a row a network.
+    """
     x, rho = np.sqrt(density[0]), 2 * np.sqrt(density[0]) * density[1]
     values, edge = np.sqrt(eigenvalues[eigenvalues > 1e-9]), x[-1]
     count, bins = np.histogram(values, np.linspace(0, 1.05 * edge, 40))
     height = count / (len(values) * (bins[1] - bins[0]))
-    ax.stairs(height, bins, fill=True, color="#b8cfe0", label="network")
+    ax.stairs(height, bins, fill=True, color="#b8cfe0", label=f"bulk, {len(eigenvalues)} networks")
     mass = scipy.integrate.trapezoid(rho, x)
-    ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, theory")
+    ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, asymptotic theory")
     top = 1.2 * float(np.max(height[1:]))
     outside = values[values > 1.05 * edge]
-    ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=2, label="outlier, network")
+    ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=1.2, label="outlier of a network")
     style_ = {"color": style.RED, "markersize": 6, "linestyle": "none"}
     at = np.full(len(spikes), 0.38 * top)
-    ax.plot(np.sqrt(spikes), at, "v", label="outlier, theory", **style_)
+    ax.plot(np.sqrt(spikes), at, "v", label="outlier, asymptotic theory", **style_)
     ax.set_ylim(0, top)
     ax.set_xlim(0, 1.12 * max([edge, *outside, *np.sqrt(spikes)]))
 
