@@ -48,7 +48,7 @@ def draw(results: Results) -> Drawing:
     figure, axes = style.panels(3, width=4.1, height=4.0)
     degrees(axes[0, 0], results["degrees"])
     counted = outliers(axes[0, 1], results["outliers"])
-    checks = reused(axes[0, 2], results["reused"])
+    checks = reused(axes[0, 2], Points([*results["reused"], *results["not-reused"]]))
     for ax in axes[0]:
         style.legend(ax, 2)
     notes = [
