@@ -117,4 +117,4 @@ if __name__ == "__main__":
         sys.exit(f"{sys.argv[1]}: one wheel and one sdist are expected")
     for path in archives:
         try_out(path)
-        print(f"{path.name}: installed, {len(COMMANDS) + 1} commands used")
+        print(f"{path.name}: installed, {len(COMMANDS) + 1} commands used", flush=True)

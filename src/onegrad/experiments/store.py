@@ -200,7 +200,7 @@ class Store:
                     # killed while creating it by a version before: SQLite must undo that first
                     undo = path.with_name(f"{path.name}-journal").exists()
                     source = f"{path.resolve().as_uri()}?mode={'rw' if undo else 'ro'}"
-                    with closing(sqlite3.connect(source, PATIENCE, uri=True)) as connection:
+                    with closing(sqlite3.connect(source, timeout=PATIENCE, uri=True)) as connection:
                         begun = _version(connection, path) > 0  # else killed while creating it
                         rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows

@@ -35,7 +35,10 @@ def test_what_is_not_covered_raises_one_line(changes, named):
         ({"n": 12}, "small sizes"),
         ({"noise_law": "student-t(3)"}, "fourth moment"),
         ({"activation": "H1 + H3", "eta": 20.0}, "steep tails"),
-        ({"activation": "relu", "readout": "constant", "eta": 40.0, "n": 6000}, "equal readouts"),
+        (
+            {"activation": "relu", "readout": "constant", "eta": 99.0, "n": 6000, "noise": 0.05},
+            "equal readouts",
+        ),
         ({"N": 600, "ridge": 1e-7}, "interpolation"),
         ({"N": 600, "ridge": 1e-7}, "scatter"),
     ],
