@@ -76,6 +76,8 @@ def simulate(page: Any, networks: int) -> None:
         if page.is_visible("#confirm-yes"):
             page.click("#confirm-yes")
         time.sleep(0.3)
+    # the seconds would be those of this machine at this moment
+    page.evaluate("document.querySelector('#simulation-status').textContent = ''")
     page.mouse.move(0, 0)
     page.evaluate("scrollTo(0, 0)")
     time.sleep(0.5)

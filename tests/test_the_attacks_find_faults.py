@@ -35,7 +35,8 @@ def test_a_foreign_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise KeyError("grid")
 
-    monkeypatch.setattr(inputs, "read_spec", broken)
+    for reader in ("read_spec", "parse_spec"):  # of files, and of tables
+        monkeypatch.setattr(inputs, reader, broken)
     assert inputs.specs(rng(), 3, "").faults == {"foreign": 3}
     monkeypatch.setattr(pages.api, "instant", broken)
     monkeypatch.setattr(pages, "PATHS", ("/api/controls",))

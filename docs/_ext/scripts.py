@@ -18,7 +18,7 @@ BRACKETS = r"\((?:[^()]|\([^()]*\))*\)"
 LOWERED = (rf"(?P<base>(?<![A-Za-z0-9_])(?:He|[{LETTER}∏])|[)\]⋆])_"
            rf"(?P<low>{BRACES}|[{LETTER}0-9⊥]{{1,2}}(?![{LETTER}0-9_]))")  # fmt: skip
 RAISED = (rf"(?<=[{LETTER}0-9)\]⋆|}}])\^"
-          rf"(?P<high>{BRACES}|{BRACKETS}|−?[{LETTER}0-9]{{1,2}}(?![{LETTER}]))")  # fmt: skip
+          rf"(?P<high>{BRACES}|{BRACKETS}|−?[{LETTER}0-9½¼⅓⅖⅜]{{1,2}}(?![{LETTER}]))")  # fmt: skip
 SCRIPT = re.compile(f"{LOWERED}|{RAISED}")
 LEFT_ALONE = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw,
               nodes.comment)  # fmt: skip

@@ -7,6 +7,7 @@ import scipy.sparse
 
 import onegrad as og
 from onegrad.errors import InvalidInput
+from onegrad.estimators import load
 
 REGRESSORS = [og.OneStepRegressor, og.AlternatingRegressor]
 CLASSIFIERS = [og.OneStepClassifier, og.AlternatingClassifier]
@@ -37,6 +38,40 @@ def test_a_constant_column_changes_no_prediction_much(kind):
     prediction = small(kind).fit(wide, X[:, 0]).predict(wide)
     assert np.all(np.isfinite(prediction))
     assert np.corrcoef(prediction, X[:, 0])[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_an_input_that_was_constant_is_not_used_when_it_changes(kind, tmp_path):
+    """Nothing was learned of it; a little more of it once moved predictions to their other end."""
+    inputs = np.column_stack([X, np.full(len(X), 5.0)])
+    model = small(kind).fit(inputs, X[:, 0])
+    model.save(tmp_path / "m")
+    expected = model.predict(inputs)
+    for value in (5.1, 6.0, -1e6):
+        inputs[:, -1] = value
+        np.testing.assert_array_equal(model.predict(inputs), expected)
+        np.testing.assert_array_equal(load(tmp_path / "m").predict(inputs), expected)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_constant_inputs_have_no_importance_and_take_no_neurons(kind):
+    """The slope along them is chance; once it had nearly all of the metric and drew the neurons."""
+    rng = np.random.default_rng(1)
+    inputs = rng.standard_normal((600, 8))
+    targets = np.sin(2 * inputs[:, 0]) * inputs[:, 1]
+    wide = np.column_stack([inputs, np.full((600, 6), 3.0)])
+    model = kind(100, random_state=0).fit(wide[:400], targets[:400])
+    assert np.array_equal(model.feature_importances_[8:], np.zeros(6))
+    if kind is og.AlternatingRegressor:
+        assert np.mean((model.predict(wide[400:]) - targets[400:]) ** 2) < 0.25 * targets.var()
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_a_column_without_values_is_not_used_when_it_has_some(kind):
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = small(kind).fit(frame.assign(gap=np.nan), X[:, 0])
+    expected = model.predict(frame.assign(gap=np.nan))
+    np.testing.assert_array_equal(model.predict(frame.assign(gap=Y)), expected)
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)

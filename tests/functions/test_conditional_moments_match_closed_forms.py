@@ -56,3 +56,12 @@ def test_flattening_is_what_a_fixed_length_does_to_one_coordinate():
     lengths = np.sqrt(1 + np.array([1, -1]) * np.sqrt(2 / d))
     mixed = gaussian_averages(f, np.zeros(2), lengths, flattening=1 / (4 * d)).square
     assert mixed.mean() == pytest.approx(2, rel=1e-5)
+
+
+@pytest.mark.parametrize("turns", [1, 4, 8, 16])
+def test_fast_oscillations_are_not_taken_for_constants(turns):
+    deviation = 2 * np.pi * turns * np.ones(1)  # cos is 1 at every multiple of a step 1/turns
+    value, slope, square = gaussian_averages(function("cos:raw"), np.zeros(1), deviation)
+    assert value[0] == pytest.approx(0, abs=1e-8)
+    assert slope[0] == pytest.approx(0, abs=1e-8)
+    assert square[0] == pytest.approx(0.5, abs=1e-8)

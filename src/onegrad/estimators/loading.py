@@ -34,7 +34,7 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import Moments
 
-UNBOUNDED = ("y_low", "y_high")  # may be infinite
+UNBOUNDED = ("y_low", "y_high", "scale")  # may be infinite
 # where numbers that are not finite were written as text; names and categories are text
 NUMERIC = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
 

@@ -226,14 +226,22 @@ def _open(path: Path) -> sqlite3.Connection:
     """A connection for writing, with the tables in place."""
     with _explained(path):
         connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-        if _version(connection, path) == 0:  # killed while creating it by a version before
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
-                if _version(connection, path) == 0:
-                    _make_tables(connection)
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
         return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
+    if _version(connection, path) == 0:  # killed while creating it by a version before
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
+            if _version(connection, path) == 0:
+                _make_tables(connection)
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -20,6 +20,7 @@ from onegrad.functions.hermite import gauss_hermite
 HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 PANEL_NODES, PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
 HALVINGS = 6  # of the trapezoidal step 1, before its error is accepted
+RESOLVED = 2.0  # deviation that step 1 can follow: from a coarse step cos(16 pi z) looks constant
 
 
 class Averages(NamedTuple):
@@ -56,10 +57,12 @@ def gaussian_averages(
     if f.polynomial is not None:  # exact for f^2 times He_4: degree < 2k
         z, p = gauss_hermite(len(f.polynomial) + 2)
         return _sum(f, mean, deviation, z, p * (1 - flattening * _he4(z)))
-    step = 1.0
+    halvings = np.ceil(np.log2(max(float(deviation.max()) / RESOLVED, 1.0)))
+    halvings = int(min(halvings, HALVINGS - 1))
+    step = 0.5**halvings
     z = np.arange(-HALF_WIDTH, HALF_WIDTH + step / 2, step)
     fine = _sum(f, mean, deviation, z, step * _density(z, flattening))
-    for _ in range(HALVINGS):
+    for _ in range(halvings, HALVINGS):
         middle = np.arange(-HALF_WIDTH + step / 2, HALF_WIDTH, step)
         odd = _sum(f, mean, deviation, middle, step * _density(middle, flattening))
         coarse, step = fine, step / 2

@@ -42,15 +42,18 @@ def gradient_outer_product(rows: Rows, *networks: tuple[Layer, Floats]) -> Float
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
 
     with the coefficients (a_z, a_h) of the skip and of the neurons. f is the mean of some networks,
-    each a layer with its coefficients.
+    each a layer with its coefficients. An input that is constant has no slope: what f would do
+    along it is chance.
     """
     M = np.zeros((rows.z.shape[1],) * 2)
+    constant = (rows.z == rows.z[:1]).all(0)
     outputs = range(networks[0][1].shape[1])
     for block in rows.blocks():
         slopes = [n.activation.derivative(n.preactivations(block.z)) for n, _ in networks]
         for k in outputs:
             g = sum(_slope(n, s, a[:, k]) for (n, a), s in zip(networks, slopes, strict=True))
             g *= np.sqrt(block.w)[:, None] / len(networks)
+            g[:, constant] = 0.0
             M += g.T @ g
     M /= rows.w.sum()
     return M

@@ -22,12 +22,15 @@ class Scaling:
 
     @classmethod
     def standard(cls, x: Floats, w: Floats, bound: float) -> Scaling:
-        """Weighted mean and standard deviation; a constant column is not divided by ~0."""
+        """Weighted mean and standard deviation.
+
+        A constant column is zero, for ever: nothing was learned of what it does when it changes.
+        """
         unit = unit_of(x)
         centre = w @ (x / unit) / w.sum() * unit
         deviation = np.sqrt(w @ (x / unit - centre / unit) ** 2 / w.sum()) * unit
         constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
-        return cls(centre, np.where(constant, 1.0, deviation), bound)
+        return cls(centre, np.where(constant, np.inf, deviation), bound)
 
     @classmethod
     def identity(cls, columns: int) -> Scaling:

@@ -12,6 +12,7 @@ from onegrad.experiments.figures import Drawing, style
 from onegrad.experiments.results import Curve, Results
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
+ZERO = 1e-12  # what is left of it is rounding
 LEAST = 2.0  # n/d from which the bound is asked to hold: the theorem says that one exists
 
 
@@ -31,7 +32,7 @@ def draw(results: Results) -> Drawing:
         x = stepped.x[stepped.x >= LEAST]
         ax.plot(x, bound(name, x, C), ":", color=style.BLACK, label=f"Theorem 7, C = {C:.2f}")
         style.level(ax, kernel, "kernel lower bound")
-        if tau > 1e-8:
+        if tau > ZERO:
             ax.axhline(10 * tau, color=style.PINK, linestyle="-.", linewidth=1.0, label="10τ*")
         style.key(ax, "uniform theory")
         ax.set(xlabel="sample size n/d", ylabel="prediction risk")
@@ -61,6 +62,7 @@ def _note(name: str, risk: Curve, kernel: float, tau: float) -> str:
     below = risk.x[risk.y < kernel]
     where = f"from n/d = {below[0]:g} on" if len(below) else "nowhere here"
     slope = math.log(risk.y[-1] / risk.y[-2]) / math.log(risk.x[-1] / risk.x[-2])
+    tau = tau if tau > ZERO else 0.0
     return (
         f"{name}: τ* = {tau:.3g}, kernel lower bound {kernel:.4f}; the uniform theory is below it "
         f"{where}, and falls like (d/n)^{-slope:.2f} at the end of the curve."

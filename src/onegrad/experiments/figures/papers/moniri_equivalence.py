@@ -25,8 +25,8 @@ def draw(results: Results) -> Drawing:
             look = {"markerfacecolor": style.SERIES[i]} if j else {}
             words = f"{label.split(':')[0]}, α = {alpha:.2f}"
             style.markers(right, curve, i, words, linestyle=("-", "--")[j], **look)
-            size, last = int(curve.x[-1]), f"{100 * curve.y[-1]:+.1f} ± {100 * curve.se[-1]:.1f} %"
-            notes.append(f"{words}: {100 * curve.y[0]:+.1f} % at n = {curve.x[0]:.0f}, {last}")
+            size, last = int(curve.x[-1]), f"{curve.y[-1]:+.1f} ± {curve.se[-1]:.1f} %"
+            notes.append(f"{words}: {curve.y[0]:+.1f} % at n = {curve.x[0]:.0f}, {last}")
     style.level(left, results["uniform"][0].mean("linear"), "best linear = kernel bound")
     style.thresholds(left, most=0.46)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")

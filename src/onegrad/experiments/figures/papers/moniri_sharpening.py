@@ -27,7 +27,7 @@ def draw(results: Results) -> Drawing:
         theory = taken(results["shares"].where(alpha=alpha), first, second)
         style.line(right, theory, i, "uniform", f"α = {alpha:.2f}")
         style.markers(right, taken(results["simulation"].where(alpha=alpha), first, second), i)
-        notes.append(f"{theory.y[-1]:.0%} at α = {alpha:.2f}")
+        notes.append(f"{abs(theory.y[-1]):.0%} at α = {alpha:.2f}")
     style.key(right, "uniform theory")
     right.plot([], [], "o", color="#555555", markerfacecolor="white", label="networks")
     for y in (0, 1):
