@@ -81,8 +81,8 @@ class Layer:
     def with_grid(self, z: Array) -> Layer:
         """The same layer with the grid of its features, by some rows that are scaled already.
 
-        A neuron that hardly one of them turns on may be on elsewhere. In units of what it showed here
-        its sums would leave the whole numbers: it counts as RESTING of its spread at least.
+        A neuron that hardly one of them turns on may be on elsewhere. In units of what it showed
+        here its sums would leave the whole numbers: it counts as RESTING of its spread at least.
         """
         rest = np.zeros(self.width - len(self.W))
         least = np.concatenate([rest, RESTING * self.preactivations(z).std(0)])
