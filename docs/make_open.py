@@ -20,7 +20,7 @@ ENTRIES = 12  # of an array that a page's table keeps
 COST = (
     "A first look, `onegrad reproduce open --quick`, takes 8 to 16 seconds of processor time a "
     "figure and 133 for all, start and drawing included: well under a minute each and under two "
-    "minutes together on two free cores. All full sizes need about 45 minutes of one core (from a "
+    "minutes together on two free cores. All full sizes need about 40 minutes of one core (from a "
     "measured cell of each grid). `--seeds K` stops every point at K networks, rounded up to whole "
     "cells; a later run with more takes them up. Each page says how many it has."
 )

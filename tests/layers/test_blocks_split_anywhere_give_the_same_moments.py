@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def data(n, seed):
     y = np.round(rng.standard_normal((n, 2)) * 2**18) / 2**18
     W, b = rng.standard_normal((WIDTH, D)), rng.standard_normal(WIDTH)
     layer = Layer(Scaling.identity(D), W, b, resolve("relu:raw"), skip=True)
-    return X.astype(np.float64), y, layer.with_grid(layer(X.astype(np.float64)))
+    return X.astype(np.float64), y, layer.with_grid(X.astype(np.float64))
 
 
 def same(a, b):
@@ -69,5 +70,23 @@ def test_rounding_to_the_grid_is_small():
     F = layer(X)
     assert np.all(np.abs(np.round(F / layer.step) * layer.step - F) <= layer.step / 2)
     rms = np.sqrt((F**2).mean(0))
+    rms[D:] = np.maximum(rms[D:], layer.preactivations(X).std(0) / 16)
     assert np.all(layer.step <= rms * 2**-13)
     assert np.all(np.log2(layer.step) == np.round(np.log2(layer.step)))
+
+
+@pytest.mark.parametrize("first", [1, 10, 300])
+def test_rows_unlike_the_first_ones_are_counted_exactly(first):
+    """Kinks on the first rows, which rounding alone turns on; an input that was constant."""
+    rng = np.random.default_rng(first)
+    X, y = rng.standard_normal((3000, D)), rng.integers(-9, 9, (3000, 1)) / 8
+    X[:first, 0] = 0.1 + 1e-17
+    W = rng.standard_normal((200, D))
+    b = -(X[:first] @ W.T).max(0)
+    layer = Layer(
+        Scaling.standard(X[:first], np.ones(first), 20.0), W, b, resolve("relu:raw"), True
+    )
+    layer = layer.with_grid(layer.scaling(X[:first]))
+    parts = layer.moments(X[:700], y[:700]) + layer.moments(X[700:], y[700:])
+    assert same(layer.moments(X, y), parts)
+    assert same(layer.moments(X[::-1], y[::-1]), parts)

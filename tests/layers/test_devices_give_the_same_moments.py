@@ -39,7 +39,7 @@ def test_whole_expressions_are_the_loops_over_warm_memory(each_backend, skip):
     scaling = Scaling.standard(X, np.ones(3000), 20.0)
     layer = Layer(scaling, rng.standard_normal((9, 4)), rng.standard_normal(9),
                   resolve("relu:raw"), skip, bound=2.0)  # fmt: skip
-    layer = layer.with_grid(layer(X))
+    layer = layer.with_grid(scaling(X))
     there = DeviceLayer.of(layer, each_backend)
     x, t = each_backend.asarray(X), each_backend.asarray(y)
     np.testing.assert_allclose(to_numpy(there(x)), layer(X), rtol=1e-14, atol=1e-14)

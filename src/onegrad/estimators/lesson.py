@@ -72,7 +72,7 @@ class Lesson:
 
     def gridded(self, layer: Layer) -> Layer:
         """The layer with the grid of its features on the readout's first rows."""
-        return layer.with_grid(layer.of_scaled(self.fit.z[:BLOCK_ROWS]))
+        return layer.with_grid(self.fit.z[:BLOCK_ROWS])
 
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Of the readout's rows, for a layer with a grid."""

@@ -24,6 +24,10 @@ from onegrad.layers.scaling import Scaling, clipped
 from onegrad.ridge import FEATURE_BITS, Moments, grid, total
 
 CACHE_ROWS = 64  # rows of elementwise work on them
+RESTING = (
+    1 / 16
+)  # of a neuron's spread before sigma: about what it has if one row of 100 turns it on
+ROUNDING = 2.0**-30  # of the largest value: what is smaller is no more than rounding
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,16 @@ class Layer:
         h += self.b
         return h
 
-    def with_grid(self, F: Array) -> Layer:
-        """The same layer with the grid of its features F on some rows."""
-        return replace(self, step=grid(F, FEATURE_BITS))
+    def with_grid(self, z: Array) -> Layer:
+        """The same layer with the grid of its features, by some rows that are scaled already.
+
+        A neuron that hardly one of them turns on may be on elsewhere. In units of what it showed
+        here its sums would leave the whole numbers: it counts as RESTING of its spread at least.
+        """
+        rest = np.zeros(self.width - len(self.W))
+        least = np.concatenate([rest, RESTING * self.preactivations(z).std(0)])
+        size = np.concatenate([rest + 1, np.abs(self.W).sum(1) + np.abs(self.b)])
+        return replace(self, step=grid(self.of_scaled(z), FEATURE_BITS, least, ROUNDING * size))
 
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of the rows x, a bounded number of rows at a time."""

@@ -121,11 +121,17 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
     return Moments(rows, float(sums[-1]), sums[f], sums[y], symmetric(C[f, f]), C[f, y], yty)
 
 
-def grid(values: Array, bits: int) -> Array:
-    """The grid of each column: the power of two nearest its root mean square, times 2^-bits."""
+def grid(
+    values: Array, bits: int, least: float | Array = 0.0, nothing: float | Array = 0.0
+) -> Array:
+    """The grid of each column: the power of two nearest its root mean square, times 2^-bits.
+
+    The root mean square counts as `least` where it is less, and as one where it is `nothing`.
+    """
     xp = namespace(values)
     rms = xp.sqrt((values * values).mean(0))
-    rms = xp.where(rms > 0, rms, xp.ones_like(rms))
+    rms = xp.maximum(rms, least + xp.zeros_like(rms))
+    rms = xp.where(rms > nothing, rms, xp.ones_like(rms))
     return 2.0 ** (xp.round(xp.log2(rms)) - bits)
 
 

@@ -55,9 +55,9 @@ def finding(off: dict[str, tuple[float, float]], results: Results) -> str:
     far = [n for n in others if n not in near and n not in wild]
     tails = f" For {', '.join(wild)} single networks decide the mean." if wild else ""
     return (
-        f"With {seeds} networks a point, the Gaussian theory's test error is met within 2 % beyond "
-        f"two standard errors for {said(near)}; it is missed for {said(far)} (largest deviation "
-        f"over the steps).{tails}"
+        f"With {seeds} networks a point, no deviation of the test error from the Gaussian theory "
+        f"beyond 2 % is seen at two standard errors for {said(near)}; one is seen for {said(far)} "
+        f"(largest deviation over the steps).{tails}"
     )
 
 
