@@ -151,7 +151,7 @@ def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
             warnings.simplefilter("ignore")  # imaginary parts are lost on purpose
             try:
                 return finite.astype(_one(rng, TYPES))
-            except (TypeError, ValueError, RuntimeError):  # no such number in that type
+            except (TypeError, ValueError, RuntimeError, OverflowError):
                 return finite
     if kind < 0.55:
         try:

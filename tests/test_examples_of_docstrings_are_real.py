@@ -20,7 +20,7 @@ def failures(name: str, text: str) -> str:
     """What an example prints where it should not."""
     found: list[str] = []
     test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
-    doctest.DocTestRunner(optionflags=PLAIN).run(test, out=found.append)
+    doctest.DocTestRunner(verbose=False, optionflags=PLAIN).run(test, out=found.append)
     return "".join(found)
 
 

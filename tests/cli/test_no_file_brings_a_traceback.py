@@ -86,6 +86,7 @@ CASES = {
     "longer target.npz": (write_npz(X=X, y=np.ones(50)), "X has 40 rows"),
     "shorter target.npz": (write_npz(X=X, y=np.ones(30)), "X has 40 rows"),
     "large target.npz": (write_npz(X=X, y=X[:, 0] * 1e305), "at most 1e\\+300"),
+    "large inputs.npz": (write_npz(X=X * 0 + 1.797e308, y=X[:, 0]), "at most 1e\\+300"),
     "junk.parquet": (write_text("junk"), "not a Parquet file, or damaged"),
     "lists.parquet": (
         lambda path: pq.write_table(pa.table({"a": [[1]] * 9, "y": list(range(9))}), path),

@@ -102,6 +102,7 @@ def test_problems_survive_json(n, d, N, eta, ridge):
     [
         (lambda: og.Problem.moniri(n=100, phi=-1.0, psi=1.0), "phi"),
         (lambda: og.Problem.moniri(n=100, phi=1.0, psi=0.0), "psi"),
+        (lambda: og.Problem.moniri(n=100, phi=1e308, psi=1.0), "phi"),
         (lambda: og.Problem.moniri(n=0, phi=1.0, psi=1.0), "n"),
         (lambda: og.Problem.moniri(n=100, phi=1.0, psi=1.0, c=-1.0), "c"),
         (lambda: og.Problem.moniri(n=100, phi=1.0, psi=1.0, alpha=1e6), "alpha"),

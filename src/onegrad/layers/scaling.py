@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace
+from onegrad.errors import InvalidInput
+
+LARGEST = 1e300  # of an input: means and differences are numbers, too
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Scaling:
 
         A constant column is zero, for ever: nothing was learned of what it does when it changes.
         """
+        if np.abs(x).max(initial=0.0) > LARGEST:
+            raise InvalidInput(f"inputs must be at most {LARGEST:g} in size; found larger ones")
         unit = unit_of(x)
         centre = w @ (x / unit) / w.sum() * unit
         deviation = np.sqrt(w @ (x / unit - centre / unit) ** 2 / w.sum()) * unit

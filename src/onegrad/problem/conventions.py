@@ -102,7 +102,11 @@ class Conventions:
 
 def ratio(name: str, value: Any, size_name: str, of: Any) -> int:
     """The size that is `value` times another, at least one."""
-    return max(1, round(number(name, value, 0.0, above=True) * size(size_name, of)))
+    share, whole = number(name, value, 0.0, above=True), size(size_name, of)
+    found = share * whole
+    if not math.isfinite(found):
+        raise InvalidInput(f"{name} must leave sizes that are numbers; got {share:g}")
+    return max(1, round(found))
 
 
 def exponent(alpha: Any) -> float:
