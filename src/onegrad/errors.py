@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = str(Path(__file__).parent) + os.sep
+LONGEST_WORD = 400  # that a message quotes: longer than paths are
 
 
 class InvalidInput(ValueError):
@@ -87,12 +88,13 @@ def warn(*messages: str) -> None:
 
 
 def printable(text: str) -> str:
-    """The text in one line that a terminal shows and does not obey.
+    """The text in one line that a terminal shows and does not obey; endless words are cut.
 
     >>> print(printable("no column 'a\\n\\x1b[2J'"))
     no column 'a\\n\\x1b[2J'
     """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line)
 
 
 def subject(error: Exception) -> str:

@@ -128,6 +128,13 @@ def test_names_in_files_do_not_break_the_line_or_command_the_terminal(tmp_path, 
     assert err.count("\n") == 1 and "\x1b" not in err
 
 
+def test_endless_names_are_cut(tmp_path, capsys):
+    write_npz(**{"a" * 100_000: X})(tmp_path / "d.npz")
+    assert fit(tmp_path / "d.npz") == 2
+    err = capsys.readouterr().err
+    assert f"it has {'a' * 40}…{'a' * 40}\n" in err and len(err) < 1000
+
+
 def test_text_weights_are_one_line(tmp_path, capsys):
     (tmp_path / "d.csv").write_text(with_rows("a,w,y", "{i},heavy,{j}"))
     assert fit(tmp_path / "d.csv", "--weight", "w") == 2
