@@ -2,6 +2,7 @@
 # torch is large and needed by few: its tests have an environment of their own, .venv-torch.
 PYTHON ?= python3
 JOBS   ?= 2
+TIMES  ?= 20
 SOAK   ?= --kills 60 --inputs 2000 --seconds 600
 TORCH  ?= torch==2.13.0
 VENV   := .venv
@@ -10,7 +11,7 @@ VENV_TORCH := .venv-torch
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-slow test-torch test-browser soak lint format bench docs dist clean
+.PHONY: help demo test test-again test-slow test-torch test-browser soak lint format bench docs dist clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -24,6 +25,14 @@ demo: $(VENV)/.installed  ## install and reproduce the papers' figures, quick ve
 
 test: $(VENV)/.installed-test  ## the tests, without the slow ones; those of torch and the browser are skipped
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+test-again: $(VENV)/.installed-test  ## the tests TIMES times beside two busy processes, the last time in random order
+	@sh -c 'while :; do :; done' & one=$$!; sh -c 'while :; do :; done' & two=$$!; trap "kill $$one $$two" EXIT; \
+	for i in $$(seq $(TIMES)); do \
+		test $$i = $(TIMES) && order="--shuffle $$i" || order=; \
+		echo "run $$i of $(TIMES)"; \
+		$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" $$order || exit 1; \
+	done
 
 test-slow: $(VENV)/.installed-test  ## the slow tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow

@@ -106,7 +106,7 @@ def test_any_changed_byte_is_noticed_or_harmless(saved):
 def test_numpy_opens_it_without_this_package(saved):
     with np.load(saved, allow_pickle=False) as archive:
         np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
-        assert json.loads(archive["model.json"])["format"] == 3
+        assert json.loads(archive["model.json"])["format"] == 4
 
 
 def rewritten(path, change):
@@ -117,6 +117,13 @@ def rewritten(path, change):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+
+
+def npy(numbers):
+    """An array as a member of the archive."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(numbers))
+    return buffer.getvalue()
 
 
 def edited(members, change):
@@ -136,13 +143,16 @@ def edited(members, change):
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
         (
             lambda m: edited(m, lambda h: h.update(format=99)),
-            "this version reads format 1 and 2 and 3",
+            "this version reads format 1 and 2 and 3 and 4",
         ),
         (lambda m: edited(m, lambda h: h.update(estimator="os.system")), "unknown estimator"),
         (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
         (lambda m: edited(m, lambda h: h.pop("ridges")), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(skip=False)), "array step is"),
+        (lambda m: m.update({"y_high.npy": npy([-np.inf])}), "nothing between them"),
+        (lambda m: m.update({"low.npy": npy([np.inf] * 3)}), "nothing between them"),
+        (lambda m: m.update({"low.npy": npy([3.0] * 3), "high.npy": npy([2.0] * 3)}), "nothing"),
     ],
 )
 def test_an_edited_file_is_refused(saved, change, message):
@@ -161,8 +171,6 @@ def test_damage_is_found_by_the_archive(saved, member):
 
 
 def test_pickles_are_never_read(saved, tmp_path):
-    import io
-
     marker = tmp_path / "ran"
 
     class Hostile:
@@ -221,7 +229,7 @@ def test_encrypted_members_are_refused(saved):
 @pytest.mark.parametrize("depth", [500, 5_000, 200_000])
 def test_deep_json_is_refused(saved, depth):
     deep = b"[" * depth + b"]" * depth
-    rewritten(saved, lambda m: m.update({"model.json": b'{"format": 3, "choice": ' + deep + b"}"}))
+    rewritten(saved, lambda m: m.update({"model.json": b'{"format": 4, "choice": ' + deep + b"}"}))
     with pytest.raises(InvalidInput):
         load(saved)
 

@@ -74,6 +74,17 @@ def test_a_column_without_values_is_not_used_when_it_has_some(kind):
     np.testing.assert_array_equal(model.predict(frame.assign(gap=Y)), expected)
 
 
+def test_a_row_far_outside_is_predicted_as_one_at_the_edge():
+    """A linear trend goes on for a standard deviation beyond the rows, and no further."""
+    x = np.linspace(-1, 1, 200)[:, None]
+    model = og.AlternatingRegressor(20, rounds=0, random_state=0).fit(x, 3 * x[:, 0])
+    scaling = model.fitted_.layers[0].scaling
+    edge = (1 + x.std()) * np.array([[-1.0], [1.0]])
+    np.testing.assert_allclose(scaling(edge)[:, 0], [scaling.low[0], scaling.high[0]])
+    np.testing.assert_array_equal(scaling(100 * edge), scaling(edge))
+    np.testing.assert_allclose(model.predict(100 * edge), model.predict(edge), rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", REGRESSORS)
 def test_one_row_predicts_itself(kind):
     assert small(kind).fit(X[:1], [2.5]).predict(X[:2]) == pytest.approx([2.5, 2.5])

@@ -23,6 +23,7 @@ from onegrad.estimators.saving import (
     LEARNED,
     NUMBERS,
     READABLE,
+    SCALED,
     SUMS,
     Arrays,
     numbered,
@@ -31,10 +32,10 @@ from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import LARGEST, Scaling
 from onegrad.ridge import Moments
 
-UNBOUNDED = ("y_low", "y_high", "scale")  # may be infinite
+UNBOUNDED = ("low", "high", "y_low", "y_high", "scale")  # may be infinite
 # where numbers that are not finite were written as text; names and categories are text
 NUMERIC = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
 
@@ -130,7 +131,7 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -
     activation = resolve(header["layer"]["activation"])
     assert isinstance(activation, Function)
     layer = Layer(
-        Scaling(arrays["centre"], arrays["scale"], float(header["layer"]["far"])),
+        _scaling(header, arrays),
         mine["W"],
         mine["b"],
         activation,
@@ -141,6 +142,13 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -
     sums = (mine[name] for name in SUMS)
     moments = Moments(int(header["rows"]), float(header["weight"]), *sums)
     return Member(layer, SecondLayer(moments, float(ridge), bool(header["intercept"])))
+
+
+def _scaling(header: dict[str, Any], arrays: Arrays) -> Scaling:
+    if "far" in header["layer"]:  # of an earlier version
+        high = np.full(arrays["centre"].shape, float(header["layer"]["far"]))
+        arrays = arrays | {"low": -high, "high": high}
+    return Scaling(*(arrays[name] for name in SCALED))
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
@@ -169,8 +177,7 @@ def check_together(fitted: Fitted) -> None:
     K, d = fitted.targets.outputs, fitted.layers[0].W.shape[1]
     scaling, at_fit, second = fitted.layers[0].scaling, fitted.at_fit, fitted.members[0].second
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "centre": (scaling.centre, (d,)),
-        "scale": (scaling.scale, (d,)),
+        **{name: (getattr(scaling, name), (d,)) for name in SCALED},
         "metric": (at_fit.metric, (d, d)),
         "residuals": (at_fit.residuals, (len(at_fit.residuals), K)),
         "untrained": (at_fit.untrained, (at_fit.untrained.size,)),
@@ -187,6 +194,13 @@ def check_together(fitted: Fitted) -> None:
             raise InvalidInput(f"array {name} is {array.dtype}{array.shape}, not float64{shape}")
         if np.isnan(array).any() or (name not in UNBOUNDED and np.isinf(array).any()):
             raise InvalidInput(f"array {name} has entries that are not finite")
+    for bounded in (scaling, fitted.targets):
+        if not isinstance(bounded, Scaling | Numbers):
+            continue
+        if (bounded.low > np.minimum(bounded.high, LARGEST)).any() or (
+            bounded.high < -LARGEST
+        ).any():
+            raise InvalidInput("its bounds have nothing between them")
     encoding = fitted.encoding
     if encoding is not None and len(encoding.inputs) != d:
         raise InvalidInput(f"its columns make {len(encoding.inputs)} inputs; the layer has {d}")

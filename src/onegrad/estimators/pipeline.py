@@ -39,7 +39,7 @@ from onegrad.layers.rows import Rows
 from onegrad.layers.scaling import Scaling
 
 FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
-FAR = 20.0  # standard deviations at which even the linear skip clips its inputs
+FAR = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,16 @@ from onegrad.functions import resolve
 from onegrad.io.files import replacing
 from onegrad.io.json_values import plain
 
-FORMAT = 3
-# the first had digests beside the archive's own checksums, the second a single network
-READABLE = (1, 2, 3)
+FORMAT = 4
+# the first had digests beside the archive's own checksums, the second a single network, the third
+# one bound for all inputs
+READABLE = (1, 2, 3, 4)
 HEADER = "model.json"
 SUMS = ("F1", "y1", "FtF", "Fty", "yty")
 LEARNED = ("W", "b", "step")  # with the sums: the arrays of a member, numbered from the second on
+SCALED = ("centre", "scale", "low", "high")
 DESCRIBED = ("metric", "untrained", "residuals")
-NUMBERS = ("centre", "scale", "low", "high", "step")
+NUMBERS = (*SCALED, "step")
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -90,7 +92,6 @@ def _header(fitted: Fitted) -> dict[str, Any]:
             "activation": layer.activation.name,
             "skip": layer.skip,
             "bound": layer.bound,
-            "far": layer.scaling.bound,
         },
         "rows": second.moments.rows,
         "weight": second.moments.weight,
@@ -109,7 +110,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
 
 def _arrays(fitted: Fitted) -> Arrays:
     scaling, targets, at_fit = fitted.layers[0].scaling, fitted.targets, fitted.at_fit
-    arrays: Arrays = {"centre": scaling.centre, "scale": scaling.scale}
+    arrays: Arrays = {name: getattr(scaling, name) for name in SCALED}
     for number, member in enumerate(fitted.members):
         for source, names in ((member.layer, LEARNED), (member.second.moments, SUMS)):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}

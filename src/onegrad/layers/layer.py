@@ -2,8 +2,8 @@ r"""The map from a row to its features: scaled inputs, one layer of neurons, a l
 
 .. math:: z = (x - m)/s, \qquad f(x) = \big(z,\ \sigma(W\,\mathrm{clip}_c(z) + b)\big)
 
-The neurons see inputs clipped at c (a few standard deviations); the skip sees them clipped only far
-out, so that a linear trend in a heavy-tailed input is not lost.
+The neurons see inputs clipped at c (a few standard deviations); the skip sees them clipped only
+beyond the range of the rows, so that a linear trend in a heavy-tailed input is not lost.
 
 Everything here is fixed before the pass over the data: a layer is a pure function of a row.
 """
@@ -11,7 +11,7 @@ Everything here is fixed before the pass over the data: a layer is a pure functi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
 
@@ -146,7 +146,7 @@ class DeviceLayer(Layer):
         """The layer, on a device."""
         scaling, put = layer.scaling, there.asarray
         return cls(
-            Scaling(put(scaling.centre), put(scaling.scale), scaling.bound),
+            Scaling(*(put(getattr(scaling, part.name)) for part in fields(scaling))),
             put(layer.W),
             put(layer.b),
             layer.activation,

@@ -1,8 +1,9 @@
-"""Inputs on a common scale, and held within bounds."""
+"""Inputs on a common scale, and held within the range that was seen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,22 +13,32 @@ from onegrad.errors import InvalidInput
 LARGEST = 1e300  # of an input: means and differences are numbers, too
 
 
+ROOM = 1.0  # standard deviations beyond the range that was seen
+
+
 @dataclass(frozen=True)
 class Scaling:
-    """x -> clip((x - centre) / scale, -bound, bound), column by column."""
+    """x -> clip((x - centre) / scale, low, high), column by column."""
 
     centre: Array
     scale: Array
-    bound: float
+    low: Array
+    high: Array
 
     def __call__(self, x: Array) -> Array:
-        return clipped((x - self.centre) / self.scale, self.bound)
+        z = (x - self.centre) / self.scale
+        return z if self.unbounded else namespace(z).clip(z, self.low, self.high)
+
+    @cached_property
+    def unbounded(self) -> bool:
+        return bool((self.high - self.low == np.inf).all())
 
     @classmethod
-    def standard(cls, x: Floats, w: Floats, bound: float) -> Scaling:
-        """Weighted mean and standard deviation.
+    def standard(cls, x: Floats, w: Floats, far: float) -> Scaling:
+        """Weighted mean and standard deviation; bounds a little beyond the rows, and never `far`.
 
-        A constant column is zero, for ever: nothing was learned of what it does when it changes.
+        One row far outside would decide a linear trend, and be decided by it. A constant column is
+        zero, for ever: nothing was learned of what it does when it changes.
         """
         if np.abs(x).max(initial=0.0) > LARGEST:
             raise InvalidInput(f"inputs must be at most {LARGEST:g} in size; found larger ones")
@@ -35,11 +46,15 @@ class Scaling:
         centre = w @ (x / unit) / w.sum() * unit
         deviation = np.sqrt(w @ (x / unit - centre / unit) ** 2 / w.sum()) * unit
         constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
-        return cls(centre, np.where(constant, np.inf, deviation), bound)
+        scale = np.where(constant, np.inf, deviation)
+        z = (x[w > 0] - centre) / scale
+        low, high = z.min(0) - ROOM, z.max(0) + ROOM
+        return cls(centre, scale, np.maximum(low, -far), np.minimum(high, far))
 
     @classmethod
     def identity(cls, columns: int) -> Scaling:
-        return cls(np.zeros(columns), np.ones(columns), np.inf)
+        bound = np.full(columns, np.inf)
+        return cls(np.zeros(columns), np.ones(columns), -bound, bound)
 
 
 def unit_of(x: Floats) -> Floats:
