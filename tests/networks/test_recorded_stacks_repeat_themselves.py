@@ -57,6 +57,9 @@ def tape(fails_at_the_end=False):
             return (0, 1)
 
         def replay(self):
+            for f, _, _, found in self.calls:  # a graph's own memory holds anything
+                if "empty" in f._schema.name:
+                    found.fill_(torch.nan)
             for f, args, kwargs, before in self.calls:
                 kinds = [x.alias_info for x in (*f._schema.arguments, *f._schema.returns)]
                 view = any(kind is not None and not kind.is_write for kind in kinds)

@@ -2,7 +2,10 @@
 
 A small network takes more than a hundred kernels, which Python starts more slowly than the device
 computes them. Stacks of equal shapes differ in their random numbers alone: these are drawn, as
-ever, one by one, into arrays that the recording keeps, and all that follows is one call.
+ever, one by one, into arrays that are kept, and all that follows is one call.
+
+The arrays are those of the first stack, which is called as it is: what a graph allocates itself it
+uses again for other things, before and after.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ import logging
 import math
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from onegrad.arrays.namespace import Array, Floats, namespace, to_numpy
@@ -30,16 +33,25 @@ def plainly(work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Flo
     return {name: to_numpy(x) for name, x in work(seeds, tick).items()}
 
 
-def recording() -> Recording | None:
-    """What this thread records, if it does."""
-    return getattr(_here, "recording", None)
+def recording() -> Rehearsal | Recording | None:
+    """What this thread rehearses or records, if it does."""
+    return getattr(_here, "now", None)
+
+
+@contextmanager
+def _now(what: Rehearsal | Recording) -> Iterator[None]:
+    _here.now = what
+    try:
+        yield
+    finally:
+        _here.now = None
 
 
 class Recorder:
     """Calls the equal stacks of a run: in every thread the first as it is, then from a recording.
 
-    The first wakes the libraries. Where a recording fails all further stacks are called as they
-    are, and `failure` says why, as does the log.
+    Where a recording fails all further stacks are called as they are, and `failure` says why, as
+    does the log.
     """
 
     def __init__(self, on: Any) -> None:
@@ -47,31 +59,47 @@ class Recorder:
         self._mine = threading.local()
 
     def __call__(self, work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
-        mine: dict[int, Recording | None] = self._mine.__dict__.setdefault("kept", {})
-        if not self.failure and len(seeds) in mine:
-            found = mine[len(seeds)] or self._recorded(work, seeds)
-            if found is not None:
-                mine[len(seeds)] = found
-                return found(seeds, tick)
-        mine.setdefault(len(seeds))
+        mine: dict[int, Rehearsal | Recording] = self._mine.__dict__.setdefault("kept", {})
+        known = mine.get(len(seeds))
+        if known is None:
+            known = mine[len(seeds)] = Rehearsal()
+            with _now(known):
+                return fetched(work(seeds, tick))
+        if isinstance(known, Rehearsal) and not self.failure:
+            known = self._recorded(work, seeds, known)
+            mine[len(seeds)] = known
+        if isinstance(known, Recording):
+            return known(seeds, tick)
         return fetched(work(seeds, tick))
 
-    def _recorded(self, work: Work, seeds: Seeds) -> Recording | None:
+    def _recorded(self, work: Work, seeds: Seeds, first: Rehearsal) -> Rehearsal | Recording:
         try:
-            return Recording(self.on, work, seeds)
+            return Recording(self.on, work, seeds, first.arrays)
         except RuntimeError as error:  # torch's: something that cannot be recorded
             self.failure = f"{type(error).__name__}: {error}"
             logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
-            return None
+            return first
+
+
+class Rehearsal:
+    """A stack that is called as it is: what it draws into, or takes from the host, is kept."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+
+    def array(self, make: Callable[[], Array]) -> Array:
+        """A new one."""
+        self.arrays.append(make())
+        return self.arrays[-1]
 
 
 class Recording:
     """One stack: arrays for its random numbers, a graph of what follows, and what that leaves."""
 
-    def __init__(self, on: Any, work: Work, seeds: Seeds) -> None:
+    def __init__(self, on: Any, work: Work, seeds: Seeds, arrays: list[Array]) -> None:
         self.draws: list[Callable[[Seeds], None]] = []
-        self.constants: list[tuple[Array, Array]] = []
         self.ticks = 0
+        self._arrays, self._waiting = arrays, iter(arrays)
         kept = _spent.setdefault(on.place, deque())
         with _capturing:  # torch counts the graphs that there are without a lock of its own
             before = kept.pop() if kept else None
@@ -80,22 +108,25 @@ class Recording:
                 **({} if before is None else {"pool": before.pool()}),
                 capture_error_mode="thread_local",
             )
-            _here.recording = self
             try:
-                found = work(seeds, self._count)
+                with _now(self):
+                    found = work(seeds, self._count)
                 self.flat = on.torch.cat([x.reshape(-1) for x in found.values()])
             except BaseException:
                 with suppress(RuntimeError):
                     self.graph.capture_end()
                 raise
-            finally:
-                _here.recording = None
             self.graph.capture_end()
             del before
         self.shapes = {name: tuple(x.shape) for name, x in found.items()}
-        for array, value in self.constants:
-            array.copy_(value)
         self._kept = kept
+
+    def array(self, make: Callable[[], Array]) -> Array:
+        """The next of the rehearsal."""
+        found = next(self._waiting, None)
+        if found is None:
+            raise RuntimeError("a stack needs more arrays than the first one did")
+        return found
 
     def __call__(self, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
         for draw in self.draws:

@@ -12,7 +12,7 @@ import numpy as np
 from onegrad.arrays.drawing import DERIVED, DEVICE_BLOCK, DRAWN, drawing, shaped
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.numpy_backend import Backend, Elementwise, Repeat
-from onegrad.arrays.recording import Recorder, plainly, recording
+from onegrad.arrays.recording import Recorder, Recording, plainly, recording
 from onegrad.arrays.threads import Item, Value
 from onegrad.errors import InvalidInput
 
@@ -58,11 +58,13 @@ class TorchBackend(Backend):
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
-        if (now := recording()) is not None:
-            kept = self.torch.empty(host.shape, dtype=self.kind, device=self.place)
-            now.constants.append((kept, host))
-            return kept
-        return host.to(self.place, non_blocking=True)  # the device's queue is not waited for
+        # the device's queue is not waited for
+        return self._kept(lambda: host.to(self.place, non_blocking=True))
+
+    def _kept(self, make: Callable[[], Array]) -> Array:
+        """A new array, or where stacks are repeated the one that the first of them had here."""
+        now = recording()
+        return make() if now is None else now.array(make)
 
     def zeros(self, *shape: int) -> Array:
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
@@ -255,12 +257,13 @@ class TorchBackend(Backend):
         """As `Sampler.entries`, drawn on the device by its own generator."""
         if law.name not in DRAWN:
             raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
-        out = self.torch.empty((len(seeds), rows, width), dtype=self.kind, device=self.place)
+        shape, kind = (len(seeds), rows, width), {"dtype": self.kind, "device": self.place}
+        out = self._kept(lambda: self.torch.empty(shape, **kind))
         draw = drawing(out, law.name, key, start)
-        if (now := recording()) is None:
-            draw(seeds)
-        else:
+        if isinstance(now := recording(), Recording):
             now.draws.append(draw)
+        else:
+            draw(seeds)
         return shaped(out, law.name)
 
 
