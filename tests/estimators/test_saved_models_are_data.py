@@ -120,7 +120,6 @@ def rewritten(path, change):
 
 
 def npy(numbers):
-    """An array as a member of the archive."""
     buffer = io.BytesIO()
     np.save(buffer, np.array(numbers))
     return buffer.getvalue()
@@ -141,10 +140,7 @@ def edited(members, change):
         (lambda m: m.update({"W.npy": m["b.npy"]}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
-        (
-            lambda m: edited(m, lambda h: h.update(format=99)),
-            "this version reads format 1 and 2 and 3 and 4",
-        ),
+        (lambda m: edited(m, lambda h: h.update(format=99)), "reads format 1 and 2 and 3 and 4"),
         (lambda m: edited(m, lambda h: h.update(estimator="os.system")), "unknown estimator"),
         (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
@@ -152,7 +148,6 @@ def edited(members, change):
         (lambda m: edited(m, lambda h: h["layer"].update(skip=False)), "array step is"),
         (lambda m: m.update({"y_high.npy": npy([-np.inf])}), "nothing between them"),
         (lambda m: m.update({"low.npy": npy([np.inf] * 3)}), "nothing between them"),
-        (lambda m: m.update({"low.npy": npy([3.0] * 3), "high.npy": npy([2.0] * 3)}), "nothing"),
     ],
 )
 def test_an_edited_file_is_refused(saved, change, message):

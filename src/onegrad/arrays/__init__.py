@@ -19,7 +19,8 @@ from onegrad.arrays.namespace import (
     to_numpy,
     transpose,
 )  # fmt: skip
-from onegrad.arrays.numpy_backend import Backend
+from onegrad.arrays.numpy_backend import Backend, Repeat
+from onegrad.arrays.recording import plainly
 from onegrad.arrays.statistics import standard_error
 from onegrad.arrays.threads import (
     Stopped,
@@ -33,8 +34,8 @@ from onegrad.arrays.threads import (
 )  # fmt: skip
 
 __all__ = [
-    "Array", "Backend", "Floats", "Stopped", "abreast", "backend", "backend_of",
+    "Array", "Backend", "Floats", "Repeat", "Stopped", "abreast", "backend", "backend_of",
     "blas_threads", "cores", "erf", "gpus", "is_torch", "keep_freed", "namespace",
-    "one_line_memory_errors", "one_minus_square", "share", "standard_error", "start", "symmetric",
-    "team", "team_size", "to_numpy", "transpose", "visible_gpus",
+    "one_line_memory_errors", "one_minus_square", "plainly", "share", "standard_error", "start",
+    "symmetric", "team", "team_size", "to_numpy", "transpose", "visible_gpus",
 ]  # fmt: skip

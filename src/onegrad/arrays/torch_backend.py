@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from onegrad.arrays.drawing import DERIVED, DEVICE_BLOCK, DRAWN, drawing, shaped
 from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.numpy_backend import Backend, Elementwise
+from onegrad.arrays.numpy_backend import Backend, Elementwise, Repeat
+from onegrad.arrays.recording import Recorder, Recording, plainly, recording
 from onegrad.arrays.threads import Item, Value
 from onegrad.errors import InvalidInput
 
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time
-DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
 PANEL = 128  # rows that the factorisation of a stack takes at a time
 MANY = 256  # matrices from which on half as many are faster
 COPIES = 2**29  # entries of shifted matrices that are factored together
+SMALL = 2**23  # entries of a stack's features up to which launches take longer than the work
+REPEATED = 8  # stacks from which on a recording pays: each lane makes its own
 FEW = 8  # matrices in a stack up to which a small product does not fill the device
-
-
-DRAWN = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
-DERIVED = ("power-law", "spiked", "mixture")  # laws that are made of these
 LANES = 2  # stacks in flight on a GPU
 _lanes: dict[Any, deque[Any]] = {}
 
@@ -60,7 +58,13 @@ class TorchBackend(Backend):
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
-        return host.to(self.place, non_blocking=True)  # the device's queue is not waited for
+        # the device's queue is not waited for
+        return self._kept(lambda: host.to(self.place, non_blocking=True))
+
+    def _kept(self, make: Callable[[], Array]) -> Array:
+        """A new array, or where stacks are repeated the one that the first of them had here."""
+        now = recording()
+        return make() if now is None else now.array(make)
 
     def zeros(self, *shape: int) -> Array:
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
@@ -116,6 +120,15 @@ class TorchBackend(Backend):
                 yield
         finally:
             kept.append(stream)
+
+    def repeater(self, stacks: int, entries: int) -> Repeat:
+        """From a recording where launches would take longer than the work."""
+        few = not self.is_cuda or stacks < REPEATED or entries > SMALL
+        return plainly if few else Recorder(self)
+
+    def graph(self) -> Any:
+        """What a recording is made in."""
+        return self.torch.cuda.CUDAGraph()
 
     def wait(self) -> None:
         if self.is_cuda:
@@ -178,7 +191,8 @@ class TorchBackend(Backend):
         A = C[..., None, :, :]
         if not use_up or len(shifts) > 1:
             A = A.repeat_interleave(len(shifts), -3)
-        A.diagonal(dim1=-2, dim2=-1).add_(self.asarray(shifts)[:, None])
+        s = float(shifts[0]) if len(shifts) == 1 else self.asarray(shifts)[:, None]
+        A.diagonal(dim1=-2, dim2=-1).add_(s)
         return A
 
     def cholesky(self, A: Array) -> tuple[Array, Array]:
@@ -243,35 +257,16 @@ class TorchBackend(Backend):
         """As `Sampler.entries`, drawn on the device by its own generator."""
         if law.name not in DRAWN:
             raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
-        torch = self.torch
-        out = torch.empty((len(seeds), rows, width), dtype=self.kind, device=self.place)
-        generator = torch.Generator(self.place)
-        for r in range(0, rows, DEVICE_BLOCK):
-            name = reduce(_mix, (*key, start + r), 0)
-            for seed, part in zip(seeds, out[:, r : r + DEVICE_BLOCK].unbind(0), strict=True):
-                generator.manual_seed(_mix(name, seed) >> 1)
-                if law.name == "gaussian":
-                    part.normal_(generator=generator)
-                else:
-                    part.uniform_(generator=generator)
-        if law.name == "rademacher":
-            out = (out < 0.5).to(self.kind) * 2 - 1
-        elif law.name == "uniform":
-            out = (out - 0.5) * 12**0.5
-        return out
+        shape, kind = (len(seeds), rows, width), {"dtype": self.kind, "device": self.place}
+        out = self._kept(lambda: self.torch.empty(shape, **kind))
+        draw = drawing(out, law.name, key, start)
+        if isinstance(now := recording(), Recording):
+            now.draws.append(draw)
+        else:
+            draw(seeds)
+        return shaped(out, law.name)
 
 
 def _stack(A: Array) -> Array:
     """A with one leading axis."""
     return A.reshape(-1, *A.shape[-2:])
-
-
-def _mix(h: int, word: int) -> int:
-    """A 64-bit name from a name and one more word: a round of splitmix64, cheaper than NumPy's."""
-    h = (h + word + 0x9E3779B97F4A7C15) & _MASK
-    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
-    return h ^ (h >> 31)
-
-
-_MASK = 2**64 - 1

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from onegrad.arrays import Backend
 from onegrad.errors import InvalidInput
 from onegrad.networks.fits import NEURONS
-from onegrad.networks.options import KERNELS, Limits, Options
+from onegrad.networks.options import KERNELS, PLAIN, Limits, Options
 from onegrad.networks.replicate import Group
 from onegrad.problem import Problem
 
 SHARE = 0.8  # of the free memory that a run may take
-PLAIN = ("trained", "random-features")  # models whose features are made without temporaries
 
 
 def peak_bytes(

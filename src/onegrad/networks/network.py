@@ -101,11 +101,13 @@ class Network:
             else:
                 slopes = be.product(rows.X, W, p.sigma.derivative)
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
-            be.add_mixture(g.beta, r / n, rows.X)
-            be.add_product(g.G, slopes, be.scaled(rows.X, r / n))
+            weights = r / n
+            be.add_mixture(g.beta, weights, rows.X)
+            be.add_product(g.G, slopes, be.scaled(rows.X, weights))
 
         found = total(self.sampler, self.sampler.step_rows(index), begin, add, Gradient.arrays)
-        found.G[...] *= self.a[..., None]
+        G = found.G
+        G *= self.a[..., None]
         return found
 
     def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:

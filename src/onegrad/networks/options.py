@@ -16,6 +16,7 @@ from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
 KERNELS = ("ntk", "inner-product-kernel", "rbf-kernel")
+PLAIN = ("trained", "random-features")  # models whose features are made without temporaries
 MODELS = (*TRAINED, "random-features", "linear", *KERNELS)  # in those not TRAINED eta plays no part
 
 
@@ -48,6 +49,12 @@ class Options:
     def tests(self, n: int) -> int:
         """Test rows beside n rows of the ridge fit."""
         return self.n_test or max(1024, n // 4)
+
+    def repeatable(self, problem: Problem) -> bool:
+        """Whether stacks differ in what the device draws alone, and nothing asks it meanwhile."""
+        drawn = self.device_random and self.rows is None
+        direct = self.model in PLAIN and problem.update == "gradient" and not self.leave_one_out
+        return drawn and direct
 
     def checked(self, problem: Problem) -> Options:
         """The same with rows that suit a problem."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, backend, to_numpy
+from onegrad.arrays import Array, Backend, Floats, Repeat, backend, namespace, plainly
 from onegrad.errors import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
@@ -76,41 +76,56 @@ def replicates(
     on: Backend | None = None,
     at_once: int | None = None,
     tick: Tick = no_tick,
+    repeat: Repeat = plainly,
 ) -> list[Replicate]:
     """Replicates of a problem computed together, one per seed: a pure function of its arguments.
 
     One gradient per seed serves every eta and one Gram matrix per eta every ridge; `at_once` etas
-    share their matrix products (default all of them).
+    share their matrix products (default all of them). `repeat` calls the work, or repeats it.
     """
-    o, p = options or Options(), group.problem
-    sampler = Sampler(p, tuple(seeds), on or backend(), o.rows, o.device_random, tick)
-    network = Network.of(sampler)
-    etas = group.etas if o.trained else (0.0,)
-    if o.model in KERNELS:
-        fit, risk = kernel_fit(o.model, network, group.ridges, o.tests(p.n), o.leave_one_out)
-        found, risk = [fit], risk[:, None]
-    else:
-        found, risks, size = [], [], at_once or len(etas)
-        for i in range(0, len(etas), size):
-            features = features_of(o.model, network, etas[i : i + size])
-            some = fits(sampler, features, group.ridges, o.leave_one_out)
-            risks.append(_risks(sampler, features, some, o.tests(p.n)))
-            found += some
-        risk = np.concatenate(risks, 1)
-    names = ["train", "squared_loss", *(["leave_one_out"] if o.leave_one_out else [])]
-    columns = {q: np.stack([to_numpy(getattr(f, q)) for f in found], 1) for q in names}
-    columns |= {"risk": risk, "test": risk + p.noise**2}
+    o, p, be = options or Options(), group.problem, on or backend()
+
+    def work(seeds: tuple[int, ...], tick: Tick) -> dict[str, Array]:
+        return _measured(group, Sampler(p, seeds, be, o.rows, o.device_random, tick), o, at_once)
+
+    columns = repeat(work, tuple(seeds), tick)
+    overlap = columns.pop("overlap", np.full(len(seeds), np.nan))
+    columns["test"] = columns["risk"] + p.noise**2
     if not np.isfinite(columns["train"]).all():
         raise NotConverged(
             "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"
         )
     shape = (len(seeds), len(group.etas), len(group.ridges))
     columns = {q: np.broadcast_to(value, shape) for q, value in columns.items()}
-    overlap = _overlap(network) if any(etas) else np.full(len(seeds), np.nan)
     return [
         Replicate(seed, overlap=float(overlap[i]), **{q: v[i] for q, v in columns.items()})
         for i, seed in enumerate(seeds)
     ]
+
+
+def _measured(group: Group, sampler: Sampler, o: Options, at_once: int | None) -> dict[str, Array]:
+    """Errors of a stack, (B, E, R), and overlaps, (B,): on the device, which nobody waits for."""
+    network, tests = Network.of(sampler), o.tests(sampler.problem.n)
+    etas = group.etas if o.trained else (0.0,)
+    found: list[Fit] = []
+    risks: list[Array] = []
+    if o.model in KERNELS:
+        fit, risk = kernel_fit(o.model, network, group.ridges, tests, o.leave_one_out)
+        found, risks = [fit], [risk[:, None]]
+    else:
+        size = at_once or len(etas)
+        for i in range(0, len(etas), size):
+            features = features_of(o.model, network, etas[i : i + size])
+            some = fits(sampler, features, group.ridges, o.leave_one_out)
+            risks.append(_risks(sampler, features, some, tests))
+            found += some
+    xp = namespace(found[0].train)
+    names = ["train", "squared_loss", *(["leave_one_out"] if o.leave_one_out else [])]
+    columns = {q: xp.stack([getattr(f, q) for f in found], 1) for q in names}
+    columns["risk"] = risks[0] if len(risks) == 1 else xp.concatenate(risks, 1)
+    if any(etas):
+        columns["overlap"] = _overlap(network)
+    return columns
 
 
 @dataclass(frozen=True)
@@ -135,7 +150,7 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
     return features if f is None else GaussianEquivalent(network.sampler, features)
 
 
-def _risks(sampler: Sampler, features: FeatureMap, found: Sequence[Fit], n_test: int) -> Floats:
+def _risks(sampler: Sampler, features: FeatureMap, found: Sequence[Fit], n_test: int) -> Array:
     """E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
     shape = (len(sampler.seeds), len(found), int(found[0].coef.shape[-1]))
 
@@ -146,10 +161,10 @@ def _risks(sampler: Sampler, features: FeatureMap, found: Sequence[Fit], n_test:
 
     tests = (Role.TEST, n_test, 0)
     squares = total(sampler, tests, lambda: sampler.backend.zeros(*shape), add, lambda x: [x])
-    return np.asarray(to_numpy(squares) / n_test)
+    return squares / n_test
 
 
-def _overlap(network: Network) -> Floats:
+def _overlap(network: Network) -> Array:
     beta = network.first.beta
     inside = (beta[:, None, :] @ network.sampler.teacher)[:, 0]
-    return to_numpy(((inside * inside).sum(-1) / (beta * beta).sum(-1)) ** 0.5)
+    return ((inside * inside).sum(-1) / (beta * beta).sum(-1)) ** 0.5

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from onegrad.arrays import Backend, Stopped, abreast, one_line_memory_errors, team
+from onegrad.arrays import (
+    Backend,
+    Repeat,
+    Stopped,
+    abreast,
+    one_line_memory_errors,
+    plainly,
+    team,
+)  # fmt: skip
 from onegrad.networks.arrangement import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
 from onegrad.networks.options import KERNELS, Options
@@ -60,8 +68,12 @@ def run(
     _, alone = on.side_by_side()
     with one_line_memory_errors():
         for group, how in zip(groups, chosen, strict=True):
-            call = partial(_stack, group, options=options, at_once=how.at_once, meter=meter)
             parts = [seeds[i : i + how.batch] for i in range(0, len(seeds), how.batch)]
+            work = partial(
+                replicates, group, options=options, at_once=how.at_once, tick=meter.tick,
+                repeat=_repeater(group, how, options, on, len(parts)),
+            )  # fmt: skip
+            call = partial(_stack, work, stop=meter.stop)
             even = len(parts) // how.workers * how.workers if how.workers > 1 else 0
             together = abreast(partial(call, on=alone), parts[:even], how.workers, stop=meter.stop)
             for found in chain(together, map(partial(call, on=on), parts[even:])):
@@ -69,12 +81,20 @@ def run(
     meter.finish()
 
 
+def _repeater(group: Group, how: Arrangement, options: Options, on: Backend, stacks: int) -> Repeat:
+    """How so many stacks of replicates are called."""
+    p, networks = group.problem, len(group.etas) if options.trained else 1
+    if not options.repeatable(p):
+        return plainly
+    return on.repeater(stacks, how.batch * networks * max(p.n, p.rows_of_step) * p.N)
+
+
 def _stack(
-    group: Group, seeds: Sequence[int], options: Options, on: Backend, at_once: int, meter: Meter
+    work: Callable[..., list[Replicate]], seeds: Sequence[int], on: Backend, stop: threading.Event
 ) -> list[Replicate]:
     """One stack, by a team of all threads that its backend has."""
-    with on.lane(), team(on.threads, on.blas_threads, meter.stop):
-        return replicates(group, seeds, options, on=on, at_once=at_once, tick=meter.tick)
+    with on.lane(), team(on.threads, on.blas_threads, stop):
+        return work(seeds=seeds, on=on)
 
 
 def ticks(group: Group, how: Arrangement, options: Options) -> int:

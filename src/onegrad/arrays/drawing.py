@@ -1,0 +1,68 @@
+"""Random numbers from a device's own generator: every block of rows has its own stream."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from onegrad.arrays.namespace import Array
+
+DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
+DRAWN = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
+DERIVED = ("power-law", "spiked", "mixture")  # laws that are made of these
+
+_here = threading.local()
+
+
+def drawing(
+    out: Array, law: str, key: Sequence[int], start: int
+) -> Callable[[Sequence[int]], None]:
+    """What fills `out`, (B, rows, width), for B seeds: normal numbers, else uniform ones.
+
+    They are those of the rows from `start` on of the matrix that (law, key) names.
+    """
+    blocks = [
+        (reduce(_mix, (*key, start + r), 0), out[:, r : r + DEVICE_BLOCK].unbind(0))
+        for r in range(0, out.shape[1], DEVICE_BLOCK)
+    ]
+
+    def draw(seeds: Sequence[int]) -> None:
+        generator = _generator(out.device)
+        for name, stack in blocks:
+            for seed, part in zip(seeds, stack, strict=True):
+                generator.manual_seed(_mix(name, seed) >> 1)
+                if law == "gaussian":
+                    part.normal_(generator=generator)
+                else:
+                    part.uniform_(generator=generator)
+
+    return draw
+
+
+def shaped(drawn: Array, law: str) -> Array:
+    """Entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1)) from those drawn."""
+    if law == "rademacher":
+        return (drawn < 0.5).to(drawn.dtype) * 2 - 1
+    return (drawn - 0.5) * 12**0.5 if law == "uniform" else drawn
+
+
+def _generator(device: Any) -> Any:
+    """One per thread: it is seeded before every use, and torch makes none while it records."""
+    kept = _here.__dict__.setdefault("generators", {})
+    if device not in kept:
+        kept[device] = sys.modules["torch"].Generator(device)
+    return kept[device]
+
+
+def _mix(h: int, word: int) -> int:
+    """A 64-bit name from a name and one more word: a round of splitmix64, cheaper than NumPy's."""
+    h = (h + word + 0x9E3779B97F4A7C15) & _MASK
+    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
+    return h ^ (h >> 31)
+
+
+_MASK = 2**64 - 1

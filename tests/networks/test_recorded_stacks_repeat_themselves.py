@@ -1,0 +1,167 @@
+"""A recorded stack, repeated with other seeds, finds what those seeds find without a recording.
+
+A GPU records kernels; here a tape of torch's operations stands in for it, on the CPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.arrays import backend
+from onegrad.arrays.recording import Recorder, plainly
+from onegrad.arrays.torch_backend import TorchBackend
+
+pytestmark = pytest.mark.torch
+
+BASE = {"n": 60, "d": 12, "N": 30, "noise": 0.3, "eta": 1.0}
+PROBLEMS = {
+    "as they come": {},
+    "the same rows": {"ridge_rows": "same"},
+    "fewer rows than neurons": {"n": 20},
+    "two steps": {"steps": 2},
+    "a residual, an intercept": {"residual": "full", "intercept": True},
+    "wrong labels": {"corrupted": 0.2, "labels": "centred"},
+    "other laws": {"inputs": "spiked(2)", "readout": "rademacher", "weights": "sphere"},
+    "a spectrum": {"inputs": "power-law(1)", "activation": "relu"},
+}
+GRIDS = {
+    "one": {},
+    "single": {"dtype": "float32"},
+    "several": {"eta": [0.5, 2.0], "ridge": [0.01, 0.1, 1.0]},
+}
+
+
+def tape(fails_at_the_end=False):
+    """As torch.cuda.CUDAGraph: what is called between begin and end is done again by `replay`."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Tape(TorchDispatchMode):
+        def __torch_dispatch__(self, f, types, args=(), kwargs=None):
+            found = f(*args, **(kwargs or {}))
+            self.__dict__.setdefault("calls", []).append((f, args, kwargs or {}, found))
+            return found
+
+        def capture_begin(self, pool=None, capture_error_mode="global"):
+            self.__enter__()
+
+        def capture_end(self):
+            self.__exit__(None, None, None)
+            if fails_at_the_end:
+                raise RuntimeError("operation not permitted when stream is capturing")
+
+        def pool(self):
+            return (0, 1)
+
+        def replay(self):
+            for f, _, _, found in self.calls:  # a graph's own memory holds anything
+                if "empty" in f._schema.name:
+                    found.fill_(torch.nan)
+            for f, args, kwargs, before in self.calls:
+                kinds = [x.alias_info for x in (*f._schema.arguments, *f._schema.returns)]
+                view = any(kind is not None and not kind.is_write for kind in kinds)
+                if view or "empty" in f._schema.name:  # memory is where it was
+                    continue
+                again = f(*args, **kwargs)
+                for old, new in zip(tree_leaves(before), tree_leaves(again), strict=True):
+                    if isinstance(old, torch.Tensor):
+                        old.copy_(new)
+
+    return Tape()
+
+
+@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+@pytest.mark.parametrize("fields", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
+    problem = og.Problem(**(BASE | fields))
+    run = {"seeds": [5, 2, 11, 3, 8, 6, 7], "batch": batch, "device": "torch", "random": "device"}
+    plain = og.simulate(problem, **run, **grid)
+    made, asked = [], []
+
+    def repeater(self, stacks, entries):
+        asked.append((stacks, entries))
+        made.append(Recorder(self))
+        return made[-1]
+
+    monkeypatch.setattr(TorchBackend, "graph", lambda self: tape())
+    monkeypatch.setattr(TorchBackend, "repeater", repeater)
+    repeated = og.simulate(problem, **run, **grid)
+    assert made and not any(recorder.failure for recorder in made)
+    assert asked[0][0] == -(-7 // batch)
+    for name in ("train", "test", "risk", "squared_loss", "overlap"):
+        one, other = getattr(plain, name).values, getattr(repeated, name).values
+        np.testing.assert_allclose(other, one, rtol=1e-12, atol=0)
+
+
+def two_numbers(on):
+    """Work of a constant and of random numbers."""
+    from onegrad.networks.streams import GAUSSIAN
+
+    def work(seeds, tick):
+        X = on.device_entries(seeds, GAUSSIAN, (1,), 0, 4, 3)
+        tick()
+        tick()
+        return {"sum": X.sum(-1) + on.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}
+
+    return work
+
+
+def test_the_work_itself_is_called_twice(monkeypatch):
+    """Once as it is and once recorded; progress is reported all the same."""
+    on, calls, ticks = backend("torch"), [], []
+    monkeypatch.setattr(on, "graph", tape)
+    recorder, work = Recorder(on), two_numbers(on)
+
+    def counted(seeds, tick):
+        calls.append(seeds)
+        return work(seeds, tick)
+
+    for i in range(5):
+        found = recorder(counted, (i, i + 9), lambda: ticks.append(1))
+        expected = plainly(work, (i, i + 9), lambda: None)
+        assert found["sum"].shape == (2, 4) and found["all"].shape == (2,)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value)
+    assert len(calls) == 2 and len(ticks) == 10
+    assert len(recorder(counted, (7,), lambda: None)["all"]) == 1  # a last, shorter stack
+    assert len(calls) == 3
+
+
+def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
+    on = backend("torch")
+    monkeypatch.setattr(on, "graph", lambda: tape(fails_at_the_end=True))
+    recorder, work = Recorder(on), two_numbers(on)
+    for i in range(4):
+        found = recorder(work, (i,), lambda: None)
+        np.testing.assert_array_equal(found["all"], plainly(work, (i,), lambda: None)["all"])
+    assert "not permitted" in recorder.failure
+
+
+def test_a_stop_while_recording_ends_the_run(monkeypatch):
+    from onegrad.arrays import Stopped
+
+    on = backend("torch")
+    monkeypatch.setattr(on, "graph", tape)
+    recorder, work = Recorder(on), two_numbers(on)
+    recorder(work, (0,), lambda: None)
+    recorder(work, (1,), lambda: None)
+
+    def stop():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        recorder(work, (2,), stop)
+
+
+def test_only_many_small_stacks_on_a_gpu_are_recorded(monkeypatch):
+    on = backend("torch")
+    assert on.repeater(100, 1000) is plainly
+    monkeypatch.setattr(on, "is_cuda", True)
+    assert on.repeater(2, 1000) is plainly
+    assert on.repeater(100, 2**30) is plainly
+    assert isinstance(on.repeater(100, 1000), Recorder)
+    assert backend().repeater(100, 1000) is plainly
