@@ -13,7 +13,7 @@ X = RNG.standard_normal((150, 3))
 Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
 
 
-def sized(rows, budget="default", classes=False, **asked):
+def sized(rows, budget="default", classes=0, **asked):
     settings = {"width": None, "members": None, "rounds": None} | asked
     return Wish(budget, **settings).on(rows, classes)
 
@@ -23,6 +23,13 @@ def test_few_rows_get_few_neurons():
     assert sized(20).searches == 1
     assert sized(3000).width == 3 * SEARCH
     assert sized(20_000).width > sized(3000).width
+
+
+def test_many_classes_get_more_neurons():
+    for rows in (3000, 20_000):
+        two, ten = (sized(rows, classes=classes) for classes in (2, 10))
+        assert two.width == sized(rows).width < ten.width
+    assert sized(3000, "fast", classes=10) == sized(3000, "fast", classes=2)
 
 
 def test_budgets_are_in_order():
@@ -35,8 +42,8 @@ def test_budgets_are_in_order():
 
 
 def test_what_is_asked_for_is_given():
-    """A thousand neurons, one member, 32 rounds: the network of version 0.1."""
-    for classes, steps in ((False, 0), (True, 4)):
+    """A thousand neurons, one member, 32 rounds: the size of version 0.1."""
+    for classes, steps in ((0, 0), (2, 4)):
         size = sized(3000, classes=classes, width=1000, members=1, rounds=32)
         assert (size.width, size.searches, size.members) == (1000, 1, 1)
         assert (size.rounds, size.steps) == (32, steps)
@@ -60,10 +67,12 @@ def test_a_wide_layer_is_made_of_several_searches():
 
 
 def test_noiseless_targets_are_searched_on_at_full_width():
-    model = og.AlternatingRegressor(1100, random_state=0).fit(X, X[:, 0] + X[:, 1] * X[:, 2])
+    """As long as the error falls: more often than the rounds of a search with noise would allow."""
+    model = og.AlternatingRegressor(1100, rounds=6, random_state=0)
+    model.fit(X, X[:, 0] + X[:, 1] * X[:, 2])
     assert model.choice_["relative_ridge"] <= 1e-5
     pooled = [t for t in model.fitted_.at_fit.trials if "search" not in t]
-    assert len(pooled) > 1
+    assert len(pooled) > 1 + 6 // 2
     assert model.held_out_score_ == min(t["score"] for t in pooled)
 
 

@@ -32,7 +32,7 @@ from onegrad.layers.layer import Layer
 class AlternatingRecipe:
     """The parameters of the estimators that say how rounds are made, see there, and the manner.
 
-    `capacity` is known once the rows are counted.
+    `capacity` is known once rows and outputs are counted.
     """
 
     width: int | None
@@ -56,9 +56,9 @@ class AlternatingRecipe:
             check_number("rounds", self.rounds, 0, whole=True)
         one_of("budget", self.budget, BUDGETS)
 
-    def on(self, rows: int) -> AlternatingRecipe:
+    def on(self, rows: int, outputs: int) -> AlternatingRecipe:
         wish = Wish(self.budget, self.width, self.members, self.rounds)
-        return replace(self, capacity=wish.on(rows, self.manner.classes))
+        return replace(self, capacity=wish.on(rows, outputs if self.manner.classes else 0))
 
     @property
     def size(self) -> Capacity:
@@ -73,7 +73,7 @@ class AlternatingRecipe:
     def most_trials(self) -> int:
         size = self.size
         of_search = 1 + size.rounds + 2 * size.steps
-        after = 1 + -(-size.rounds // 2) if size.searches > 1 else 0
+        after = 1 + 2 * size.rounds if size.searches > 1 else 0
         return size.members * (size.searches * of_search + after)
 
     def split(self, sample: Sample, held: Mask) -> Split:
@@ -81,10 +81,11 @@ class AlternatingRecipe:
 
     def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned:
         """The neurons of all searches, which run side by side."""
-        size, ridge = self.size, given(self.ridge)
+        size, ridge, manner = self.size, given(self.ridge), self.manner
+        power = manner.lone if size.searches == 1 else manner.power
 
         def terms(width: int) -> Terms:
-            return Terms(self.manner, width, size.rounds, size.steps, ridge, float(self.clip))
+            return Terms(manner, power, width, size.rounds, size.steps, ridge, float(self.clip))
 
         if size.searches == 1:
             return search(terms(size.width), lesson, rng)

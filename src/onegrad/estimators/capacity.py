@@ -18,6 +18,7 @@ ALONE = 1000  # neurons up to which a width that was asked for is one search
 PER_ROW = 6  # neurons a row at most, where rows are few
 FEW = 600  # rows up to which a committee costs next to nothing
 MANY = 8_000  # rows from which a further search pays
+CLASSES = 10  # from so many on one more, and two where rows are many
 SAMPLE = {"fast": 10_000, "default": 20_000, "best": 40_000}
 
 
@@ -47,11 +48,13 @@ class Wish:
     def __post_init__(self) -> None:
         one_of("budget", self.budget, BUDGETS)
 
-    def on(self, rows: int, classes: bool) -> Capacity:
-        """The capacity for a sample of so many rows."""
+    def on(self, rows: int, classes: int) -> Capacity:
+        """The capacity for a sample of so many rows and classes, none where targets are numbers."""
         fast, search = self.budget == "fast", FAST if self.budget == "fast" else SEARCH
         if self.width is None:
-            width = min(max(PER_ROW * rows, 1), (2 if fast else 3 + (rows >= MANY)) * search)
+            many = rows >= MANY
+            pays = 2 if fast else 3 + many + (1 + many if classes >= CLASSES else 0)
+            width = min(max(PER_ROW * rows, 1), pays * search)
             searches = -(-width // search)
         else:
             width = self.width
@@ -59,8 +62,8 @@ class Wish:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
-        many = self.budget == "best" or (rows <= FEW and self.width is None and not fast)
-        members = self.members or (3 if many else 1)
+        several = self.budget == "best" or (rows <= FEW and self.width is None and not fast)
+        members = self.members or (3 if several else 1)
         # gradient steps: of no use to neurons that are pooled, and as dear as rounds
         steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, members, rounds, steps)

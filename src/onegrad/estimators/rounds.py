@@ -56,17 +56,18 @@ class Manner:
     Parameters
     ----------
     shares : of each kind of new neurons; they sum to one.
-    power : of the metric.
+    power, lone : of the metric, where there are several searches and where there is one.
     """
 
     classes: bool
     shares: Mapping[str, float]
     power: float
+    lone: float
 
 
-FOR_NUMBERS = Manner(False, {"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3}, 0.75)
+FOR_NUMBERS = Manner(False, {"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3}, 0.5, 0.75)
 FOR_CLASSES = Manner(
-    True, {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25}, 0.5
+    True, {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25}, 0.25, 0.5
 )
 
 
@@ -77,6 +78,7 @@ class Terms:
     Parameters
     ----------
     manner : numbers or classes.
+    power : of the metric.
     width : neurons that are looked for.
     rounds, steps : most rounds of new neurons, and most gradient steps after them.
     ridge : the penalty, or None where held-out rows choose it.
@@ -85,6 +87,7 @@ class Terms:
     """
 
     manner: Manner
+    power: float
     width: int
     rounds: int
     steps: int
@@ -106,10 +109,10 @@ def search(terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Learned:
 def continued(
     terms: Terms, lesson: Lesson, rng: np.random.Generator, trial: Trial
 ) -> Iterator[Trial]:
-    """Rounds that start from a trial, at full width; longer where little is left unexplained."""
+    """Rounds that start from a trial, at full width; many more where targets have no noise."""
     if len(lesson.held) and terms.rounds:
-        rounds, most = Rounds.of(terms, lesson, rng), -(-terms.rounds // 2)
-        wait = 2 if trial.ridge <= NOISELESS else 1
+        rounds, noiseless = Rounds.of(terms, lesson, rng), trial.ridge <= NOISELESS
+        most, wait = (2 * terms.rounds, 4) if noiseless else (-(-terms.rounds // 2), 1)
         yield from rounds.phase(trial, terms.width, range(1, most + 1), trial.score, wait)
 
 
@@ -140,8 +143,8 @@ class Rounds:
 
     def drawn(self, count: int, M: Floats) -> Neurons:
         """New neurons of all kinds, for a metric M."""
-        manner = self.terms.manner
-        return self.ground.draw(manner.shares, count, Metric(M, manner.power), self.rng)
+        shares, metric = self.terms.manner.shares, Metric(M, self.terms.power)
+        return self.ground.draw(shares, count, metric, self.rng)
 
     def untrained(self) -> Trial:
         neurons = self.drawn(self.terms.width, np.eye(self.lesson.inputs))
