@@ -1,7 +1,7 @@
 """Real data: the estimators against what people use, five splits a set, one thread.
 
     python benchmarks/real_data.py --data DIR [--sets a,b] [--models x,y] [--splits 5] [--rows 3000]
-                                   [--jobs 1] [--out FILE]
+                                   [--jobs 1] [--out FILE] [--seeds K]
 
 DIR holds NAME.npz files with X and y; a y stored as integers is classes. Each split shuffles the
 rows, tests on a fifth of them (at most 10,000) and trains on at most `--rows` others. Every model
@@ -9,7 +9,8 @@ chooses its settings on its training rows alone (see benchmarks/peers.py). Error
 those of random features (OneStep with eta=0): RMSE for regression, error rate (plus half a test
 row) for classification. Beside them: the share of test targets in the 90 % intervals, and the
 expected calibration error of the probabilities (15 bins of the largest one). Finished cells are
-kept in FILE (JSON lines) and not computed again. Seconds are CPU seconds of the fit; run with
+kept in FILE (JSON lines) and not computed again. `--seeds K` fits the first split with K seeds
+instead, and tells how far their errors spread. Seconds are CPU seconds of the fit; run with
 OMP_NUM_THREADS=1.
 """
 
@@ -50,12 +51,12 @@ def calibration_error(p: Any, truth: Any) -> float:
     return float(total / len(p))
 
 
-def cell(path: Path, model: str, seed: int, rows: int) -> dict[str, Any]:
+def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str, Any]:
     """One model on one split of one set."""
     with np.load(path) as file:
         X, y = file["X"].astype(np.float64), file["y"]
     classify = y.dtype.kind in "iu"
-    X, y, X_test, y_test = split(X, y if classify else y.astype(np.float64), seed, rows)
+    X, y, X_test, y_test = split(X, y if classify else y.astype(np.float64), number, rows)
     estimator = models(classify)[model](seed)
     start = time.process_time()
     covered = calibration = None
@@ -75,13 +76,14 @@ def cell(path: Path, model: str, seed: int, rows: int) -> dict[str, Any]:
     else:
         error = float(np.sqrt(np.mean((predicted - y_test) ** 2)) / y_test.std())
     return {
-        "set": path.stem, "model": model, "split": seed, "classes": classify, "rows": rows,
+        "set": path.stem, "model": model, "split": number, "seed": seed, "classes": classify,
+        "rows": rows,
         "error": float(error), "seconds": seconds, "covered": covered, "calibration": calibration,
         "held_out": getattr(estimator, "held_out_score_", None),
     }  # fmt: skip
 
 
-def cells(jobs: list[tuple[Path, str, int, int]], processes: int) -> Iterator[dict[str, Any]]:
+def cells(jobs: list[tuple[Path, str, int, int, int]], processes: int) -> Iterator[dict[str, Any]]:
     if processes == 1:
         yield from (cell(*job) for job in jobs)
         return
@@ -156,35 +158,53 @@ def summary(known: list[dict[str, Any]], sets: list[str], title: str) -> None:
         print(f"| {s} | {' | '.join(f'{row[j]:.4f}' for row in means)} |")
 
 
+def spread(known: list[dict[str, Any]]) -> None:
+    """Standard deviation over seeds of the first split's error, relative to its mean."""
+    errors: dict[str, dict[str, list[float]]] = {}
+    for c in known:
+        errors.setdefault(c["model"], {}).setdefault(c["set"], []).append(c["error"])
+    for model, sets in errors.items():
+        spreads = {s: np.std(e, ddof=1) / np.mean(e) for s, e in sets.items() if len(e) > 1}
+        by_set = " · ".join(f"{s} {100 * x:.1f}" for s, x in sorted(spreads.items()))
+        print(f"\n{model}: median spread {100 * np.median([*spreads.values()]):.1f} % ({by_set})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", help="names, comma-separated (default: all)")
     parser.add_argument("--models", help="names, semicolon-separated (default: all)")
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=0, help="of the first split, for their spread")
     parser.add_argument("--rows", type=int, default=3000, help="most training rows")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path("out/real_data.jsonl"))
     args = parser.parse_args()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
-    known = [c for c in known if c.get("rows", 3000) == args.rows]
-    done = {(c["set"], c["model"], c["split"]) for c in known}
+    known = [c | {"seed": c.get("seed", c["split"])} for c in known]
+    runs = [(0, seed) for seed in range(args.seeds)] or [(k, k) for k in range(args.splits)]
+    known = [
+        c for c in known if c.get("rows", 3000) == args.rows and (c["split"], c["seed"]) in runs
+    ]
+    done = {(c["set"], c["model"], c["split"], c["seed"]) for c in known}
     sets = args.sets.split(",") if args.sets else sorted(p.stem for p in args.data.glob("*.npz"))
     chosen = args.models.split(";") if args.models else list(models(False))
     jobs = [
-        (args.data / f"{name}.npz", model, seed, args.rows)
-        for seed in range(args.splits)
+        (args.data / f"{name}.npz", model, number, args.rows, seed)
+        for number, seed in runs
         for name in sets
         for model in chosen
-        if (name, model, seed) not in done
+        if (name, model, number, seed) not in done
     ]
     for result in cells(jobs, args.jobs):
         known.append(result)
         with args.out.open("a") as file:
             file.write(json.dumps(result) + "\n")
-        print(f"{result['set']:12s} {result['model']:30s} {result['split']} "
+        print(f"{result['set']:12s} {result['model']:30s} {result['split']} {result['seed']} "
               f"{result['error']:.4f} {result['seconds']:.1f} s", flush=True)  # fmt: skip
+    if args.seeds:
+        return spread([c for c in known if c["set"] in sets and c["model"] in chosen])
     kinds = {c["set"]: c["classes"] for c in known if c["set"] in sets}
     for classes, title in ((False, "regression"), (True, "classification")):
         group = [s for s in sets if kinds.get(s) is classes]
