@@ -37,6 +37,7 @@ def test_budgets_are_in_order():
     assert fast.width < default.width
     assert fast.members == 1
     assert best.members > default.members == 1
+    assert fast.further < default.further
     assert sized(500).members == 3
     assert sized(500, "fast").members == sized(500, width=100).members == 1
 

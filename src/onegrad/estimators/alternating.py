@@ -73,7 +73,7 @@ class AlternatingRecipe:
     def most_trials(self) -> int:
         size = self.size
         of_search = 1 + size.rounds + 2 * size.steps
-        after = 1 + 2 * size.rounds if size.searches > 1 else 0
+        after = 1 + size.further if size.searches > 1 else 0
         return size.members * (size.searches * of_search + after)
 
     def split(self, sample: Sample, held: Mask) -> Split:
@@ -85,7 +85,8 @@ class AlternatingRecipe:
         power = manner.lone if size.searches == 1 else manner.power
 
         def terms(width: int) -> Terms:
-            return Terms(manner, power, width, size.rounds, size.steps, ridge, float(self.clip))
+            limits = size.rounds, size.further, size.steps
+            return Terms(manner, power, width, *limits, ridge, float(self.clip))
 
         if size.searches == 1:
             return search(terms(size.width), lesson, rng)

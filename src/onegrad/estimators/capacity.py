@@ -26,13 +26,15 @@ SAMPLE = {"fast": 10_000, "default": 20_000, "best": 40_000}
 class Capacity:
     """Of one network: neurons, searches for them, most rounds of a search; and how many networks.
 
-    `steps` are the most gradient steps after the rounds of a search.
+    `further` are the most rounds with the neurons of all searches where targets have no noise,
+    `steps` the most gradient steps after the rounds of a search.
     """
 
     width: int
     searches: int
     members: int
     rounds: int
+    further: int
     steps: int
 
 
@@ -51,8 +53,8 @@ class Wish:
     def on(self, rows: int, classes: int) -> Capacity:
         """The capacity for a sample of so many rows and classes, none where targets are numbers."""
         fast, search = self.budget == "fast", FAST if self.budget == "fast" else SEARCH
+        many = rows >= MANY
         if self.width is None:
-            many = rows >= MANY
             pays = 2 if fast else 3 + many + (1 + many if classes >= CLASSES else 0)
             width = min(max(PER_ROW * rows, 1), pays * search)
             searches = -(-width // search)
@@ -62,8 +64,9 @@ class Wish:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
+        further = (1 if fast or many else 2) * rounds
         several = self.budget == "best" or (rows <= FEW and self.width is None and not fast)
         members = self.members or (3 if several else 1)
         # gradient steps: of no use to neurons that are pooled, and as dear as rounds
         steps = 4 if classes and searches == 1 else 0
-        return Capacity(width, searches, members, rounds, steps)
+        return Capacity(width, searches, members, rounds, further, steps)

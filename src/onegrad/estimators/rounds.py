@@ -81,6 +81,7 @@ class Terms:
     power : of the metric.
     width : neurons that are looked for.
     rounds, steps : most rounds of new neurons, and most gradient steps after them.
+    further : most rounds at full width where targets have no noise.
     ridge : the penalty, or None where held-out rows choose it.
     bound : where the neurons' inputs are clipped.
     fine : whether the penalty is chosen by half decades.
@@ -90,6 +91,7 @@ class Terms:
     power: float
     width: int
     rounds: int
+    further: int
     steps: int
     ridge: float | None
     bound: float
@@ -112,7 +114,7 @@ def continued(
     """Rounds that start from a trial, at full width; many more where targets have no noise."""
     if len(lesson.held) and terms.rounds:
         rounds, noiseless = Rounds.of(terms, lesson, rng), trial.ridge <= NOISELESS
-        most, wait = (2 * terms.rounds, 4) if noiseless else (-(-terms.rounds // 2), 1)
+        most, wait = (terms.further, PATIENCE) if noiseless else (-(-terms.rounds // 2), 1)
         yield from rounds.phase(trial, terms.width, range(1, most + 1), trial.score, wait)
 
 
