@@ -55,7 +55,7 @@ def agreement(device: str) -> None:
             print(f"  {model:20} n={problem.n} N={problem.N}: {worst:.1e}", flush=True)
             assert worst < 1e-10, "the devices disagree"
     print("\nstacks that are recorded and repeated, beside one stack of the same seeds")
-    for fields in AGREEMENT:
+    for fields in AGREEMENT[:-1]:  # the last has a law that a device does not draw
         problem, worst = og.Problem(**fields), 0.0
         run = {"device": device, "random": "device", "eta": [0.5, 3.0], "ridge": [1e-2, 1.0]}
         together = simulate(problem, 24, batch=24, **run)

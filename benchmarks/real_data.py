@@ -69,8 +69,8 @@ def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str,
             low, high = estimator.predict_interval(X_test, COVERAGE)
             covered = float(np.mean((low <= y_test) & (y_test <= high)))
         if classify and hasattr(estimator, "predict_proba"):
-            number = np.searchsorted(estimator.classes_, y_test)
-            calibration = calibration_error(estimator.predict_proba(X_test), number)
+            truth = np.searchsorted(estimator.classes_, y_test)
+            calibration = calibration_error(estimator.predict_proba(X_test), truth)
     if classify:
         error = (np.sum(predicted != y_test) + 0.5) / len(y_test)
     else:
