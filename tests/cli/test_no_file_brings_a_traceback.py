@@ -115,6 +115,14 @@ def test_codes_are_classes_though_most_are_numbers(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["estimator"] == "OneStepClassifier"
 
 
+def test_a_label_with_a_nul_in_it_is_predicted_whole(tmp_path, capsys):
+    data, model, out = (tmp_path / name for name in ("d.csv", "m", "p.csv"))
+    data.write_bytes(b"x,y\n" + b"".join(b"%d,a\n%d,\x00b\n" % (i, -i) for i in range(1, 9)))
+    assert main(["fit", str(data), "--target", "y", "--out", str(model), "--width", "9"]) == 0
+    assert main(["apply", str(model), str(data), "--out", str(out)]) == 0
+    assert set(out.read_text().splitlines()[1:]) == {'"a"', '"\x00b"'}
+
+
 def test_names_in_files_do_not_break_the_line_or_command_the_terminal(tmp_path, capsys):
     """What a file calls its columns and arrays is quoted in complaints and notes."""
     write_npz(**{"a\n\x1b[2J\x85": X})(tmp_path / "d.npz")

@@ -129,15 +129,21 @@ def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any,
     return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
 
 
+def _table(columns: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """As a table; in NumPy's arrays pyarrow takes a NUL for the end of a text."""
+    import pyarrow as pa
+
+    return pa.table({k: v.tolist() if v.dtype.kind == "U" else v for k, v in columns.items()})
+
+
 def _print(blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
     """Write the columns of all blocks as CSV to standard output; number of rows."""
-    import pyarrow as pa
     from pyarrow import csv
 
     rows = 0
     for columns in blocks:
         text = io.BytesIO()
-        table = pa.table(columns)
+        table = _table(columns)
         csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
         sys.stdout.write(text.getvalue().decode())
         sys.stdout.flush()  # a reader that went away is noticed here
@@ -172,14 +178,13 @@ def _write_arrays(file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, An
 def _write_table(
     file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, Any]]], parquet: bool
 ) -> int:
-    import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv
 
     writer, rows = None, 0
     try:
         for columns in blocks:
-            table = pa.table(columns)
+            table = _table(columns)
             if writer is None:
                 make = pq.ParquetWriter if parquet else csv.CSVWriter
                 writer = make(file, table.schema)
