@@ -24,14 +24,14 @@ demo: $(VENV)/.installed  ## install and reproduce the papers' figures, quick ve
 	@echo "On your own:    $(BIN)/onegrad --help"
 
 test: $(VENV)/.installed-test  ## the tests, without the slow ones; those of torch and the browser are skipped
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
 
 test-again: $(VENV)/.installed-test  ## the tests TIMES times beside two busy processes, the last time in random order
 	@sh -c 'while :; do :; done' & one=$$!; sh -c 'while :; do :; done' & two=$$!; trap "kill $$one $$two" EXIT; \
 	for i in $$(seq $(TIMES)); do \
 		test $$i = $(TIMES) && order="--shuffle $$i" || order=; \
 		echo "run $$i of $(TIMES)"; \
-		$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" $$order || exit 1; \
+		$(MAKE) test PYTEST="$(PYTEST) $$order" || exit 1; \
 	done
 
 test-slow: $(VENV)/.installed-test  ## the slow tests

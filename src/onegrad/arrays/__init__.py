@@ -19,8 +19,8 @@ from onegrad.arrays.namespace import (
     to_numpy,
     transpose,
 )  # fmt: skip
-from onegrad.arrays.numpy_backend import Backend, Repeat
-from onegrad.arrays.recording import plainly
+from onegrad.arrays.numpy_backend import Backend
+from onegrad.arrays.recording import Repeat, plainly
 from onegrad.arrays.statistics import standard_error
 from onegrad.arrays.threads import (
     Stopped,

@@ -14,12 +14,11 @@ import numpy as np
 
 from onegrad.arrays import blas, tiles
 from onegrad.arrays.memory import free_bytes
-from onegrad.arrays.namespace import Array, Floats, transpose, upper
-from onegrad.arrays.recording import Seeds, Work, plainly
+from onegrad.arrays.namespace import Array, transpose, upper
+from onegrad.arrays.recording import Repeat, plainly
 from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
 from onegrad.errors import InvalidInput
 
-Repeat = Callable[[Work, Seeds, Callable[[], None]], dict[str, Floats]]
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 
 CACHED = 2**16  # entries of an elementwise slice: they stay in a core's own cache

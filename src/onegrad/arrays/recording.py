@@ -22,6 +22,7 @@ from onegrad.arrays.namespace import Array, Floats, namespace, to_numpy
 
 Seeds = tuple[int, ...]
 Work = Callable[[Seeds, Callable[[], None]], dict[str, Array]]  # (seeds, tick): arrays by name
+Repeat = Callable[[Work, Seeds, Callable[[], None]], dict[str, Floats]]  # how it is called
 
 _here = threading.local()
 _capturing = threading.Lock()

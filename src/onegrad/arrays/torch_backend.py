@@ -11,8 +11,8 @@ import numpy as np
 
 from onegrad.arrays.drawing import DERIVED, DEVICE_BLOCK, DRAWN, drawing, shaped
 from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.numpy_backend import Backend, Elementwise, Repeat
-from onegrad.arrays.recording import Recorder, Recording, plainly, recording
+from onegrad.arrays.numpy_backend import Backend, Elementwise
+from onegrad.arrays.recording import Recorder, Recording, Repeat, plainly, recording
 from onegrad.arrays.threads import Item, Value
 from onegrad.errors import InvalidInput
 

@@ -195,11 +195,10 @@ def check_together(fitted: Fitted) -> None:
         if np.isnan(array).any() or (name not in UNBOUNDED and np.isinf(array).any()):
             raise InvalidInput(f"array {name} has entries that are not finite")
     for bounded in (scaling, fitted.targets):
-        if not isinstance(bounded, Scaling | Numbers):
-            continue
-        if (bounded.low > np.minimum(bounded.high, LARGEST)).any() or (
-            bounded.high < -LARGEST
-        ).any():
+        if (
+            isinstance(bounded, Scaling | Numbers)
+            and not (np.maximum(bounded.low, -LARGEST) <= np.minimum(bounded.high, LARGEST)).all()
+        ):
             raise InvalidInput("its bounds have nothing between them")
     encoding = fitted.encoding
     if encoding is not None and len(encoding.inputs) != d:

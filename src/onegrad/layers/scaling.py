@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from onegrad.arrays import Array, Floats, namespace
 from onegrad.errors import InvalidInput
 
 LARGEST = 1e300  # of an input: means and differences are numbers, too
-
-
 ROOM = 1.0  # standard deviations beyond the range that was seen
 
 
@@ -27,15 +24,11 @@ class Scaling:
 
     def __call__(self, x: Array) -> Array:
         z = (x - self.centre) / self.scale
-        return z if self.unbounded else namespace(z).clip(z, self.low, self.high)
-
-    @cached_property
-    def unbounded(self) -> bool:
-        return bool((self.high - self.low == np.inf).all())
+        return namespace(z).clip(z, self.low, self.high)
 
     @classmethod
     def standard(cls, x: Floats, w: Floats, far: float) -> Scaling:
-        """Weighted mean and standard deviation; bounds a little beyond the rows, and never `far`.
+        """Weighted mean and standard deviation; bounds a little beyond the rows, at most `far`.
 
         One row far outside would decide a linear trend, and be decided by it. A constant column is
         zero, for ever: nothing was learned of what it does when it changes.
