@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
 from onegrad.functions import Function, exponents, register
 from onegrad.problem import Problem
 

@@ -6,7 +6,7 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import COMMANDS, main
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments import gallery
 
 SIZES = ["--n", "60", "--d", "30", "--N", "40"]

@@ -9,7 +9,7 @@ from frames import CONTAINERS, people
 from onegrad.data import source
 from onegrad.data.encoding import Encoding
 from onegrad.data.table import as_table
-from onegrad.errors import AssumptionWarning, InvalidInput
+from onegrad.exceptions import AssumptionWarning, InvalidInput
 
 FRAME, Y = people()
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from onegrad.data.encoding import MOST_CATEGORIES, Encoding
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 TABLE = pa.table(
     {

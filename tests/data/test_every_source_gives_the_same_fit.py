@@ -8,7 +8,7 @@ import pytest
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 N_ROWS, D = 900, 3
 

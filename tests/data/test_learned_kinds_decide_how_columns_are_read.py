@@ -10,8 +10,8 @@ import pytest
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.errors import AssumptionWarning, InvalidInput
 from onegrad.estimators import load
+from onegrad.exceptions import AssumptionWarning, InvalidInput
 
 RNG = np.random.default_rng(0)
 CODES = np.array(["1", "2", "3", "A"])[RNG.integers(0, 4, 200)]

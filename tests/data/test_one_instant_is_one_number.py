@@ -14,7 +14,7 @@ from onegrad.data import source
 from onegrad.data.encoding import Encoding
 from onegrad.data.kinds import Reading, converted
 from onegrad.data.table import column_values
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 DAYS = np.datetime64("2019-11-03") + np.arange(90) * 3
 Y = np.sin(np.arange(90) / 9).round(6)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.errors import AssumptionWarning, InvalidInput
 from onegrad.estimators import load
+from onegrad.exceptions import AssumptionWarning, InvalidInput
 
 
 def data(n, seed, factor=1.0):

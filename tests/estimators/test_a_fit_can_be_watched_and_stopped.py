@@ -8,8 +8,8 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
-from onegrad.errors import AssumptionWarning
 from onegrad.estimators import lesson, load
+from onegrad.exceptions import AssumptionWarning
 from onegrad.io.progress import Progress
 
 RNG = np.random.default_rng(0)

@@ -5,8 +5,8 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import blas_threads
-from onegrad.errors import InvalidInput
 from onegrad.estimators.capacity import SEARCH, Wish
+from onegrad.exceptions import InvalidInput
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3))

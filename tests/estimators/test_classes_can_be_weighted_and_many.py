@@ -6,8 +6,8 @@ import pytest
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.errors import InvalidInput
 from onegrad.estimators import load
+from onegrad.exceptions import InvalidInput
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 3))

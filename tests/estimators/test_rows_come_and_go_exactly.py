@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.errors import AssumptionWarning, InvalidInput
+from onegrad.exceptions import AssumptionWarning, InvalidInput
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.errors import InvalidInput
 from onegrad.estimators import load
+from onegrad.exceptions import InvalidInput
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.layers.rows import Rows
 
 

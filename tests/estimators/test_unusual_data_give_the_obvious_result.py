@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse
 
 import onegrad as og
-from onegrad.errors import InvalidInput
 from onegrad.estimators import load
+from onegrad.exceptions import InvalidInput
 
 REGRESSORS = [og.OneStepRegressor, og.AlternatingRegressor]
 CLASSIFIERS = [og.OneStepClassifier, og.AlternatingClassifier]

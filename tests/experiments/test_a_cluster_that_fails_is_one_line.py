@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import Where, executor
 from onegrad.io.workers import over_cluster, sum_over_cluster
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sweeping
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments import Store, run
 from onegrad.experiments.executors import Where, executor, with_dask, with_processes
 

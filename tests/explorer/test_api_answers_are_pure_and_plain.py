@@ -20,7 +20,7 @@ def test_instant_is_plain_and_repeatable() -> None:
     assert json.loads(json.dumps(first, allow_nan=False)) == first
 
 
-@pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+@pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 def test_instant_draws_the_staircase_that_predict_gives() -> None:
     stairs = api.instant(PROBLEM)["staircase"]
     for alpha in (-0.1, 0.1, 0.3, 0.35, 0.39):

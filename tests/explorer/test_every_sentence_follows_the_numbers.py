@@ -25,7 +25,7 @@ PROBLEM = og.Problem(
 DEGREES = ("linear", "quadratic", "cubic", "quartic")
 STEPS = ("-0.2", "0.11", "0.25", "0.31", "0.4", "0.44", "0.58")
 ROUNDING = 0.006  # three digits, and points between those of the curve
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 
 
 def move(page: Any, alpha: str) -> og.Problem:

@@ -22,7 +22,7 @@ QUERIES = (
     {"n": "200", "phi": "0.5", "psi": "0.7", "eta": "0", "noise": "0.5", "weights": "sphere"},
     {"n": "300", "d": "100", "N": "90", "n_step": "150", "readout": "constant", "eta": "9.5"},
 )
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 
 
 def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:

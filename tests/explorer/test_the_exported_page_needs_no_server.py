@@ -21,7 +21,7 @@ from onegrad.explorer.network import one_network
 from onegrad.explorer.precompute import SLIDER, Grids, numbers, resized
 from onegrad.explorer.request import read_problem
 
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
 SMALL = tuple(replace(preset, query=preset.query | SIZES) for preset in PRESETS[:2])
 GRIDS = Grids(SMALL, ("0.1",), (1000,), api.ALPHAS[::2], networks=2)

@@ -11,7 +11,7 @@ from exploring import visit
 from onegrad.explorer.controls import PRESETS
 from onegrad.explorer.request import read_problem
 
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SETTING_2 = (
     "n=1000&phi=0.125&psi=0.5&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
 )

@@ -13,7 +13,7 @@ from onegrad.networks.neurons import neurons
 
 PROBLEMS = {preset.name: read_problem(preset.query) for preset in PRESETS}
 TITLES = {preset.name: preset.title for preset in PRESETS}
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 
 
 def test_setting_1_only_the_linear_spike_helps_and_a_very_large_step_hurts() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.ridge import NormalEquations, moments
 
 

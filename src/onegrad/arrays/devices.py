@@ -10,7 +10,7 @@ from functools import lru_cache
 from onegrad.arrays.namespace import Array, is_torch
 from onegrad.arrays.numpy_backend import Backend
 from onegrad.arrays.torch_backend import DEVICES, TorchBackend
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 
 def backend(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Backend:

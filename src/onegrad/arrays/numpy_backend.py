@@ -17,7 +17,7 @@ from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose, upper
 from onegrad.arrays.recording import Repeat, plainly
 from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 

@@ -14,7 +14,7 @@ from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.numpy_backend import Backend, Elementwise
 from onegrad.arrays.recording import Recorder, Recording, Repeat, plainly, recording
 from onegrad.arrays.threads import Item, Value
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time

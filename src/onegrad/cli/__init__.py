@@ -18,7 +18,7 @@ from typing import Any
 from onegrad import __version__
 from onegrad.cli.output import error_line, note
 from onegrad.cli.parser import Parser, check_options, innermost, spelt
-from onegrad.errors import AssumptionWarning, InvalidInput, NotConverged, printable
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, printable
 from onegrad.problem import FIELDS
 
 COMMANDS = (

@@ -14,7 +14,7 @@ import numpy as np
 
 from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
-from onegrad.errors import AssumptionWarning, InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.files import replacing
 
 EXAMPLE = """examples:

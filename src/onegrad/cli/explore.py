@@ -13,7 +13,7 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 
 LOOPBACK = "127.0.0.1"

@@ -14,7 +14,7 @@ import numpy as np
 
 from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import note, print_json
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.io.workers import connected
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.ranges import numbers
 from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import ratio

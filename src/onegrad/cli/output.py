@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from onegrad.errors import printable
+from onegrad.exceptions import printable
 from onegrad.io.json_values import plain
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from onegrad.cli.output import error_line
-from onegrad.errors import did_you_mean
+from onegrad.exceptions import did_you_mean
 
 # -0.2:0.5:8, -.5, -H2 and -(H1 + H2) are values; no option of ours looks like that
 VALUE = re.compile(r"-(?:[\d.(]|[Hh]\d)")

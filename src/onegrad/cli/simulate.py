@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import add_json_option, add_problem_options, asked
 from onegrad.cli.output import print_json, print_table, title
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 
 if TYPE_CHECKING:

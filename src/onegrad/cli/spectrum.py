@@ -9,7 +9,7 @@ from typing import Any
 from onegrad.cli.options import add_json_option, add_problem_options, asked
 from onegrad.cli.output import print_json, print_table, title
 from onegrad.cli.plots import check_plot_path, save_plot
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
 

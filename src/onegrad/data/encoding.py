@@ -20,7 +20,7 @@ from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
 from onegrad.data.sample import row_keys
 from onegrad.data.statistics import MOST_VALUES, Codes, Statistics, folds_of
 from onegrad.data.table import Tabular, canonical, column_values, is_table
-from onegrad.errors import InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 
 MOST_CATEGORIES = 64  # a value below the 64 most frequent shares "none of them"
 FEW_WORDS = 0.05  # share of the values of a column of numbers that may be mistakes

@@ -11,7 +11,7 @@ from typing import Any
 from onegrad.data.kinds import Reading, arrow_type
 from onegrad.data.parts import BLOCK, PART_ROWS, Block, Columns, Part
 from onegrad.data.table import distinct, kinds
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)

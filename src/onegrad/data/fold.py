@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 from onegrad.data.parts import Block, Part
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.io.workers import over_processes, sum_over_cluster
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 KINDS = {
     "number": "numbers",

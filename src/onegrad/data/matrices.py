@@ -14,7 +14,7 @@ import numpy as np
 
 from onegrad.data.parts import BLOCK, PART_ROWS, ArrayPart, Block, Columns, Part
 from onegrad.data.table import Values
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.npy import Header, read_header, size_of
 
 

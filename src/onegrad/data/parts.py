@@ -22,7 +22,7 @@ from onegrad.data.table import (
     is_frame,
     is_table,
 )
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 BLOCK = 16_384  # rows read at once
 PART_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file

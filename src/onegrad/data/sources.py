@@ -29,7 +29,7 @@ from onegrad.data.parts import (
     TablePart,
 )
 from onegrad.data.table import as_table, is_frame
-from onegrad.errors import InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 
 FILES = (".parquet", ".csv", ".npz", ".npy")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]

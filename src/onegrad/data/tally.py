@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 MOST_ROWS = 131_072  # distinct ones; a tally of more is not kept
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
-from onegrad.errors import one_of
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
 from onegrad.estimators.documentation import documented
 from onegrad.estimators.learner import FeatureLearner
@@ -25,6 +24,7 @@ from onegrad.estimators.parameters import check_layer, check_number, given, reci
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
 from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, continued, search
+from onegrad.exceptions import check_choice
 from onegrad.layers.layer import Layer
 
 
@@ -54,7 +54,7 @@ class AlternatingRecipe:
             check_number("members", self.members, 1, whole=True)
         if self.rounds is not None:
             check_number("rounds", self.rounds, 0, whole=True)
-        one_of("budget", self.budget, BUDGETS)
+        check_choice("budget", self.budget, BUDGETS)
 
     def on(self, rows: int, outputs: int) -> AlternatingRecipe:
         wish = Wish(self.budget, self.width, self.members, self.rounds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from onegrad.errors import one_of
+from onegrad.exceptions import check_choice
 
 BUDGETS = ("fast", "default", "best")
 
@@ -48,7 +48,7 @@ class Wish:
     rounds: int | None
 
     def __post_init__(self) -> None:
-        one_of("budget", self.budget, BUDGETS)
+        check_choice("budget", self.budget, BUDGETS)
 
     def on(self, rows: int, classes: int) -> Capacity:
         """The capacity for a sample of so many rows and classes, none where targets are numbers."""

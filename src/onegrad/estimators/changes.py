@@ -15,10 +15,10 @@ from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
 from onegrad.data.sample import row_keys
 from onegrad.data.tally import Tally, together
-from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.passes import MomentsPass, checked, targets_of
 from onegrad.estimators.targets import Numbers, Targets
+from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import Rows
 

@@ -17,8 +17,8 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Targets
+from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows, row_blocks
 from onegrad.ridge import Factor, Moments, NormalEquations, Readout

@@ -11,8 +11,8 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.data.table import Values
-from onegrad.errors import InvalidInput
 from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)

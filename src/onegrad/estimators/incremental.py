@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.data import fold
-from onegrad.errors import InvalidInput
 from onegrad.estimators.changes import (
     Counted,
     CountedPass,
@@ -22,6 +21,7 @@ from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.inputs import more_rows
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.passes import MomentsPass
+from onegrad.exceptions import InvalidInput
 
 
 class Incremental(FeatureLearner):

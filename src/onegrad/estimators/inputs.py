@@ -20,7 +20,7 @@ from onegrad.arrays import Floats
 from onegrad.data import Source, source
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.table import as_table, is_frame
-from onegrad.errors import InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 
 EXAMPLES = 3  # values that a note about unknown ones names
 

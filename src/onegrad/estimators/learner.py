@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
-from onegrad.errors import warn
 from onegrad.estimators import pipeline, saving
 from onegrad.estimators.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.goals import Goal
 from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
 from onegrad.estimators.report import Report, importances
+from onegrad.exceptions import warn
 from onegrad.io.progress import Progress
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import AtFit, Changes, Fitted, Member, SecondLayer
 from onegrad.estimators.saving import (
     DESCRIBED,
@@ -29,6 +28,7 @@ from onegrad.estimators.saving import (
     numbered,
 )
 from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.exceptions import InvalidInput
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
-from onegrad.errors import InvalidInput, one_of
 from onegrad.estimators.documentation import STEP, documented
 from onegrad.estimators.learner import FeatureLearner
 from onegrad.estimators.lesson import (
@@ -37,6 +36,7 @@ from onegrad.estimators.neurons import Ground
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Features, Regression
+from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
@@ -103,7 +103,7 @@ class OneStepRecipe:
     def __post_init__(self) -> None:
         check_layer(self.width, self.clip, self.ridge)
         for name, allowed in CHOICES.items():
-            one_of(name, getattr(self, name), allowed)
+            check_choice(name, getattr(self, name), allowed)
         if self.eta != "auto":
             check_number("eta", self.eta, 0)
         if self.alpha is not None:

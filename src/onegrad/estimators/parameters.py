@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 R = TypeVar("R")
 

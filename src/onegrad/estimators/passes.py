@@ -15,9 +15,9 @@ from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
 from onegrad.data.sample import Sample, row_keys, sample
 from onegrad.data.table import is_table, take
-from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
+from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.ridge import Moments
 

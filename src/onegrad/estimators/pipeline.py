@@ -19,7 +19,6 @@ from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
-from onegrad.errors import InvalidInput, warn
 from onegrad.estimators.fitted import (
     AtFit,
     Fitted,
@@ -33,6 +32,7 @@ from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch, interruptible, staged
+from onegrad.exceptions import InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows

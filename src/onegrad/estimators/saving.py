@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from onegrad import __version__
-from onegrad.errors import InvalidInput
 from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.targets import Classes, Multilabel
+from onegrad.exceptions import InvalidInput
 from onegrad.functions import resolve
 from onegrad.io.files import replacing
 from onegrad.io.json_values import plain

@@ -16,7 +16,7 @@ import scipy.special
 
 from onegrad.arrays import Floats
 from onegrad.data.table import Values
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import unit_of
 from onegrad.ridge import TARGET_BITS, grid, rounded
 

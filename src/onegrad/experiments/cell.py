@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.problem import Problem
 
 FORMAT = 1  # changes when the same JSON comes to mean something else

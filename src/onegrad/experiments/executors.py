@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onegrad.arrays import backend, visible_gpus
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments.runner import Executor, lost
 from onegrad.io.children import over_children
 from onegrad.io.workers import connected, over_cluster

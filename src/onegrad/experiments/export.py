@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import one_of
+from onegrad.exceptions import check_choice
 from onegrad.experiments.results import points_of
 from onegrad.experiments.store import Record, Store, StoreError
 from onegrad.io.files import replacing
@@ -34,7 +34,7 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 def export(store: Store, target: Path, form: str) -> int:
     """Write the table; the number of its rows."""
-    one_of("--format", form, FORMATS)
+    check_choice("--format", form, FORMATS)
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from onegrad.errors import in_any_case, none_of
+from onegrad.exceptions import case_insensitive, not_a_choice
 from onegrad.experiments import figures
 from onegrad.experiments.figures import Drawing
 from onegrad.experiments.results import Results
@@ -48,10 +48,10 @@ def specs(
     allowed = (*known, *groups())
     names: set[str] = set()
     for given in wanted or (DEFAULT,):
-        name = in_any_case(given.replace("_", "-"), allowed)
+        name = case_insensitive(given.replace("_", "-"), allowed)
         members = {figure for figure in known if name in (figure, group_of(figure))}
         if not members:
-            raise none_of("FIGURE", given, allowed)
+            raise not_a_choice("FIGURE", given, allowed)
         names |= members
     read = {name: read_spec(known[name], quick=quick).limited(seeds) for name in names}
     order = {n: (groups().index(group_of(n)), s.about.get("order", 99)) for n, s in read.items()}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from onegrad.errors import InvalidInput, subject
+from onegrad.exceptions import InvalidInput, subject
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid, Spec

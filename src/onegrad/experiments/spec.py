@@ -29,7 +29,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from onegrad.errors import InvalidInput, did_you_mean, one_of
+from onegrad.exceptions import InvalidInput, check_choice, did_you_mean
 from onegrad.experiments.cell import DTYPES, Option
 from onegrad.experiments.measures import MEASURES
 from onegrad.io.ranges import numbers
@@ -139,8 +139,10 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
     for key in ("measure", "problem"):
         if key not in table:
             raise InvalidInput(f"{where}.{key}: missing")
-    measure = one_of(f"{where}.measure:", table["measure"], MEASURES)
-    convention = one_of(f"{where}.convention:", table.get("convention", "onegrad"), CONVENTIONS)
+    measure = check_choice(f"{where}.measure:", table["measure"], MEASURES)
+    convention = check_choice(
+        f"{where}.convention:", table.get("convention", "onegrad"), CONVENTIONS
+    )
     seeds = _count(table.get("seeds", 1), f"{where}.seeds", MOST_SEEDS)
     block = _count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell", MOST_SEEDS)
     if block > MOST_BLOCK and seeds > MOST_BLOCK:
@@ -160,7 +162,7 @@ def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Gri
         seeds_per_cell=block,
         convention=convention,
         options=dict(options),
-        dtype=one_of(f"{where}.dtype:", table.get("dtype", "float64"), DTYPES),
+        dtype=check_choice(f"{where}.dtype:", table.get("dtype", "float64"), DTYPES),
         where=where,
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import onegrad as og
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.explorer.readers import for_readers
 from onegrad.io.json_values import plain
 from onegrad.problem import Problem

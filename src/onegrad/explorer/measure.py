@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import backend, standard_error
-from onegrad.errors import InvalidInput, one_of
+from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import plain
@@ -55,8 +55,8 @@ def read_plan(body: Mapping[str, Any]) -> SimulationPlan:
     if not isinstance(parts, list) or not parts:
         raise InvalidInput(f"parts must be a list of {', '.join(PARTS)}")
     for part in parts:
-        one_of("parts", str(part), PARTS)
-    axis = one_of("axis", str(body.get("axis", "n")), ("n", "N"))
+        check_choice("parts", str(part), PARTS)
+    axis = check_choice("axis", str(body.get("axis", "n")), ("n", "N"))
     chosen = tuple(part for part in PARTS if part in parts)
     return SimulationPlan(read_problem(query), int(seeds), chosen, axis)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 
 NO_NUMBER = "the theory gives no reliable number here; Simulate shows what networks do"
 _QUADRATURE = re.compile(r"quadrature error ([\d.e+-]+).*")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, subject
+from onegrad.exceptions import InvalidInput, subject
 from onegrad.explorer.controls import CONTROLS, DEFAULTS
 from onegrad.problem import Problem
 from onegrad.problem.fields import Field

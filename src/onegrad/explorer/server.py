@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from onegrad.errors import InvalidInput, NotConverged, one_of
+from onegrad.exceptions import InvalidInput, NotConverged, check_choice
 from onegrad.explorer import api, measure, recompute
 from onegrad.explorer.controls import describe
 from onegrad.explorer.guard import LOOPBACK, Guard
@@ -84,7 +84,7 @@ class Routes:
 
     async def curve(self, request: Request) -> Response:
         problem, rest = _read(request, "axis")
-        axis = one_of("axis", rest.get("axis", "alpha"), api.AXES)
+        axis = check_choice("axis", rest.get("axis", "alpha"), api.AXES)
         return StreamingResponse(self._lines(problem, axis), media_type="application/x-ndjson")
 
     async def _lines(self, problem: Problem, axis: str) -> AsyncIterator[str]:
@@ -169,8 +169,8 @@ async def _controls(_: Request) -> Response:
 
 async def _code(request: Request) -> Response:
     problem, rest = _read(request, "view", "axis")
-    view = one_of("view", rest.get("view", "errors"), api.VIEWS)
-    axis = one_of("axis", rest.get("axis", "n"), ("n", "N"))
+    view = check_choice("view", rest.get("view", "errors"), api.VIEWS)
+    axis = check_choice("axis", rest.get("axis", "n"), ("n", "N"))
     script, command = (say(problem, view, axis) for say in (recompute.python, recompute.command))
     return JSONResponse({"python": script, "command": command})
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.io.children import TRIES, Attempt, Child
 
 REMEMBERED = 64 * 2**20  # bytes of answers and questions

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.exceptions import InvalidInput, OutOfScope
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.functions.registry import Spec, resolve

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 MAX_LENGTH, MAX_DEGREE, MAX_INDEX, MAX_DEPTH, MAX_TERMS = 400, 40, 8, 20, 64
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from onegrad.arrays import Array
-from onegrad.errors import InvalidInput, in_any_case, none_of
+from onegrad.exceptions import InvalidInput, case_insensitive, not_a_choice
 from onegrad.functions import formula
 from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex
 from onegrad.functions.named import NAMED
@@ -87,7 +87,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
             f"{argument} is {len(text)} characters long; at most {formula.MAX_LENGTH} are allowed"
         )
     base, _, mode = text.partition(":")
-    base, mode = in_any_case(base.strip(), REGISTRY), mode.strip().lower() or "centred"
+    base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
     if mode not in MODES:
         raise InvalidInput(f"{argument} {text!r:.60}: after ':' comes raw, unit or centred")
     if base in REGISTRY:
@@ -95,7 +95,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
     if not formula.looks_like_formula(base):
         more = " or a Hermite combination such as 'H1 + H2/sqrt(2)'"
-        raise none_of(argument, base, REGISTRY, more)
+        raise not_a_choice(argument, base, REGISTRY, more)
     text = text.replace("h", "H")  # nothing else in a formula has one
     try:
         combination = formula.parse(base)

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.functions.formula import Monomial
 from onegrad.functions.function import Function, MultiIndex
 

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 MAGIC = b"\x93NUMPY"
 LONGEST = 10_000  # characters of a header

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 
 def numbers(text: str, name: str, most: int) -> list[float]:

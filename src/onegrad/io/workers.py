@@ -19,7 +19,7 @@ from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.io.children import end_with, timed, together
 
 T = TypeVar("T")

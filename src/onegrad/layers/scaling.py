@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 LARGEST = 1e300  # of an input: means and differences are numbers, too
 ROOM = 1.0  # standard deviations beyond the range that was seen

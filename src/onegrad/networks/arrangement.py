@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onegrad.arrays import Backend
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.networks.fits import NEURONS
 from onegrad.networks.options import KERNELS, PLAIN, Limits, Options
 from onegrad.networks.replicate import Group

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from onegrad.arrays import Array, namespace
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.networks.network import ALL, Affine, FeatureMap, Network
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streams import GAUSSIAN, Role

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats, backend, to_numpy
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
 from onegrad.networks.network import Network

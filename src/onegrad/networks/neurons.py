@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats, backend, to_numpy
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.problem import Problem

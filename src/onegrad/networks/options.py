@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Backend, Floats
-from onegrad.errors import InvalidInput, one_of
+from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.sampling import rows_before
 from onegrad.networks.streams import Role
 from onegrad.problem import Problem
@@ -38,7 +38,7 @@ class Options:
     device_random: bool = False
 
     def __post_init__(self) -> None:
-        one_of("model", self.model, MODELS)
+        check_choice("model", self.model, MODELS)
         _whole("n_test", self.n_test)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Array, Backend, Floats, Repeat, backend, namespace, plainly
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import fits

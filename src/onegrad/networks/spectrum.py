@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from onegrad.arrays import Floats, backend, standard_error
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.equivalents import spiked
 from onegrad.networks.network import Affine, Network

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.pictures.layout import Layout, read_in_factors
 from onegrad.pictures.style import (
     BLACK,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from onegrad.errors import InvalidInput, OutOfScope
+from onegrad.exceptions import InvalidInput, OutOfScope
 from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
 from onegrad.problem.conventions import Conventions, step
 from onegrad.problem.fields import Field, described, fields_of, is_sequence

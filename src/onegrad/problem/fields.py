@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from onegrad.errors import InvalidInput, in_any_case, one_of
+from onegrad.exceptions import InvalidInput, case_insensitive, check_choice
 from onegrad.problem.laws import Parameter, parse_law
 
 PAPERS = ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024")
@@ -95,8 +95,8 @@ class Field:
             case "number":
                 return number(self.name, value, self.low, self.high, above=self.above)
             case "choice":
-                known = in_any_case(value, self.choices) if isinstance(value, str) else value
-                return one_of(self.name, known, self.choices)
+                known = case_insensitive(value, self.choices) if isinstance(value, str) else value
+                return check_choice(self.name, known, self.choices)
             case "law":
                 return str(parse_law(value, self.laws, self.name))
             case "numbers":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 _FORM = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from onegrad.arrays import Array, Floats, backend_of
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.ridge.factor import Factor, Spectral
 from onegrad.ridge.fit import Fit, LeftOut
 from onegrad.ridge.moments import Moments

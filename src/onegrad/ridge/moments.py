@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
 from onegrad.arrays import Array, Backend, backend_of, namespace, symmetric
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 FEATURE_BITS = 14  # grid of a feature: 2^-14 of its root mean square
 TARGET_BITS = 18  # grid of a target

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.optimize
 
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.functions import Function, MultiIndex, Spec, resolve
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule

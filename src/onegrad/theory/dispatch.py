@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, NotConverged, in_any_case, one_of
+from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice
 from onegrad.problem import Problem
 from onegrad.problem.fields import listed
 from onegrad.theory import uniform
@@ -55,7 +55,7 @@ def predict(
 
     See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
-    theory = one_of("theory", in_any_case(theory, THEORIES), THEORIES)
+    theory = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
     if printed and theory != "staircase":
         raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
     problems, shape = problem.grid(**axes)
@@ -115,7 +115,7 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 
     See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """
-    one_of("method", method, METHODS)
+    check_choice("method", method, METHODS)
     require_numbers([problem])
     with answering(f"{method} spectrum"):
         found = METHODS[method](problem)

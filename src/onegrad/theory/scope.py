@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput, NotConverged, OutOfScope
+from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.results import Errors
 

@@ -13,7 +13,7 @@ from onegrad.theory.uniform.labels import labels_of
 from onegrad.theory.uniform.prediction import Walk
 from onegrad.theory.uniform.residuals import residual_law
 
-pytestmark = pytest.mark.filterwarnings("ignore::onegrad.errors.AssumptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 
 SMALL = {"n": 300, "d": 100, "N": 90, "n_step": 150}
 PROBLEMS = [

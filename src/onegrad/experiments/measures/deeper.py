@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from onegrad.arrays import Floats
-from onegrad.errors import one_of
+from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures.registry import Values, register, seeds_of
 from onegrad.functions.hermite import normalised_hermite
@@ -29,7 +29,7 @@ def three_layers(cell: Cell, device: str) -> Values:
     test (seeds, etas, ridges); eigenvalues (seeds, etas, 1, 6); alignments (seeds, etas, 1, 6, 4):
     squared cosines with He_k of the teacher's index.
     """
-    where = one_of("options.step_on:", str(dict(cell.options).get("step_on", "first")), STEPS)
+    where = check_choice("options.step_on:", str(dict(cell.options).get("step_on", "first")), STEPS)
     found = [_one(cell, seed, where) for seed in seeds_of(cell)]
     test, eigenvalues, alignments = (np.stack(x) for x in zip(*found, strict=True))
     return {

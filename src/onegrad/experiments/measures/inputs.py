@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 
 BUNDLED = {"digits": "load_digits", "breast-cancer": "load_breast_cancer", "wine": "load_wine"}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import backend, to_numpy
-from onegrad.errors import AssumptionWarning
+from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures.registry import Values, asked, register, seeds_of
 from onegrad.experiments.measures.trajectories import trajectories as paths

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.errors import InvalidInput
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
 
 Values = Mapping[str, Any]

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import one_of
 from onegrad.estimators import AlternatingRegressor
+from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures.inputs import digits
 from onegrad.experiments.measures.registry import Values, register, seeds_of
@@ -29,7 +29,9 @@ Data = tuple[Floats, Floats]
 def methods(cell: Cell, device: str) -> Values:
     """Test error over the variance of the test labels, one a seed: of networks, trees, rounds."""
     options = dict(cell.options)
-    method = METHODS[one_of("options.method:", str(options.get("method", "one-step")), METHODS)]
+    method = METHODS[
+        check_choice("options.method:", str(options.get("method", "one-step")), METHODS)
+    ]
     found = []
     for seed in seeds_of(cell):
         rng = np.random.default_rng((seed, cell.problem.n, cell.problem.d))

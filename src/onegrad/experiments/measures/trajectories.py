@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onegrad.errors import one_of
+from onegrad.exceptions import check_choice
 
 SCALINGS = ("mean-field", "ntk")
 TARGET = 1e-3  # training loss at which descent stops
@@ -30,7 +30,7 @@ def trajectories(n: int, d: int, N: int, scaling: str, seed: int) -> Paths:
     s is 1/sqrt(N) (mean-field) or 1 (NTK); g ~ N(0, I) stays as it is; the target is
     relu(x_1) + relu(x_2), whose two neurons are the first two axes.
     """
-    one_of("scaling", scaling, SCALINGS)
+    check_choice("scaling", scaling, SCALINGS)
     rng = np.random.default_rng((seed, n, d, N))
     X, g = rng.standard_normal((n, d)), rng.standard_normal(N)
     W = rng.standard_normal((N, d)) / math.sqrt(d)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.problem import Problem
 
 Rule = tuple[Callable[[Problem], bool], str]

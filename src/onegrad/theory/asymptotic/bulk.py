@@ -15,7 +15,7 @@ import scipy.optimize
 from numpy.typing import ArrayLike
 
 from onegrad.arrays import Floats
-from onegrad.errors import NotConverged, OutOfScope
+from onegrad.exceptions import NotConverged, OutOfScope
 from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete
 
 Complex = np.ndarray[Any, np.dtype[np.complex128]]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import warn
+from onegrad.exceptions import warn
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.scalars import Scalars

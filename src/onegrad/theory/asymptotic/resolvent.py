@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput, NotConverged
+from onegrad.exceptions import InvalidInput, NotConverged
 
 MAX_ITERATIONS = 200
 

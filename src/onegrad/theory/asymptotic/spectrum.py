@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from onegrad.arrays import Floats
-from onegrad.errors import warn
+from onegrad.exceptions import warn
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.bulk import Bulk

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import DEGREE
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem

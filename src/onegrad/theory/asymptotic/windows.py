@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 from onegrad.functions.function import DEGREE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]

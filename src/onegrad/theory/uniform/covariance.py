@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.contour import contour, support
 from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
 from onegrad.theory.uniform.labels import LabelLaw

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.equations import Equations
 from onegrad.theory.uniform.intercept import without_constant
 

@@ -21,7 +21,7 @@ from scipy.linalg import eig
 from scipy.optimize import brentq
 
 from onegrad.arrays import Floats
-from onegrad.errors import NotConverged
+from onegrad.exceptions import NotConverged
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.equations import Equations, Sizes, equations

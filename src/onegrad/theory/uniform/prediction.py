@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.errors import InvalidInput, NotConverged, warn
+from onegrad.exceptions import InvalidInput, NotConverged, warn
 from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.results import Bars, Errors

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.errors import NotConverged, warn
+from onegrad.exceptions import NotConverged, warn
 from onegrad.problem import Problem
 from onegrad.theory.spectra import SHOWN, Spectrum, spikes
 from onegrad.theory.uniform.accuracy import slope_kurtosis

@@ -5,7 +5,7 @@ The reasons follow from the accuracy and the spread that come with every predict
 
 from __future__ import annotations
 
-from onegrad.errors import OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.results import Bars
 

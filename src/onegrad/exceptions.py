@@ -1,0 +1,244 @@
+"""Everything that can go wrong, as data: an exception holds facts, and `str` makes the sentence.
+
+The command line maps these classes to exit codes and replaces an argument's name by its option.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Final
+
+PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
+MAX_WORD = 400  # characters of a word that a message quotes in full: more than any path has
+MAX_VALUE = 60  # characters of a value that a message quotes
+MAX_PATH = 200
+
+
+class _NotGiven:
+    """The type of a value that nobody passed: None is a value that somebody may have passed."""
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+    def __reduce__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN: Final = _NotGiven()
+
+
+class InvalidInput(ValueError):
+    """An argument has a value that is not allowed.
+
+    Parameters
+    ----------
+    argument : the argument's name, or the file or column that is at fault.
+    value : the value that was passed.
+    allowed : what it must be, as the end of the sentence "argument must be ...".
+    problem : what is wrong with it, where "must be" does not say it.
+    suggestion : an allowed value with nearly the same spelling.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.Problem(n=100, d=50, N=80, ridge=-1)
+    Traceback (most recent call last):
+    onegrad.exceptions.InvalidInput: ridge must be ...; got -1
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        value: object = NOT_GIVEN,
+        allowed: str = "",
+        *,
+        problem: str = "",
+        suggestion: str = "",
+    ) -> None:
+        super().__init__(argument, value, allowed)
+        self.argument, self.value, self.allowed = argument, value, allowed
+        self.problem, self.suggestion = problem, suggestion
+
+    def __str__(self) -> str:
+        return self.describe(self.argument)
+
+    def describe(self, name: str) -> str:
+        """Return the sentence with another name for the argument, such as that of an option."""
+        value = "" if self.value is NOT_GIVEN else _quoted(self.value)
+        subject = f"{name} {value}".rstrip()
+        if self.suggestion:
+            sentence = f"{subject}: did you mean {self.suggestion}? It must be {self.allowed}"
+        elif self.allowed:
+            sentence = f"{name} must be {self.allowed}" + (f"; got {value}" if value else "")
+        elif self.problem:
+            sentence = f"{subject}: {self.problem}"
+        else:
+            sentence = name
+        return printable(sentence)  # it may quote names from files and requests
+
+    def __reduce__(self) -> Any:
+        """Cross a process boundary with any value: one that is not plain travels as its text."""
+        plain = isinstance(self.value, str | int | float | Path | None | _NotGiven)
+        state = self.__dict__ | ({} if plain else {"value": _quoted(self.value)})
+        return _rebuilt, (type(self), state)
+
+
+def _rebuilt(kind: type[InvalidInput], facts: dict[str, Any]) -> InvalidInput:
+    error = kind.__new__(kind)
+    error.__dict__.update(facts)
+    return error
+
+
+def _quoted(value: object) -> str:
+    if isinstance(value, Path):
+        return f"{str(value)!r:.{MAX_PATH}}"
+    return f"{value!r:.{MAX_VALUE}}"
+
+
+class OutOfScope(InvalidInput):
+    """A theory does not cover this value of a field of the problem.
+
+    Parameters
+    ----------
+    theory : the name of the theory.
+    field : the field of the problem that it does not cover.
+    value : the value of that field.
+    covered : what it covers, as the end of the sentence "the theory covers ...".
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.spectrum(og.Problem(n=100, d=50, N=80, activation="H2", eta=1.0))
+    Traceback (most recent call last):
+    onegrad.exceptions.OutOfScope: ...
+    """
+
+    def __init__(
+        self, theory: str, field: str = "", value: object = NOT_GIVEN, covered: str = ""
+    ) -> None:
+        super().__init__(field, value, covered)
+        self.theory, self.field, self.covered = theory, field, covered
+
+    def describe(self, name: str) -> str:
+        """Return the sentence with another name for the field, such as that of an option."""
+        if not self.field:
+            return printable(self.theory)
+        got = "" if self.value is NOT_GIVEN else f"; got {_quoted(self.value)}"
+        return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}")
+
+
+class NotConverged(RuntimeError):
+    """A solver stopped without an answer; the message has its residual and iteration count.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> try:
+    ...     test_error = og.predict(og.Problem(n=100, d=50, N=80, eta=0.5)).test
+    ... except og.NotConverged:
+    ...     test_error = None  # nothing is returned that is not an answer
+    >>> test_error is None
+    False
+    """
+
+
+class AssumptionWarning(UserWarning):
+    """A result was computed outside the assumptions behind it.
+
+    Parameters
+    ----------
+    theory : the theory, or the step of an estimator, whose assumption does not hold.
+    field : the field, argument or column that breaks it.
+    text : one line that says what that means for the result.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import onegrad as og
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", og.AssumptionWarning)
+    ...     test_error = og.predict(og.Problem(n=100, d=50, N=80), "staircase", alpha=0.25).test
+    >>> "threshold" in str(caught[0].message)
+    True
+    """
+
+    def __init__(self, theory: str, field: str = "", text: str = "") -> None:
+        super().__init__(theory, field, text)
+        self.theory, self.field, self.text = theory, field, text or theory
+
+    def __str__(self) -> str:
+        return printable(self.text)
+
+
+def warn(*concerns: AssumptionWarning | str) -> None:
+    """Issue each warning at the line outside this package that led here."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
+        frame = frame.f_back
+    place = {
+        "filename": frame.f_code.co_filename,
+        "lineno": frame.f_lineno,
+        "module": frame.f_globals.get("__name__", "__main__"),  # a warning of no module is dropped
+        "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
+    }
+    for concern in concerns:
+        warning = AssumptionWarning(concern) if isinstance(concern, str) else concern
+        warnings.warn_explicit(warning, AssumptionWarning, **place)
+
+
+def printable(text: str) -> str:
+    """Return the text as one line that a terminal shows without obeying it, long words cut.
+
+    >>> print(printable("no column 'a\\n\\x1b[2J'"))
+    no column 'a\\n\\x1b[2J'
+    """
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return re.sub(rf"\S{{{MAX_WORD},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line)
+
+
+def check_choice(argument: str, value: Any, choices: Collection[str]) -> str:
+    """Return the value if it is one of the choices, and raise InvalidInput otherwise."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise not_a_choice(argument, value, choices)
+
+
+def not_a_choice(
+    argument: str, value: Any, choices: Collection[str], more: str = ""
+) -> InvalidInput:
+    """Return the exception for a value that is none of the choices; `more` ends their list."""
+    allowed = f"one of {', '.join(choices)}{more}"
+    suggestion = closest(value, choices) if isinstance(value, str) else ""
+    return InvalidInput(argument, value, allowed, suggestion=suggestion)
+
+
+def case_insensitive(value: str, choices: Collection[str]) -> str:
+    """Return the choice that equals the value but for case; the value itself if there is none."""
+    if value in choices:
+        return value
+    return next((name for name in choices if name.casefold() == value.casefold()), value)
+
+
+def closest(value: str, choices: Collection[str]) -> str:
+    """Return the choice with nearly the same spelling; an empty string if there is none."""
+    spellings = {name.casefold(): name for name in choices}
+    near = difflib.get_close_matches(value.casefold()[:80], spellings, 1)
+    return spellings[near[0]] if near else ""
+
+
+def subject(error: Exception) -> str:
+    """Return the first word of a sentence. Goes when every exception holds its argument."""
+    match = re.match(r"[A-Za-z_]+", str(error))
+    return match[0] if match else ""
+
+
+def did_you_mean(value: str, choices: Collection[str]) -> str:
+    """Return a question that names the closest choice; an empty string if there is none."""
+    near = closest(value, choices)
+    return f"did you mean {near}?" if near else ""
