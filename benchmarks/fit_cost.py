@@ -63,7 +63,7 @@ class Rates:
     bytes: float
 
     @classmethod
-    def on(cls, path: Path, width: int, columns: int) -> Rates:
+    def ops(cls, path: Path, width: int, columns: int) -> Rates:
         data = source(path, target="y")
         part = data.parts[0]
 

@@ -17,7 +17,7 @@ import torch
 from simulate import useful_flops
 
 import onegrad as og
-from onegrad.arrays import backend
+from onegrad.arrays import get_ops
 from onegrad.networks import simulate
 from onegrad.ridge.shifted import solve_shifted
 
@@ -84,8 +84,8 @@ def seconds(f: Callable[[], object], sync: Callable[[], None], repeats: int = 3)
 
 def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     """The pieces a replicate consists of; returns the matrix-product rate."""
-    be = backend(device, "float64", 8)
-    place = be.place  # type: ignore[attr-defined]
+    ops = get_ops(device, "float64", 8)
+    place = ops.place  # type: ignore[attr-defined]
     sync = torch.cuda.synchronize if place.type == "cuda" else (lambda: None)
     make = {"dtype": torch.float64, "device": place}
     A = torch.randn(1, m, m, **make)
@@ -94,10 +94,10 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     rate = 2 * m**3 / t
     print(f"\ncomponents, one {m} x {m} matrix")
     print(f"  product               {t * 1e3:9.2f} ms  {rate / 1e12:6.2f} TFLOP/s")
-    t = seconds(lambda: be.add_gram(C, A), sync)
+    t = seconds(lambda: ops.add_gram(C, A), sync)
     print(f"  Gram matrix           {t * 1e3:9.2f} ms  {m**3 / t / 1e12:6.2f} TFLOP/s useful")
     C.zero_()
-    be.add_gram(C, A)
+    ops.add_gram(C, A)
     b = torch.randn(1, m, **make)
     t = seconds(lambda: solve_shifted(C.clone(), [float(m)], b), sync)
     print(f"  factor and solve      {t * 1e3:9.2f} ms  {m**3 / 3 / t / 1e12:6.2f} TFLOP/s useful")
@@ -117,13 +117,13 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     print(f"  product X W^T         {t * 1e3:9.2f} ms  {2 * B * n * d * N / t / 1e12:6.2f} TFLOP/s")
     F = X @ W.swapaxes(1, 2)
     G = torch.zeros(B, N, d, **make)
-    t = seconds(lambda: be.add_product(G, F, X), sync)
+    t = seconds(lambda: ops.add_product(G, F, X), sync)
     print(f"  product F^T X         {t * 1e3:9.2f} ms  {2 * B * n * d * N / t / 1e12:6.2f} TFLOP/s")
     C = torch.zeros(B, N, N, **make)
-    t = seconds(lambda: be.add_gram(C, F), sync)
+    t = seconds(lambda: ops.add_gram(C, F), sync)
     print(f"  Gram matrix           {t * 1e3:9.2f} ms  {B * n * N * N / t / 1e12:6.2f} useful")
     C.zero_()
-    be.add_gram(C, F)
+    ops.add_gram(C, F)
     b = torch.randn(B, N, **make)
     t = seconds(lambda: solve_shifted(C.clone(), [1e3], b), sync)
     print(f"  factor and solve      {t * 1e3:9.2f} ms  {B * N**3 / 3 / t / 1e12:6.2f} useful")

@@ -38,9 +38,9 @@ def _devices() -> list[Any]:
 @pytest.fixture(params=_devices())
 def each_backend(request: pytest.FixtureRequest) -> Any:
     """The array backend of each device in turn, in double precision."""
-    from onegrad.arrays import backend
+    from onegrad.arrays import get_ops
 
-    return backend(request.param)
+    return get_ops(request.param)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -117,7 +117,7 @@ def test_cholesky_and_what_its_factor_solves(matrix, dtype, m):
     close(np.triu(U).T @ np.triu(U), A, dtype)
     close(blas.cholesky_solve(U, b), np.linalg.solve(A, b), dtype)
     rows = matrix(R)
-    blas.half_solve(U, rows)
+    blas.solve_lower(U, rows)
     close((rows * rows).sum(1), (R * np.linalg.solve(A, R.T).T).sum(1), dtype)
     blas.invert_triangle(U)
     untouched(U)

@@ -11,10 +11,10 @@ ROUNDS = 20
 SCRIPT = f"""
 import resource, sys
 import numpy as np
-from onegrad.arrays import keep_freed
+from onegrad.arrays import keep_freed_memory
 
 if sys.argv[1] == "keep":
-    keep_freed()
+    keep_freed_memory()
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def arrays():

@@ -10,7 +10,7 @@ from onegrad import InvalidInput
 from onegrad.experiments import cells_of, grid
 from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
-from onegrad.io.ranges import numbers
+from onegrad.io.ranges import parse_numbers
 
 SIZES = {"n": 100, "d": 50, "N": 75}
 
@@ -71,7 +71,7 @@ def test_a_cell_of_too_many_seeds(changes: dict[str, Any]) -> None:
 def test_a_list_of_ranges_stops_at_its_limit() -> None:
     text = ",".join(["0:1:1000"] * 10**5)  # a hundred million numbers, asked for in a megabyte
     with pytest.raises(InvalidInput, match="x lists more than 1000 values"):
-        numbers(text, "x", 1000)
+        parse_numbers(text, "x", 1000)
 
 
 @pytest.mark.parametrize("measure", ["rehearsal", "theory"])

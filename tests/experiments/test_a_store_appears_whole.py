@@ -13,7 +13,7 @@ import pytest
 
 import sweeping
 from onegrad.experiments import Store
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 
 def make(directory: str) -> None:
@@ -65,7 +65,7 @@ def test_a_shard_half_made_by_a_version_before_is_read_past(tmp_path: Path) -> N
 
 
 def leave_a_draft(target: str) -> None:
-    with replacing(Path(target)) as file:
+    with atomic_write(Path(target)) as file:
         file.write(b"half of an ar")
         file.flush()
         time.sleep(3600)
@@ -80,7 +80,7 @@ def test_drafts_of_the_dead_are_swept_those_of_the_living_are_not(tmp_path: Path
     process.kill()
     process.join()
     assert list(arrays.glob(".killed*.tmp"))
-    with replacing(arrays / "alive.npy") as file:
+    with atomic_write(arrays / "alive.npy") as file:
         file.write(b"the other half")
         sweeping.sweep(str(tmp_path), {"cells": 3})
         assert not list(arrays.glob(".killed*.tmp"))

@@ -67,5 +67,5 @@ class Gpu:
     ],
 )
 def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
-    monkeypatch.setattr(papers, "backend", lambda *_: Gpu())
+    monkeypatch.setattr(papers, "get_ops", lambda *_: Gpu())
     assert papers.origin(cells(**options)[0], device) == recorded

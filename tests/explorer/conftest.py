@@ -56,9 +56,9 @@ def page(browser: Any, url: str) -> Iterator[Any]:
     page.set_default_timeout(60_000)
     requests: list[str] = []
     trouble: list[str] = []
-    context.on("request", lambda request: requests.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda m: trouble.append(m.text) if _is_trouble(m) else None)
+    context.ops("request", lambda request: requests.append(request.url))
+    page.ops("pageerror", lambda error: trouble.append(str(error)))
+    page.ops("console", lambda m: trouble.append(m.text) if _is_trouble(m) else None)
     yield page
     context.close()
     foreign = [r for r in requests if not r.startswith((url, "blob:", "data:"))]

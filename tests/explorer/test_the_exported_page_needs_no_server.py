@@ -94,9 +94,9 @@ def exported(browser: Any, file: Path) -> Iterator[Any]:
     page.set_default_timeout(60_000)
     asked: list[str] = []
     trouble: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
+    context.ops("request", lambda request: asked.append(request.url))
+    page.ops("pageerror", lambda error: trouble.append(str(error)))
+    page.ops("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
     page.goto(file.as_uri())
     wait(page, "window.onegrad?.model().here && onegrad.model().network && !onegrad.painting")
     yield page

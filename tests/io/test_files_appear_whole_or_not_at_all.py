@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from onegrad.io.files import place, replacing
+from onegrad.io.files import atomic_write, place
 
 
 def test_the_new_file_takes_the_name_at_the_end(tmp_path: Path) -> None:
     target = tmp_path / "table.csv"
     target.write_bytes(b"old")
-    with replacing(target) as file:
+    with atomic_write(target) as file:
         file.write(b"new")
         assert target.read_bytes() == b"old"
     assert target.read_bytes() == b"new"
@@ -25,7 +25,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 ) -> None:
     target = tmp_path / "table.csv"
     target.write_bytes(b"old")
-    with pytest.raises(error), replacing(target) as file:
+    with pytest.raises(error), atomic_write(target) as file:
         file.write(b"half of the n")
         raise error
     assert target.read_bytes() == b"old"
@@ -33,7 +33,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 
 
 def test_a_place_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "nowhere" / "x"):
+    with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "nowhere" / "x"):
         pass
 
 

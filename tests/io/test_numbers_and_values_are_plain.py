@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput
-from onegrad.io.json_values import plain
-from onegrad.io.ranges import numbers
+from onegrad.io.json_values import json_values
+from onegrad.io.ranges import parse_numbers
 
 
 def test_a_range_includes_both_ends():
-    assert numbers("0:0.5:3,2", "--alpha", 100) == [0.0, 0.25, 0.5, 2.0]
-    assert numbers("1e-2:1:3:log", "--ridge", 100) == pytest.approx([0.01, 0.1, 1.0])
+    assert parse_numbers("0:0.5:3,2", "--alpha", 100) == [0.0, 0.25, 0.5, 2.0]
+    assert parse_numbers("1e-2:1:3:log", "--ridge", 100) == pytest.approx([0.01, 0.1, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def test_a_range_includes_both_ends():
 )
 def test_a_complaint_starts_with_the_name(text, complaint):
     with pytest.raises(InvalidInput, match=f"^{complaint}"):
-        numbers(text, "--n", 100)
+        parse_numbers(text, "--n", 100)
 
 
 def test_numbers_that_are_not_finite_become_null():
-    assert plain({"a": [math.nan, 1.0, math.inf]}) == {"a": [None, 1.0, None]}
-    assert plain({1: (np.float64(2), np.arange(2))}) == {"1": [2.0, [0, 1]]}
-    assert plain([math.inf], str) == ["inf"]
+    assert json_values({"a": [math.nan, 1.0, math.inf]}) == {"a": [None, 1.0, None]}
+    assert json_values({1: (np.float64(2), np.arange(2))}) == {"1": [2.0, [0, 1]]}
+    assert json_values([math.inf], str) == ["inf"]

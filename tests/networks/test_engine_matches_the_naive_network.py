@@ -5,7 +5,7 @@ import pytest
 
 import naive
 import onegrad as og
-from onegrad.arrays import backend
+from onegrad.arrays import get_ops
 from onegrad.networks import Group, Options, replicates
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -34,7 +34,7 @@ def problem_of(name):
 
 
 def data(problem, role, n, index=0):
-    sampler = Sampler(problem, (3,), backend())
+    sampler = Sampler(problem, (3,), get_ops())
     parts = list(sampler.rows(role, n, index))
     return [np.concatenate([getattr(r, k)[0] for r in parts]) for k in ("X", "y", "clean")]
 
@@ -42,7 +42,7 @@ def data(problem, role, n, index=0):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_errors_match(name):
     p = problem_of(name)
-    network = Network.of(Sampler(p, (3,), backend()))
+    network = Network.of(Sampler(p, (3,), get_ops()))
     W_0, a = network.W[0], network.a[0]
     (found,) = replicates(Group(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True))
     role = Role.STEP if p.ridge_rows == "same" else Role.RIDGE
@@ -70,7 +70,7 @@ def test_errors_match(name):
 
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
     p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
-    sampler = Sampler(p, (0,), backend())
+    sampler = Sampler(p, (0,), get_ops())
     network = Network.of(sampler)
     G = network.first.G[0]
     (rows,) = sampler.rows(Role.STEP, p.n)
@@ -89,7 +89,7 @@ def test_the_gradient_is_minus_the_derivative_of_the_loss():
 
 def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     p = og.Problem(n=50, d=8, N=10, noise=0.2, eta=1.0, teacher="H1@1 + H2@2")
-    sampler = Sampler(p, (1,), backend())
+    sampler = Sampler(p, (1,), get_ops())
     (rows,) = sampler.rows(Role.STEP, p.n)
     beta = rows.X[0].T @ rows.y[0]
     inside = sampler.teacher[0].T @ beta
@@ -103,7 +103,7 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
 @pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
 def test_kernels_match(model, sizes, intercept):
     p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")
-    network = Network.of(Sampler(p, (3,), backend()))
+    network = Network.of(Sampler(p, (3,), get_ops()))
     W, a = network.W[0], network.a[0]
     X, y, _ = data(p, Role.RIDGE, p.n)
     Y, _, clean = data(p, Role.TEST, N_TEST)

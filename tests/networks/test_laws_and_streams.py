@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 import onegrad as og
-from onegrad.arrays import backend
+from onegrad.arrays import get_ops
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Role
@@ -15,7 +15,7 @@ D = 6
 
 def rows(n, seed=0, role=Role.RIDGE, **fields):
     p = og.Problem(**({"n": n, "d": D, "N": 5} | fields))
-    sampler = Sampler(p, (seed,), backend())
+    sampler = Sampler(p, (seed,), get_ops())
     network = Network.of(sampler)
     parts = list(sampler.rows(role, n))
     X = np.concatenate([r.X[0] for r in parts])
@@ -108,7 +108,7 @@ def test_the_network_is_scaled_as_documented():
 def test_a_users_rows_are_each_used_once():
     data = np.arange(90 * D, dtype=float).reshape(90, D)
     p = og.Problem(n=30, d=D, N=5, n_step=20, eta=1.0)
-    sampler = Sampler(p, (0,), backend(), data)
+    sampler = Sampler(p, (0,), get_ops(), data)
     seen = [
         r.X[0]
         for role, n in ((Role.STEP, 20), (Role.RIDGE, 30), (Role.TEST, 40))

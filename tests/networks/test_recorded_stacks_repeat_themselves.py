@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import backend
-from onegrad.arrays.recording import Recorder, plainly
-from onegrad.arrays.torch_backend import TorchBackend
+from onegrad.arrays import get_ops
+from onegrad.arrays.recording import Recorder, run_directly
+from onegrad.arrays.torch_ops import TorchOps
 
 pytestmark = pytest.mark.torch
 
@@ -87,8 +87,8 @@ def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
         made.append(Recorder(self))
         return made[-1]
 
-    monkeypatch.setattr(TorchBackend, "graph", lambda self: tape())
-    monkeypatch.setattr(TorchBackend, "repeater", repeater)
+    monkeypatch.setattr(TorchOps, "graph", lambda self: tape())
+    monkeypatch.setattr(TorchOps, "repeater", repeater)
     repeated = og.simulate(problem, **run, **grid)
     assert made and not any(recorder.failure for recorder in made)
     assert asked[0][0] == -(-7 // batch)
@@ -97,24 +97,24 @@ def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
         np.testing.assert_allclose(other, one, rtol=1e-12, atol=0)
 
 
-def two_numbers(on):
+def two_numbers(ops):
     """Work of a constant and of random numbers."""
     from onegrad.networks.streams import GAUSSIAN
 
     def work(seeds, tick):
-        X = on.device_entries(seeds, GAUSSIAN, (1,), 0, 4, 3)
+        X = ops.device_entries(seeds, GAUSSIAN, (1,), 0, 4, 3)
         tick()
         tick()
-        return {"sum": X.sum(-1) + on.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}
+        return {"sum": X.sum(-1) + ops.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}
 
     return work
 
 
 def test_the_work_itself_is_called_twice(monkeypatch):
     """Once as it is and once recorded; progress is reported all the same."""
-    on, calls, ticks = backend("torch"), [], []
-    monkeypatch.setattr(on, "graph", tape)
-    recorder, work = Recorder(on), two_numbers(on)
+    ops, calls, ticks = get_ops("torch"), [], []
+    monkeypatch.setattr(ops, "graph", tape)
+    recorder, work = Recorder(ops), two_numbers(ops)
 
     def counted(seeds, tick):
         calls.append(seeds)
@@ -122,7 +122,7 @@ def test_the_work_itself_is_called_twice(monkeypatch):
 
     for i in range(5):
         found = recorder(counted, (i, i + 9), lambda: ticks.append(1))
-        expected = plainly(work, (i, i + 9), lambda: None)
+        expected = run_directly(work, (i, i + 9), lambda: None)
         assert found["sum"].shape == (2, 4) and found["all"].shape == (2,)
         for name, value in expected.items():
             np.testing.assert_array_equal(found[name], value)
@@ -132,21 +132,21 @@ def test_the_work_itself_is_called_twice(monkeypatch):
 
 
 def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
-    on = backend("torch")
-    monkeypatch.setattr(on, "graph", lambda: tape(fails_at_the_end=True))
-    recorder, work = Recorder(on), two_numbers(on)
+    ops = get_ops("torch")
+    monkeypatch.setattr(ops, "graph", lambda: tape(fails_at_the_end=True))
+    recorder, work = Recorder(ops), two_numbers(ops)
     for i in range(4):
         found = recorder(work, (i,), lambda: None)
-        np.testing.assert_array_equal(found["all"], plainly(work, (i,), lambda: None)["all"])
+        np.testing.assert_array_equal(found["all"], run_directly(work, (i,), lambda: None)["all"])
     assert "not permitted" in recorder.failure
 
 
 def test_a_stop_while_recording_ends_the_run(monkeypatch):
     from onegrad.arrays import Stopped
 
-    on = backend("torch")
-    monkeypatch.setattr(on, "graph", tape)
-    recorder, work = Recorder(on), two_numbers(on)
+    ops = get_ops("torch")
+    monkeypatch.setattr(ops, "graph", tape)
+    recorder, work = Recorder(ops), two_numbers(ops)
     recorder(work, (0,), lambda: None)
     recorder(work, (1,), lambda: None)
 
@@ -158,10 +158,10 @@ def test_a_stop_while_recording_ends_the_run(monkeypatch):
 
 
 def test_only_many_small_stacks_on_a_gpu_are_recorded(monkeypatch):
-    on = backend("torch")
-    assert on.repeater(100, 1000) is plainly
-    monkeypatch.setattr(on, "is_cuda", True)
-    assert on.repeater(2, 1000) is plainly
-    assert on.repeater(100, 2**30) is plainly
-    assert isinstance(on.repeater(100, 1000), Recorder)
-    assert backend().repeater(100, 1000) is plainly
+    ops = get_ops("torch")
+    assert ops.repeater(100, 1000) is run_directly
+    monkeypatch.setattr(ops, "is_cuda", True)
+    assert ops.repeater(2, 1000) is run_directly
+    assert ops.repeater(100, 2**30) is run_directly
+    assert isinstance(ops.repeater(100, 1000), Recorder)
+    assert get_ops().repeater(100, 1000) is run_directly

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import backend
+from onegrad.arrays import get_ops
 from onegrad.networks import spectrum
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -13,7 +13,7 @@ from onegrad.networks.sampling import Sampler
 def test_singular_values_and_alignments():
     p = og.Problem(n=60, d=20, N=30, activation="relu", eta=3.0)
     found = spectrum(p, [4])
-    sampler = Sampler(p, (4,), backend())
+    sampler = Sampler(p, (4,), get_ops())
     network = Network.of(sampler)
     first = network.first
     X = sampler.whole().X[0]

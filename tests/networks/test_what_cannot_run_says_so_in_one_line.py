@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import Backend, backend
+from onegrad.arrays import Ops, get_ops
 from onegrad.networks import Group, Limits, Options, replicates, spectrum
 from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.simulation import simulate
@@ -63,18 +63,18 @@ def test_a_run_that_cannot_fit_says_what_it_needs():
 
 
 def test_memory_of_a_streamed_run_does_not_grow_with_n():
-    sizes = [peak_bytes(og.Problem(n=n, d=512, N=1024), 8, Backend()) for n in (10_000, 1_000_000)]
+    sizes = [peak_bytes(og.Problem(n=n, d=512, N=1024), 8, Ops()) for n in (10_000, 1_000_000)]
     assert sizes[0] == sizes[1] < 0.3 * 2**30
 
 
 def test_arrangements_shrink_before_they_fail():
     p = og.Problem(n=5000, d=100, N=1000)
     group = Group(p, tuple(range(8)), (0.1,))
-    on = Backend(threads=4)
-    one = peak_bytes(p, 8, on)
+    ops = Ops(threads=4)
+    one = peak_bytes(p, 8, ops)
 
     def found(memory):
-        how = arrange(group, 10, Options(), on, Limits(memory=memory))
+        how = arrange(group, 10, Options(), ops, Limits(memory=memory))
         return how.workers, how.at_once
 
     assert found(1e12) == (4, 8)
@@ -87,7 +87,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
     def fail(self, *shape):
         raise MemoryError("Unable to allocate 7.45 GiB")
 
-    monkeypatch.setattr(Backend, "zeros", fail)
+    monkeypatch.setattr(Ops, "zeros", fail)
     with pytest.raises(MemoryError, match=r"out of memory \(Unable.*\): lower n, N or batch"):
         simulate(PROBLEM, 2)
 
@@ -95,7 +95,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
 def test_a_penalty_lost_in_rounding():
     with pytest.raises(og.NotConverged, match="larger ridge or dtype float64"):
         p = og.Problem(n=300, d=3, N=200)
-        replicates(Group(p, (1.0,), (1e-30,)), (0,), on=backend(dtype="float32"))
+        replicates(Group(p, (1.0,), (1e-30,)), (0,), ops=get_ops(dtype="float32"))
 
 
 def test_counting_outliers_needs_an_edge():

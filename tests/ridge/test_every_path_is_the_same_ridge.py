@@ -26,10 +26,10 @@ def check(found, i, features, F, y, intercept):
         np.testing.assert_allclose(predicted, F @ a + c, rtol=1e-8, atol=1e-10)
 
 
-def equations(on, F, y, intercept):
-    sums = no_rows(on, len(F), F.shape[-1], F.shape[-2])
+def equations(ops, F, y, intercept):
+    sums = no_rows(ops, len(F), F.shape[-1], F.shape[-2])
     for some in (slice(0, 7), slice(7, None)):
-        add_rows(sums, on.asarray(F[:, some]), on.asarray(y[:, some]), intercept)
+        add_rows(sums, ops.asarray(F[:, some]), ops.asarray(y[:, some]), intercept)
     return NormalEquations.of(sums, intercept, use_up=True)
 
 
@@ -89,7 +89,7 @@ def test_a_factor_solves_halves_and_inverts(each_backend):
     factor = Factor.shifted(at(np.triu(C)), [2.0])[0]
     inverse = np.linalg.inv(C + 2 * np.eye(7))
     np.testing.assert_allclose(to_numpy(factor.solve(at(R.T))), inverse @ R.T, rtol=1e-9)
-    half = to_numpy(factor.half_solve(at(R.copy())))
+    half = to_numpy(factor.solve_lower(at(R.copy())))
     np.testing.assert_allclose((half * half).sum(1), ((R @ inverse) * R).sum(1), rtol=1e-9)
     np.testing.assert_allclose(to_numpy(factor.inverse_diagonal()), np.diag(inverse), rtol=1e-9)
 

@@ -1,13 +1,13 @@
 """Arrays on NumPy and torch, BLAS without Python's lock, threads, standard errors."""
 
 from onegrad.arrays.devices import (
-    backend,
-    backend_of,
+    get_ops,
     gpus,
     one_line_memory_errors,
+    ops_of,
     visible_gpus,
 )  # fmt: skip
-from onegrad.arrays.memory import keep_freed
+from onegrad.arrays.memory import keep_freed_memory
 from onegrad.arrays.namespace import (
     Array,
     Floats,
@@ -19,8 +19,8 @@ from onegrad.arrays.namespace import (
     to_numpy,
     transpose,
 )  # fmt: skip
-from onegrad.arrays.numpy_backend import Backend
-from onegrad.arrays.recording import Repeat, plainly
+from onegrad.arrays.numpy_ops import Ops
+from onegrad.arrays.recording import Repeat, run_directly
 from onegrad.arrays.statistics import standard_error
 from onegrad.arrays.threads import (
     Stopped,
@@ -34,8 +34,31 @@ from onegrad.arrays.threads import (
 )  # fmt: skip
 
 __all__ = [
-    "Array", "Backend", "Floats", "Repeat", "Stopped", "abreast", "backend", "backend_of",
-    "blas_threads", "cores", "erf", "gpus", "is_torch", "keep_freed", "namespace",
-    "one_line_memory_errors", "one_minus_square", "plainly", "share", "standard_error", "start",
-    "symmetric", "team", "team_size", "to_numpy", "transpose", "visible_gpus",
+    "Array",
+    "Floats",
+    "Ops",
+    "Repeat",
+    "Stopped",
+    "abreast",
+    "blas_threads",
+    "cores",
+    "erf",
+    "get_ops",
+    "gpus",
+    "is_torch",
+    "keep_freed_memory",
+    "namespace",
+    "one_line_memory_errors",
+    "one_minus_square",
+    "ops_of",
+    "run_directly",
+    "share",
+    "standard_error",
+    "start",
+    "symmetric",
+    "team",
+    "team_size",
+    "to_numpy",
+    "transpose",
+    "visible_gpus",
 ]  # fmt: skip

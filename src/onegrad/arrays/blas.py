@@ -127,7 +127,7 @@ def cholesky_solve(U: Matrix, b: Matrix) -> Matrix:
     return x.T
 
 
-def half_solve(U: Matrix, R: Matrix) -> None:
+def solve_lower(U: Matrix, R: Matrix) -> None:
     """The rows r of R become U^-T r."""
     sizes = (len(U), len(R), 1.0, U, _stride(U), R, _stride(R))
     _call("trsm", U.dtype, b"L", b"L", b"N", b"N", *sizes)

@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from onegrad.arrays.namespace import Array, is_torch
-from onegrad.arrays.numpy_backend import Backend
-from onegrad.arrays.torch_backend import DEVICES, TorchBackend
+from onegrad.arrays.numpy_ops import Ops
+from onegrad.arrays.torch_ops import DEVICES, TorchOps
 from onegrad.exceptions import InvalidInput
 
 
-def backend(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Backend:
+def get_ops(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Ops:
     """The operations for a device: cpu is NumPy; torch, cuda and cuda:k are torch."""
     if dtype not in ("float64", "float32"):
         raise InvalidInput(f"dtype must be float64 or float32; got {dtype!r:.60}")
     if device == "cpu":
-        return Backend(dtype, threads)
+        return Ops(dtype, threads)
     if device == "torch" or str(device).split(":")[0] == "cuda":
-        return TorchBackend(device, dtype, threads)
+        return TorchOps(device, dtype, threads)
     raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}")
 
 
-def backend_of(x: Array) -> Backend:
+def ops_of(x: Array) -> Ops:
     """The backend that x lives on."""
     if not is_torch(x):
         return _kept("cpu", x.dtype.name)
@@ -32,7 +32,7 @@ def backend_of(x: Array) -> Backend:
     return _kept(device, str(x.dtype).removeprefix("torch."))
 
 
-_kept = lru_cache(maxsize=16)(backend)
+_kept = lru_cache(maxsize=16)(get_ops)
 
 
 def gpus() -> list[str]:

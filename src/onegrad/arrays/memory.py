@@ -16,7 +16,7 @@ UNKNOWN = 8 * 2**30  # assumed where nobody says
 ADAPTS = 2**25  # bytes up to which glibc follows the largest array that was freed
 
 
-def keep_freed() -> None:
+def keep_freed_memory() -> None:
     """From now on some megabytes of freed memory stay with the process, for the next arrays.
 
     glibc gives freed memory back to the system once there is twice as much of it as the largest

@@ -29,7 +29,7 @@ _capturing = threading.Lock()
 _spent: dict[Any, deque[Any]] = {}  # by device: graphs kept for their memory, which the next uses
 
 
-def plainly(work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
+def run_directly(work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
     """What the work finds, in host memory."""
     return {name: to_numpy(x) for name, x in work(seeds, tick).items()}
 
@@ -55,8 +55,8 @@ class Recorder:
     does the log.
     """
 
-    def __init__(self, on: Any) -> None:
-        self.on, self.failure = on, ""
+    def __init__(self, ops: Any) -> None:
+        self.ops, self.failure = ops, ""
         self._mine = threading.local()
 
     def __call__(self, work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
@@ -75,7 +75,7 @@ class Recorder:
 
     def _recorded(self, work: Work, seeds: Seeds, first: Rehearsal) -> Rehearsal | Recording:
         try:
-            return Recording(self.on, work, seeds, first.arrays)
+            return Recording(self.ops, work, seeds, first.arrays)
         except RuntimeError as error:  # torch's: something that cannot be recorded
             self.failure = f"{type(error).__name__}: {error}"
             logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
@@ -97,14 +97,14 @@ class Rehearsal:
 class Recording:
     """One stack: arrays for its random numbers, a graph of what follows, and what that leaves."""
 
-    def __init__(self, on: Any, work: Work, seeds: Seeds, arrays: list[Array]) -> None:
+    def __init__(self, ops: Any, work: Work, seeds: Seeds, arrays: list[Array]) -> None:
         self.draws: list[Callable[[Seeds], None]] = []
         self.ticks = 0
         self._arrays, self._waiting = arrays, iter(arrays)
-        kept = _spent.setdefault(on.place, deque())
+        kept = _spent.setdefault(ops.place, deque())
         with _capturing:  # torch counts the graphs that there are without a lock of its own
             before = kept.pop() if kept else None
-            self.graph = on.graph()
+            self.graph = ops.graph()
             self.graph.capture_begin(
                 **({} if before is None else {"pool": before.pool()}),
                 capture_error_mode="thread_local",
@@ -112,7 +112,7 @@ class Recording:
             try:
                 with _now(self):
                     found = work(seeds, self._count)
-                self.flat = on.torch.cat([x.reshape(-1) for x in found.values()])
+                self.flat = ops.torch.cat([x.reshape(-1) for x in found.values()])
             except BaseException:
                 with suppress(RuntimeError):
                     self.graph.capture_end()

@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 EXAMPLE = """examples:
   onegrad apply price.model new.parquet --out predicted.parquet
@@ -155,7 +155,7 @@ def _print(blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
 
 def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
     """Write the columns of all blocks, beside the file and then in its place; number of rows."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         if path.suffix == ".npz":
             rows = _write_arrays(file, blocks)
         else:

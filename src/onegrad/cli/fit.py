@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Complain before anything is read of what would fail after it."""
-    from onegrad.arrays import backend
+    from onegrad.arrays import get_ops
 
     if not args.out.parent.is_dir():
         raise InvalidInput(f"--out {str(args.out)!r}: no such directory")
@@ -100,7 +100,7 @@ def _check(args: argparse.Namespace) -> None:
     if not 0 <= args.seed < MOST_SEEDS:
         raise InvalidInput(f"--seed must be a whole number from 0 to 2**32 - 1; got {args.seed}")
     if args.cluster is None:  # the devices of a cluster are not those of this machine
-        backend(args.device)
+        get_ops(args.device)
 
 
 @contextmanager

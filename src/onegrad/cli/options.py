@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.ranges import numbers
+from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import ratio
 
@@ -83,7 +83,7 @@ def asked(args: argparse.Namespace, **otherwise: str) -> Asked:
         base = {**SETTINGS[setting], **otherwise}
         given = {k: v for k, v in base.items() if k not in step} | given
     listed = {
-        name: numbers(text, fields[name].option, MOST_POINTS)
+        name: parse_numbers(text, fields[name].option, MOST_POINTS)
         for name, text in given.items()
         if fields[name].kind in ("whole", "number")
     }

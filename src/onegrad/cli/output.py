@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from onegrad.exceptions import printable
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 DECIMALS = 7  # more are not filled up with zeros
@@ -17,7 +17,7 @@ DECIMALS = 7  # more are not filled up with zeros
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object and nothing else; a number that is not finite becomes null."""
-    print(json.dumps(plain(value), allow_nan=False))
+    print(json.dumps(json_values(value), allow_nan=False))
 
 
 def print_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
@@ -73,8 +73,8 @@ def _parted(value: Any, text: str) -> tuple[str, str]:
 
 def styled(text: str, style: str, stream: TextIO) -> str:
     """The text in a style where the stream is a terminal that has any, and nobody minds."""
-    plainly = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    if plainly or not stream.isatty():
+    run_directly = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if run_directly or not stream.isatty():
         return text
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 

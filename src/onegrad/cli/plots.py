@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 DPI = 160
 FORMATS = (".svg", ".png", ".pdf")
@@ -22,7 +22,7 @@ def save_plot(path: str, *results: Any) -> None:
         for result in results:
             if result is not None:
                 result.plot(ax)
-        with replacing(Path(path)) as file:
+        with atomic_write(Path(path)) as file:
             figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
 
 

@@ -56,9 +56,9 @@ class AlternatingRecipe:
             check_number("rounds", self.rounds, 0, whole=True)
         check_choice("budget", self.budget, BUDGETS)
 
-    def on(self, rows: int, outputs: int) -> AlternatingRecipe:
+    def ops(self, rows: int, outputs: int) -> AlternatingRecipe:
         wish = Wish(self.budget, self.width, self.members, self.rounds)
-        return replace(self, capacity=wish.on(rows, outputs if self.manner.classes else 0))
+        return replace(self, capacity=wish.ops(rows, outputs if self.manner.classes else 0))
 
     @property
     def size(self) -> Capacity:

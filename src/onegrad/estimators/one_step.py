@@ -137,7 +137,7 @@ class OneStepRecipe:
             )
         return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
 
-    def on(self, rows: int, outputs: int) -> OneStepRecipe:
+    def ops(self, rows: int, outputs: int) -> OneStepRecipe:
         return self
 
     def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, abreast, backend, to_numpy
+from onegrad.arrays import Array, Ops, abreast, get_ops, to_numpy
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
@@ -66,11 +66,11 @@ class MomentsPass:
         w = self.targets.weighted(y, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
-        there = backend(self.device)
+        there = get_ops(self.device)
         rows = [None if v is None else there.asarray(v) for v in (x, t, w)]
         return CommitteeMoments(tuple(self._on(there, layer, *rows) for layer in self.layers))
 
-    def _on(self, there: Backend, layer: Layer, x: Array, t: Array, w: Array | None) -> Moments:
+    def _on(self, there: Ops, layer: Layer, x: Array, t: Array, w: Array | None) -> Moments:
         m = DeviceLayer.of(layer, there).moments(x, t, w)
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 

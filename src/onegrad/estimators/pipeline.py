@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays import Floats, blas_threads, cores, keep_freed
+from onegrad.arrays import Floats, blas_threads, cores, keep_freed_memory
 from onegrad.data import Source, fold
 from onegrad.data.encoding import Encoding, Known, encoded
 from onegrad.data.sample import Sample
@@ -73,7 +73,7 @@ class Recipe(Protocol):
     def chooses(self) -> bool:
         """Whether there is anything to choose on held-out rows."""
 
-    def on(self, rows: int, outputs: int) -> Recipe:
+    def ops(self, rows: int, outputs: int) -> Recipe:
         """The recipe for a sample of so many rows and outputs."""
 
     @property
@@ -130,11 +130,11 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
         raise InvalidInput("all weights are zero: there are no rows to learn from")
-    keep_freed()  # trials take and free the same memory again and again
+    keep_freed_memory()  # trials take and free the same memory again and again
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        recipe = recipe.on(len(drawn.y), lesson.targets.outputs)
+        recipe = recipe.ops(len(drawn.y), lesson.targets.outputs)
         lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
         learned = networks(recipe, lesson, sampling.seed)
         at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]

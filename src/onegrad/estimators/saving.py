@@ -22,8 +22,8 @@ from onegrad.estimators.fitted import Fitted
 from onegrad.estimators.targets import Classes, Multilabel
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import resolve
-from onegrad.io.files import replacing
-from onegrad.io.json_values import plain
+from onegrad.io.files import atomic_write
+from onegrad.io.json_values import json_values
 
 FORMAT = 4
 # the first had digests beside the archive's own checksums, the second a single network, the third
@@ -52,8 +52,8 @@ def save(estimator: Any, path: str | Path) -> None:
         "arrays": [f"{name}.npy" for name in arrays],
         **_header(fitted),
     }
-    text = json.dumps(plain(header, not_finite=str), sort_keys=True, allow_nan=False)
-    with replacing(Path(path)) as file, zipfile.ZipFile(file, "w") as archive:
+    text = json.dumps(json_values(header, not_finite=str), sort_keys=True, allow_nan=False)
+    with atomic_write(Path(path)) as file, zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(HEADER), text)  # without the time: same model, same file
         for name, array in arrays.items():
             buffer = io.BytesIO()

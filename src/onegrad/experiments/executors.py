@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.arrays import backend, visible_gpus
+from onegrad.arrays import get_ops, visible_gpus
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.runner import Executor, lost
 from onegrad.io.children import over_children
@@ -45,7 +45,7 @@ def executor(where: Where) -> Iterator[Executor]:
     """The executor that is asked for; a device that this machine lacks is refused here."""
     workers, cluster = where.workers, where.cluster
     if cluster is None:
-        backend(where.device)
+        get_ops(where.device)
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:

@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.exceptions import check_choice
 from onegrad.experiments.results import points_of
 from onegrad.experiments.store import Record, Store, StoreError
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 FORMATS = ("csv", "parquet")
 
@@ -44,7 +44,7 @@ def export(store: Store, target: Path, form: str) -> int:
     table = pyarrow.table({name: [row.get(name) for row in data] for name in columns})
     write = pyarrow.csv.write_csv if form == "csv" else pyarrow.parquet.write_table
     try:
-        with replacing(target) as file:
+        with atomic_write(target) as file:
             write(table, file)
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error}") from None

@@ -18,7 +18,7 @@ from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 from onegrad.io.progress import Progress
 from onegrad.pictures.style import RC
 
@@ -64,7 +64,7 @@ def reproduce(
     page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
     report = write_report(page, out)
     words = {s.name: said(s, results[s.name]) | {"sizes": sizes} for s in sections}
-    with replacing(out / "findings.json") as file:
+    with atomic_write(out / "findings.json") as file:
         file.write(json.dumps(words, indent=1).encode())
     return Reproduction(report, tuple(specs), page.verdict, summary, missing)
 

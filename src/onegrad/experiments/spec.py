@@ -32,7 +32,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput, check_choice, did_you_mean
 from onegrad.experiments.cell import DTYPES, Option
 from onegrad.experiments.measures import MEASURES
-from onegrad.io.ranges import numbers
+from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, Problem
 
 CONVENTIONS: dict[str, Callable[..., Problem]] = {
@@ -185,7 +185,7 @@ def _values(value: Any, key: str, where: str) -> Any:
             raise InvalidInput(f"{where}: an empty list; give at least one value")
         return tuple(_scalar(v, key, where) for v in value)
     if isinstance(value, str) and key not in TEXT_KEYS:
-        return tuple(numbers(value, where, MOST_VALUES))
+        return tuple(parse_numbers(value, where, MOST_VALUES))
     return _scalar(value, key, where)
 
 

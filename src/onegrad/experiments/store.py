@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.cell import Cell
-from onegrad.io.files import place, replacing, sweep_drafts
+from onegrad.io.files import atomic_write, place, sweep_drafts
 
 SCHEMA = 1
 APPLICATION = 0x6F6E6567  # "oneg": what kind of SQLite file this is
@@ -133,7 +133,7 @@ class Store:
             return array.tolist()
         target = self.arrays / f"{cell.key}.{name}.npy"
         try:
-            with replacing(target) as file:
+            with atomic_write(target) as file:
                 np.save(file, array, allow_pickle=False)
         except OSError as error:
             raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None

@@ -13,7 +13,7 @@ import numpy as np
 from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store
 
@@ -46,7 +46,7 @@ def write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write rows that share their columns; no rows, no file."""
     table = list(rows)
     if table:
-        with replacing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+        with atomic_write(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
             writer = csv.DictWriter(text, list(table[0]))
             writer.writeheader()
             writer.writerows(table)

@@ -14,7 +14,7 @@ import numpy as np
 import onegrad as og
 from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.explorer.readers import for_readers
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic import assumptions
 from onegrad.theory.asymptotic.scalars import Scalars
@@ -45,7 +45,7 @@ def instant(problem: Problem) -> dict[str, Any]:
             "teacher": teacher(problem),
             "spikes": limit_spikes(problem),
         }
-    return dict(plain(answer | {"notes": notes}))
+    return dict(json_values(answer | {"notes": notes}))
 
 
 def teacher(problem: Problem) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def spectrum(problem: Problem) -> dict[str, Any]:
     with computing() as notes:
         numbers = og.spectrum(problem).to_dict()
         answer = {name: numbers[name] for name in ("edge", "atom", "spikes")} | numbers["density"]
-    return dict(plain(answer | {"notes": notes}))
+    return dict(json_values(answer | {"notes": notes}))
 
 
 def axis_values(axis: str) -> list[float]:
@@ -153,7 +153,7 @@ def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
         answer: dict[str, Any] = _errors(found) | bars
         if with_learned:
             answer["learned"] = learned(problem).learned
-    return dict(plain(answer | {"notes": notes}))
+    return dict(json_values(answer | {"notes": notes}))
 
 
 @contextmanager

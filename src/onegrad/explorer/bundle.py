@@ -9,7 +9,7 @@ from pathlib import Path
 
 from onegrad.explorer.precompute import Grids, numbers
 from onegrad.explorer.server import STATIC, plotly_file
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -28,7 +28,7 @@ def export(
     """Write the page to `path`; the number of its bytes."""
     text = page(json.dumps(numbers(grids or Grids(), jobs, progress), separators=(",", ":")))
     content = text.encode()
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(content)
     return len(content)
 

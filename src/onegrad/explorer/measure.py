@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import backend, standard_error
+from onegrad.arrays import get_ops, standard_error
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 from onegrad.networks.arrangement import SHARE, peak_bytes
 from onegrad.networks.cost import flops
 from onegrad.networks.learned import learned_part
@@ -72,14 +72,14 @@ def alphas_of(problem: Problem) -> list[float]:
 
 def estimate(plan: SimulationPlan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
-    p, on = plan.problem, backend()
-    most = min(MOST_BYTES, SHARE * on.free_bytes())
+    p, ops = plan.problem, get_ops()
+    most = min(MOST_BYTES, SHARE * ops.free_bytes())
     steps = {"alpha": len(alphas_of(p)), "step": 1, "sizes": 1}
     total = 0.0
     for part in plan.parts:
         places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
         for place in places:
-            held = peak_bytes(place, steps[part], on)
+            held = peak_bytes(place, steps[part], ops)
             if held > most:
                 raise InvalidInput(
                     f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.2g} GB in "
@@ -117,7 +117,9 @@ def run(plan: SimulationPlan) -> Iterator[dict[str, Any]]:
     kept: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
         kept[part].append(MEASURES[part](plan, seed))
-        yield plain({"progress": done / len(rounds), "found": SUMMARIES[part](plan, kept[part])})
+        yield json_values(
+            {"progress": done / len(rounds), "found": SUMMARIES[part](plan, kept[part])}
+        )
 
 
 def _along_alpha(plan: SimulationPlan, seed: int) -> list[dict[str, float]]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.arrays import Floats, backend, to_numpy
-from onegrad.io.json_values import plain
+from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.io.json_values import json_values
 from onegrad.networks.arrangement import peak_bytes
 from onegrad.networks.cost import flops
 from onegrad.networks.network import Network
@@ -53,13 +53,13 @@ def one_network(problem: Problem, seed: int = 0) -> dict[str, Any]:
         "overlap_before": float(np.sqrt(np.mean(neurons.before**2))),
         "seconds": time.perf_counter() - began,
     }
-    return dict(plain(answer))
+    return dict(json_values(answer))
 
 
 def too_large(problem: Problem) -> str | None:
     """Why a network of this size is not trained at once; None where it is."""
     products = 8 * problem.n * problem.d * problem.N  # X W^T and X G^T
-    held = peak_bytes(problem, 1, backend()) + 8 * (3 * problem.N + problem.d) * problem.n
+    held = peak_bytes(problem, 1, get_ops()) + 8 * (3 * problem.N + problem.d) * problem.n
     if flops(problem, 1) + products > MOST_FLOPS or held > MOST_BYTES:
         return (
             f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N} takes too long to "
@@ -71,7 +71,7 @@ def too_large(problem: Problem) -> str | None:
 @lru_cache(maxsize=1)
 def first_layer(untrained: Problem, seed: int) -> FirstLayer:
     """The first layer of the network of this seed; remembered, as the step leaves it alone."""
-    network = Network.of(Sampler(untrained, (seed,), backend()))
+    network = Network.of(Sampler(untrained, (seed,), get_ops()))
     X = to_numpy(network.sampler.whole().X)[0]
     G = to_numpy(network.first_update)[0]
     return FirstLayer(network, G, X @ to_numpy(network.W)[0].T, X @ G.T)

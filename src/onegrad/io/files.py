@@ -20,7 +20,7 @@ DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[IO[bytes]]:
+def atomic_write(target: Path) -> Iterator[IO[bytes]]:
     """An open file beside `target` that takes its name at the end, and is removed on any failure.
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 
-def plain(value: Any, not_finite: Callable[[float], Any] = lambda x: None) -> Any:
+def json_values(value: Any, not_finite: Callable[[float], Any] = lambda x: None) -> Any:
     """JSON values: arrays become lists, keys text; `not_finite` says what JSON has no number for.
 
     The default makes NaN and infinities null; `str` keeps them as text.
     """
     if isinstance(value, Mapping):
-        return {str(k): plain(v, not_finite) for k, v in value.items()}
+        return {str(k): json_values(v, not_finite) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain(v, not_finite) for v in value]
+        return [json_values(v, not_finite) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return not_finite(value)
     return value

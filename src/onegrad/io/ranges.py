@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.exceptions import InvalidInput
 
 
-def numbers(text: str, name: str, most: int) -> list[float]:
+def parse_numbers(text: str, name: str, most: int) -> list[float]:
     """The numbers that a list of numbers and ranges start:stop:count[:log] means.
 
     `name` is what complaints start with; `most` is how many numbers are allowed.

@@ -17,7 +17,7 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, abreast, namespace
+from onegrad.arrays import Array, Ops, abreast, namespace
 from onegrad.functions import Function
 from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
 from onegrad.layers.scaling import Scaling, clipped
@@ -142,7 +142,7 @@ class DeviceLayer(Layer):
     """A layer on another device: whole expressions instead of loops over warm memory."""
 
     @classmethod
-    def of(cls, layer: Layer, there: Backend) -> DeviceLayer:
+    def of(cls, layer: Layer, there: Ops) -> DeviceLayer:
         """The layer, on a device."""
         scaling, put = layer.scaling, there.asarray
         return cls(

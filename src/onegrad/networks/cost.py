@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Backend, share, team
+from onegrad.arrays import Ops, share, team
 from onegrad.functions.function import Function
 from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.options import Limits, Options
@@ -89,19 +89,19 @@ class Rates:
     activations: float
 
     @classmethod
-    def measured(cls, on: Backend, f: Function, on_device: bool) -> Rates:
+    def measured(cls, ops: Ops, f: Function, on_device: bool) -> Rates:
         """In a fraction of a second, at sizes that fill the machine."""
         problem = Problem(n=1024, d=512, N=1024)
-        with on.lane(), team(on.threads, on.blas_threads):
-            k = on.threads if on.device == "cpu" else 32
-            sampler = Sampler(problem, tuple(range(k)), on, None, on_device)
+        with ops.lane(), team(ops.threads, ops.blas_threads):
+            k = ops.threads if ops.device == "cpu" else 32
+            sampler = Sampler(problem, tuple(range(k)), ops, None, on_device)
             X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
-            P = on.product(X, X)
+            P = ops.product(X, X)
             C, b = P / 512, X[..., 0]
-            products = _seconds(on, lambda i: on.product(X[i], X[i]), k)
-            factors = _seconds(on, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
-            draw = _seconds(on, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
-            activate = _seconds(on, lambda i: on.apply(f, P[i], out=P[i]), k)
+            products = _seconds(ops, lambda i: ops.product(X[i], X[i]), k)
+            factors = _seconds(ops, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
+            draw = _seconds(ops, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
+            activate = _seconds(ops, lambda i: ops.apply(f, P[i], out=P[i]), k)
         return cls(
             k * 2 * 1024**2 * 512 / products,
             k * 1024**3 / 3 / factors,
@@ -119,17 +119,17 @@ class Rates:
         )
 
 
-def _seconds(on: Backend, f: Callable[[Any], Any], parts: int = 1) -> float:
+def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
     """The shortest of three calls: of all parts at a time by threads, or on a device at once."""
     times = []
     for _ in range(4):
-        on.wait()
+        ops.wait()
         began = time.perf_counter()
-        if on.device == "cpu" and parts > 1:
+        if ops.device == "cpu" and parts > 1:
             share(f, [slice(i, i + 1) for i in range(parts)])
         else:
             f(slice(None))
-        on.wait()
+        ops.wait()
         times.append(time.perf_counter() - began)
     return float(np.min(times[1:]))
 
@@ -186,25 +186,25 @@ def cost(
         limits=Limits(batch, threads, memory_limit),
         **axes,
     )
-    on, count = asked.on, len(asked.seeds)
-    alone = on.side_by_side()[1]
-    rates = Rates.measured(on, problem.sigma, asked.options.device_random)
+    ops, count = asked.ops, len(asked.seeds)
+    alone = ops.side_by_side()[1]
+    rates = Rates.measured(ops, problem.sigma, asked.options.device_random)
     total, memory = np.zeros(3), 0
     for group in asked.groups:
-        how = arrange(group, count, asked.options, on, asked.limits)
+        how = arrange(group, count, asked.options, ops, asked.limits)
         w = work(group, asked.options)
         seconds = rates.seconds(w)
-        if on.device == "cpu" and on.threads > 1 and how.workers == 1:
-            seconds = _by_team(seconds, group.problem, how.at_once, on)
+        if ops.device == "cpu" and ops.threads > 1 and how.workers == 1:
+            seconds = _by_team(seconds, group.problem, how.at_once, ops)
         total += count * np.array([w.flops, w.bytes, seconds])
-        engine = alone if how.workers > 1 else on
+        engine = alone if how.workers > 1 else ops
         peak = peak_bytes(group.problem, how.at_once, engine, asked.options, how.batch)
         memory = max(memory, how.workers * peak)
     return Cost(float(total[0]), float(total[1]), int(memory), float(total[2]))
 
 
-def _by_team(seconds: float, p: Problem, networks: int, on: Backend) -> float:
+def _by_team(seconds: float, p: Problem, networks: int, ops: Ops) -> float:
     """Seconds of a replicate that all threads compute together, from those without any loss."""
     sums = max(p.N * p.d, networks * p.N * p.N)
-    whole = p.n < p.N or on.takers(p.n, sums, on.threads) == 1
-    return seconds * (1 + whole * SHARING * on.threads) + STARTING * on.threads
+    whole = p.n < p.N or ops.takers(p.n, sums, ops.threads) == 1
+    return seconds * (1 + whole * SHARING * ops.threads) + STARTING * ops.threads

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from onegrad.arrays import Array, Backend, team_size, transpose
+from onegrad.arrays import Array, Ops, team_size, transpose
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streaming import total
@@ -34,10 +34,10 @@ def _primal(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:
     """Fewer features than rows: F^T F, and for leave-one-out a second pass over the rows."""
-    be, p, B = sampler.backend, sampler.problem, len(sampler.seeds)
+    ops, p, B = sampler.ops, sampler.problem, len(sampler.seeds)
 
     def begin() -> list[Moments]:
-        return [no_rows(be, B, features.width, p.n) for _ in range(features.networks)]
+        return [no_rows(ops, B, features.width, p.n) for _ in range(features.networks)]
 
     def add(sums: list[Moments], rows: Stretch) -> None:
         for m, F in zip(sums, features.tiles(rows), strict=True):
@@ -54,15 +54,15 @@ def _primal(
         return NormalEquations.of(waiting.pop(e), p.intercept, use_up=True)
 
     if not leave_one_out:
-        return be.map(lambda e: equations(e).path(ridges), list(waiting))
-    ways = be.map(lambda e: equations(e).left_out(ridges), list(waiting))
+        return ops.map(lambda e: equations(e).path(ridges), list(waiting))
+    ways = ops.map(lambda e: equations(e).left_out(ridges), list(waiting))
 
     def again(squares: Array, rows: Stretch) -> None:
         for e, (way, F) in enumerate(zip(ways, features.tiles(rows), strict=True)):
             squares[e] += way.squares(F, rows.y)
 
     shape = (len(ways), B, len(ridges))
-    squares = total(sampler, sampler.ridge_rows, lambda: be.zeros(*shape), again, lambda x: [x])
+    squares = total(sampler, sampler.ridge_rows, lambda: ops.zeros(*shape), again, lambda x: [x])
     return [replace(way.fit, leave_one_out=x / p.n) for way, x in zip(ways, squares, strict=True)]
 
 
@@ -70,22 +70,22 @@ def _dual(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:
     """Fewer rows than features: F F^T, and the readout F^T alpha."""
-    be, p = sampler.backend, sampler.problem
+    ops, p = sampler.ops, sampler.problem
     B, N = len(sampler.seeds), features.width
     rows = sampler.whole()
-    if be.may_hold(3 * B * p.n * N, team_size()):
-        return _dual_whole(be, features.tiles(rows), rows, ridges, (p.intercept, leave_one_out))
-    size = be.stretch(NEURONS, B * p.n, team_size())
+    if ops.may_hold(3 * B * p.n * N, team_size()):
+        return _dual_whole(ops, features.tiles(rows), rows, ridges, (p.intercept, leave_one_out))
+    size = ops.stretch(NEURONS, B * p.n, team_size())
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
-    gram: dict[int, Array] = defaultdict(partial(be.zeros, B, p.n, p.n))
+    gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
     for neurons in tiles:
         for e, F in enumerate(features.tiles(rows, neurons)):
-            be.add_gram(gram[e], F, over_rows=True)
+            ops.add_gram(gram[e], F, over_rows=True)
         sampler.tick()
     found = [
         dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out) for e in range(len(gram))
     ]
-    coef = [be.zeros(B, N, len(ridges)) for _ in found]
+    coef = [ops.zeros(B, N, len(ridges)) for _ in found]
     for neurons in tiles:  # the features a second time: n x N was never held
         for a, fit, F in zip(coef, found, features.tiles(rows, neurons), strict=True):
             a[:, neurons] = transpose(F) @ fit.coef
@@ -94,7 +94,7 @@ def _dual(
 
 
 def _dual_whole(
-    be: Backend,
+    ops: Ops,
     features: Iterator[Array],
     rows: Stretch,
     ridges: Sequence[float],
@@ -104,9 +104,9 @@ def _dual_whole(
     B, n = rows.y.shape
     found = []
     for F in features:
-        K = be.zeros(B, n, n)
-        be.add_gram(K, F, over_rows=True)
+        K = ops.zeros(B, n, n)
+        ops.add_gram(K, F, over_rows=True)
         fit = dual(K, rows.y, ridges, *how)
-        coef = be.product(transpose(F), transpose(fit.coef))
+        coef = ops.product(transpose(F), transpose(fit.coef))
         found.append(replace(fit, coef=coef))
     return found

@@ -28,27 +28,27 @@ TERMS = 12  # of the series of k; x . x'/d is small off the diagonal and about o
 
 def kernel(name: str, network: Network) -> Kernel:
     """The kernel of this name, for a stack of networks."""
-    be, p, d = network.sampler.backend, network.sampler.problem, network.sampler.problem.d
+    ops, p, d = network.sampler.ops, network.sampler.problem, network.sampler.problem.d
     if name == "ntk":
         scaled = p.N * network.a * network.a
 
         def tangent(X: Array, Y: Array) -> Array:
-            S = be.product(X, network.W, p.sigma.derivative) * scaled[:, None, :]
-            T = be.product(Y, network.W, p.sigma.derivative)
-            return (be.product(X, Y) / d) * be.product(S, T)
+            S = ops.product(X, network.W, p.sigma.derivative) * scaled[:, None, :]
+            T = ops.product(Y, network.W, p.sigma.derivative)
+            return (ops.product(X, Y) / d) * ops.product(S, T)
 
         return tangent
     if name == "rbf-kernel":
 
         def rbf(X: Array, Y: Array) -> Array:
             squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
-            return p.N * namespace(X).exp((be.product(X, Y) - squares / 2) / d)
+            return p.N * namespace(X).exp((ops.product(X, Y) - squares / 2) / d)
 
         return rbf
     terms = _dual_activation(p.sigma)
 
     def inner(X: Array, Y: Array) -> Array:
-        t = be.product(X, Y) / d
+        t = ops.product(X, Y) / d
         total = 0.0 * t
         for term in reversed(terms):  # Horner
             total = total * t + term

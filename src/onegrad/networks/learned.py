@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Floats, backend, to_numpy
+from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import OutOfScope
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
@@ -38,7 +38,7 @@ def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> Le
     """
     if problem.input_law.name != "gaussian" or not hasattr(problem.teacher_function, "c"):
         raise OutOfScope("teacher: the learned part is measured for one index and Gaussian inputs")
-    sampler = Sampler(problem, (seed,), backend())
+    sampler = Sampler(problem, (seed,), get_ops())
     features = Network.of(sampler).trained((problem.step,))
     (fit,) = fits(sampler, features, (problem.ridge,))
     indices, predictions = [], []

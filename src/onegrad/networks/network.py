@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from onegrad.arrays import Array, Backend
+from onegrad.arrays import Array, Ops
 from onegrad.functions.function import Function
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streaming import total
@@ -84,26 +84,26 @@ class Network:
 
     def gradient(self, W: Array, index: int) -> Gradient:
         """Minus the gradient at first-layer weights W over the batch number `index`, streamed."""
-        p, be = self.sampler.problem, self.sampler.backend
+        p, ops = self.sampler.problem, self.sampler.ops
         B, N, d = W.shape
         n, full = p.rows_of_step, p.residual == "full"
 
         def begin() -> Gradient:
-            return Gradient(be.zeros(B, N, d), *(be.zeros(B, d) for _ in range(1 + full)))
+            return Gradient(ops.zeros(B, N, d), *(ops.zeros(B, d) for _ in range(1 + full)))
 
         def add(g: Gradient, rows: Stretch) -> None:
             r = rows.y
             if full:
-                P = be.product(rows.X, W)  # (B, rows, N)
-                r = r - (be.apply(p.sigma, P) @ self.a[..., None])[..., 0]
-                be.add_mixture(g.beta_labels, rows.y / n, rows.X)
-                slopes = be.apply(p.sigma.derivative, P, out=P)
+                P = ops.product(rows.X, W)  # (B, rows, N)
+                r = r - (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
+                ops.add_mixture(g.beta_labels, rows.y / n, rows.X)
+                slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:
-                slopes = be.product(rows.X, W, p.sigma.derivative)
+                slopes = ops.product(rows.X, W, p.sigma.derivative)
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
             weights = r / n
-            be.add_mixture(g.beta, weights, rows.X)
-            be.add_product(g.G, slopes, be.scaled(rows.X, weights))
+            ops.add_mixture(g.beta, weights, rows.X)
+            ops.add_product(g.G, slopes, ops.scaled(rows.X, weights))
 
         found = total(self.sampler, self.sampler.step_rows(index), begin, add, Gradient.arrays)
         G = found.G
@@ -112,29 +112,29 @@ class Network:
 
     def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:
         """The features f (default sigma) after `problem.steps` steps of each size."""
-        p, be = self.sampler.problem, self.sampler.backend
+        p, ops = self.sampler.problem, self.sampler.ops
         f = p.sigma if f is None else f
         if p.steps == 1 and len(etas) > 1:
-            return Affine(be, f, self.W, self.first_update, etas)
+            return Affine(ops, f, self.W, self.first_update, etas)
         maps = []
         for eta in etas:
             W = self.W + eta * self.first_update
             for index, later in enumerate(p.replace(eta=eta).later_steps, 1):
                 W = W + later * update(self.sampler, self.gradient(W, index).G, index)
-            maps.append(Affine(be, f, W))
+            maps.append(Affine(ops, f, W))
         return maps[0] if len(maps) == 1 else Several(tuple(maps))
 
     def untrained(self, f: Function | None = None) -> Affine:
         """The features f (default sigma) at the untrained weights."""
         p = self.sampler.problem
-        return Affine(self.sampler.backend, p.sigma if f is None else f, self.W)
+        return Affine(self.sampler.ops, p.sigma if f is None else f, self.W)
 
 
 @dataclass(frozen=True)
 class Affine:
     """f(X (W + eta G)^T) for several eta from two products; without G, the one network f(X W^T)."""
 
-    backend: Backend
+    ops: Ops
     f: Function
     W: Array
     G: Array | None = None
@@ -149,14 +149,14 @@ class Affine:
         return len(self.etas)
 
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
-        be = self.backend
+        ops = self.ops
         if self.G is None:
-            yield be.product(rows.X, self.W[:, neurons], self.f)
+            yield ops.product(rows.X, self.W[:, neurons], self.f)
             return
-        P, Q = be.product(rows.X, self.W[:, neurons]), be.product(rows.X, self.G[:, neurons])
+        P, Q = ops.product(rows.X, self.W[:, neurons]), ops.product(rows.X, self.G[:, neurons])
         F = None
         for eta in self.etas:
-            F = be.apply(self.f, P, Q, eta, out=F)
+            F = ops.apply(self.f, P, Q, eta, out=F)
             yield F
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Floats, backend, to_numpy
+from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import OutOfScope
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -31,7 +31,7 @@ def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
 
     See tests/explorer/test_one_network_is_shown_as_it_is.py.
     """
-    network = Network.of(Sampler(problem, (seed,), backend()))
+    network = Network.of(Sampler(problem, (seed,), get_ops()))
     return after_step(network, to_numpy(network.first_update)[0], problem.step)
 
 

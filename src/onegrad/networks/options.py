@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Backend, Floats
+from onegrad.arrays import Floats, Ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.sampling import rows_before
 from onegrad.networks.streams import Role
@@ -76,12 +76,12 @@ class Limits:
         _whole("threads", self.threads)
 
 
-def random_source(asked: str | None, on: Backend, problems: Sequence[Problem]) -> str:
+def random_source(asked: str | None, ops: Ops, problems: Sequence[Problem]) -> str:
     """Where random numbers are drawn: as asked, else on a GPU where it can draw them."""
     if asked not in (None, "host", "device"):
         raise InvalidInput(f"random must be host or device; got {asked!r:.60}")
     laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
-    return asked or ("device" if all(on.draws(name) for name in laws) else "host")
+    return asked or ("device" if all(ops.draws(name) for name in laws) else "host")
 
 
 def _whole(name: str, value: Any) -> None:

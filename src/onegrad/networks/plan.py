@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onegrad.arrays import Backend, backend, cores
+from onegrad.arrays import Ops, cores, get_ops
 from onegrad.networks.options import Limits, Options, random_source, seed_tuple
 from onegrad.networks.replicate import Group
 from onegrad.problem import Problem
@@ -22,7 +22,7 @@ class Plan:
     groups: tuple[Group, ...]
     options: Options
     limits: Limits
-    on: Backend
+    ops: Ops
     random: str  # host or device: where random numbers are drawn
 
 
@@ -42,9 +42,9 @@ def plan(
     chosen, o, allowed = seed_tuple(seeds), options or Options(), limits or Limits()
     points, shape = problem.grid(**axes)
     groups = tuple(Group.of(points))
-    on = backend(device, dtype, allowed.threads or cores())
-    source = random_source(random, on, [group.problem for group in groups])
+    ops = get_ops(device, dtype, allowed.threads or cores())
+    source = random_source(random, ops, [group.problem for group in groups])
     o = replace(o, device_random=source == "device")
     for group in groups:
         o = o.checked(group.problem)
-    return Plan(chosen, tuple(points), shape, groups, o, allowed, on, source)
+    return Plan(chosen, tuple(points), shape, groups, o, allowed, ops, source)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, Repeat, backend, namespace, plainly
+from onegrad.arrays import Array, Floats, Ops, Repeat, get_ops, namespace, run_directly
 from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
@@ -73,20 +73,20 @@ def replicates(
     seeds: Sequence[int],
     options: Options | None = None,
     *,
-    on: Backend | None = None,
+    ops: Ops | None = None,
     at_once: int | None = None,
     tick: Tick = no_tick,
-    repeat: Repeat = plainly,
+    repeat: Repeat = run_directly,
 ) -> list[Replicate]:
     """Replicates of a problem computed together, one per seed: a pure function of its arguments.
 
     One gradient per seed serves every eta and one Gram matrix per eta every ridge; `at_once` etas
     share their matrix products (default all of them). `repeat` calls the work, or repeats it.
     """
-    o, p, be = options or Options(), group.problem, on or backend()
+    o, p, ops = options or Options(), group.problem, ops or get_ops()
 
     def work(seeds: tuple[int, ...], tick: Tick) -> dict[str, Array]:
-        return _measured(group, Sampler(p, seeds, be, o.rows, o.device_random, tick), o, at_once)
+        return _measured(group, Sampler(p, seeds, ops, o.rows, o.device_random, tick), o, at_once)
 
     columns = repeat(work, tuple(seeds), tick)
     overlap = columns.pop("overlap", np.full(len(seeds), np.nan))
@@ -160,7 +160,7 @@ def _risks(sampler: Sampler, features: FeatureMap, found: Sequence[Fit], n_test:
             squares[:, e] += (r * r).sum(-2)
 
     tests = (Role.TEST, n_test, 0)
-    squares = total(sampler, tests, lambda: sampler.backend.zeros(*shape), add, lambda x: [x])
+    squares = total(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
     return squares / n_test
 
 

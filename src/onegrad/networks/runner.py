@@ -8,12 +8,12 @@ from functools import partial
 from itertools import chain
 
 from onegrad.arrays import (
-    Backend,
+    Ops,
     Repeat,
     Stopped,
     abreast,
     one_line_memory_errors,
-    plainly,
+    run_directly,
     team,
 )  # fmt: skip
 from onegrad.networks.arrangement import Arrangement, arrange
@@ -58,43 +58,43 @@ def run(
     Replicates side by side on one core each keep all cores busy; those that are left when the cores
     no longer come out even have all cores in turn.
     """
-    groups, seeds, options, on = plan.groups, plan.seeds, plan.options, plan.on
-    chosen = [arrange(group, len(seeds), options, on, plan.limits) for group in groups]
+    groups, seeds, options, ops = plan.groups, plan.seeds, plan.options, plan.ops
+    chosen = [arrange(group, len(seeds), options, ops, plan.limits) for group in groups]
     total = sum(
         ticks(group, how, options) * -(-len(seeds) // how.batch)
         for group, how in zip(groups, chosen, strict=True)
     )
     meter = Meter(total, progress)
-    _, alone = on.side_by_side()
+    _, alone = ops.side_by_side()
     with one_line_memory_errors():
         for group, how in zip(groups, chosen, strict=True):
             parts = [seeds[i : i + how.batch] for i in range(0, len(seeds), how.batch)]
             work = partial(
                 replicates, group, options=options, at_once=how.at_once, tick=meter.tick,
-                repeat=_repeater(group, how, options, on, len(parts)),
+                repeat=_repeater(group, how, options, ops, len(parts)),
             )  # fmt: skip
             call = partial(_stack, work, stop=meter.stop)
             even = len(parts) // how.workers * how.workers if how.workers > 1 else 0
-            together = abreast(partial(call, on=alone), parts[:even], how.workers, stop=meter.stop)
-            for found in chain(together, map(partial(call, on=on), parts[even:])):
+            together = abreast(partial(call, ops=alone), parts[:even], how.workers, stop=meter.stop)
+            for found in chain(together, map(partial(call, ops=ops), parts[even:])):
                 yield from ((group, replicate) for replicate in found)
     meter.finish()
 
 
-def _repeater(group: Group, how: Arrangement, options: Options, on: Backend, stacks: int) -> Repeat:
+def _repeater(group: Group, how: Arrangement, options: Options, ops: Ops, stacks: int) -> Repeat:
     """How so many stacks of replicates are called."""
     p, networks = group.problem, len(group.etas) if options.trained else 1
     if not options.repeatable(p):
-        return plainly
-    return on.repeater(stacks, how.batch * networks * max(p.n, p.rows_of_step) * p.N)
+        return run_directly
+    return ops.repeater(stacks, how.batch * networks * max(p.n, p.rows_of_step) * p.N)
 
 
 def _stack(
-    work: Callable[..., list[Replicate]], seeds: Sequence[int], on: Backend, stop: threading.Event
+    work: Callable[..., list[Replicate]], seeds: Sequence[int], ops: Ops, stop: threading.Event
 ) -> list[Replicate]:
     """One stack, by a team of all threads that its backend has."""
-    with on.lane(), team(on.threads, on.blas_threads, stop):
-        return work(seeds=seeds, on=on)
+    with ops.lane(), team(ops.threads, ops.blas_threads, stop):
+        return work(seeds=seeds, ops=ops)
 
 
 def ticks(group: Group, how: Arrangement, options: Options) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Backend, Floats, namespace, team_size
+from onegrad.arrays import Array, Floats, Ops, namespace, team_size
 from onegrad.arrays import start as begin
 from onegrad.functions.function import MultiIndex
 from onegrad.networks.streams import ENTRIES, GAUSSIAN, Role, block_rows, fill, stream
@@ -53,7 +53,7 @@ class Sampler:
 
     problem: Problem
     seeds: tuple[int, ...]
-    backend: Backend
+    ops: Ops
     data: Floats | None = None  # a user's rows
     device_random: bool = False
     tick: Tick = no_tick
@@ -71,10 +71,10 @@ class Sampler:
         self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
     ) -> Callable[[], Array]:
         """The team may begin to draw; the entries are there when they are asked for."""
-        be, size = self.backend, block_rows(width)
+        ops, size = self.ops, block_rows(width)
         if self.device_random:
-            return lambda: be.device_entries(self.seeds, law, key, start, rows, width)
-        out = be.host_buffer(len(self.seeds), rows, width)
+            return lambda: ops.device_entries(self.seeds, law, key, start, rows, width)
+        out = ops.host_buffer(len(self.seeds), rows, width)
 
         def one(place: tuple[int, int]) -> None:
             i, r = place
@@ -85,7 +85,7 @@ class Sampler:
 
         def found() -> Array:
             wait()
-            return be.from_buffer(out)
+            return ops.from_buffer(out)
 
         return found
 
@@ -140,7 +140,7 @@ class Sampler:
         plain : labels as the teacher gives them, whatever the problem takes off.
         """
         p, (k, takers) = self.problem, taker
-        stretch = self.backend.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
+        stretch = self.ops.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
         places = [
             (role, index, start, min(stretch, n - start))
             for start in range(k * stretch, n, takers * stretch)
@@ -200,7 +200,7 @@ class Sampler:
         assert law.parameter is not None
         if law.name == "power-law":  # eigenvalues k^-p, mean 1
             spectrum = np.arange(1, d + 1) ** -law.parameter
-            X *= self.backend.asarray(np.sqrt(spectrum / spectrum.mean()))
+            X *= self.ops.asarray(np.sqrt(spectrum / spectrum.mean()))
             return X
         v = self.entries(GAUSSIAN, (Role.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5  # (B, 1, d)
@@ -225,7 +225,7 @@ class Sampler:
         assert self.data is not None
         first = rows_before(self.problem, role, index) + start
         picked = [self.data[order[first : first + rows]] for order in self._orders]
-        return self.backend.asarray(np.stack(picked))
+        return self.ops.asarray(np.stack(picked))
 
     @cached_property
     def _orders(self) -> list[Any]:
@@ -261,7 +261,7 @@ class Sampler:
 
     def _clean(self, X: Array) -> Array:
         teacher = self.teacher
-        return self.backend.by_rows(lambda i: self.labels(X[:, i] @ teacher), X.shape[1])
+        return self.ops.by_rows(lambda i: self.labels(X[:, i] @ teacher), X.shape[1])
 
     def labels(self, indices: Array) -> Array:
         """sigma_star of the teacher's indices, shape (B, rows, indices)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 from onegrad.networks.options import Limits, Options
 from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group, Replicate
@@ -114,7 +114,7 @@ class Simulation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but single networks as JSON values."""
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = json_values(
             {
                 "results": self.results(),
                 "problem": self.problem.to_dict(),

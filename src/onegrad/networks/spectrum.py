@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Floats, backend, standard_error
+from onegrad.arrays import Floats, get_ops, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.equivalents import spiked
@@ -150,7 +150,7 @@ def spectrum(
 
 def _one(problem: Problem, seed: int, distances: bool) -> tuple[Any, ...]:
     """From F to distance_printed, of one seed."""
-    network = Network.of(Sampler(problem, (seed,), backend()))
+    network = Network.of(Sampler(problem, (seed,), get_ops()))
     features = network.trained((problem.step,))
     assert isinstance(features, Affine)
     rows = network.sampler.whole()

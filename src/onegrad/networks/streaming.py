@@ -28,7 +28,7 @@ def total(
     role, n, index = rows
     first = begin()
     entries = sum(math.prod(x.shape) for x in arrays(first))
-    workers = sampler.backend.takers(n, entries, team_size())
+    workers = sampler.ops.takers(n, entries, team_size())
     if workers == 1:
         for stretch in sampler.rows(role, n, index):
             add(first, stretch)
@@ -41,5 +41,5 @@ def total(
             add(sums[k], stretch)
 
     share(take, range(workers))
-    sampler.backend.add_all(arrays(first), [arrays(x) for x in sums[1:]])
+    sampler.ops.add_all(arrays(first), [arrays(x) for x in sums[1:]])
     return first

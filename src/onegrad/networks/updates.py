@@ -35,9 +35,9 @@ def update(sampler: Sampler, G: Array, index: int) -> Array:
 
 def _covariance(sampler: Sampler, index: int) -> Array:
     """Sigma_hat + epsilon tr(Sigma_hat)/d of a step's rows, (B, d, d)."""
-    p, be = sampler.problem, sampler.backend
-    S = be.zeros(len(sampler.seeds), p.d, p.d)
+    p, ops = sampler.problem, sampler.ops
+    S = ops.zeros(len(sampler.seeds), p.d, p.d)
     for rows in sampler.rows(*sampler.step_rows(index)):
-        be.add_product(S, rows.X, rows.X / p.rows_of_step)
-    eye = be.asarray(np.eye(p.d))
+        ops.add_product(S, rows.X, rows.X / p.rows_of_step)
+    eye = ops.asarray(np.eye(p.d))
     return S + EPSILON * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye

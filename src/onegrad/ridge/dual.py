@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onegrad.arrays import Array, backend_of, symmetric
+from onegrad.arrays import Array, ops_of, symmetric
 from onegrad.ridge.factor import Spectral
 from onegrad.ridge.fit import Fit
 from onegrad.ridge.shifted import solve_shifted
@@ -19,7 +19,7 @@ def dual(
     K: Array, y: Array, ridges: Sequence[float], intercept: bool, leave_one_out: bool = False
 ) -> Fit:
     """The path of one kernel (B, n, n) in its upper triangle, and labels y (B, n). K is used up."""
-    n, lams, shift = y.shape[-1], backend_of(y).asarray(ridges), 0.0 * y[:, :1]
+    n, lams, shift = y.shape[-1], ops_of(y).asarray(ridges), 0.0 * y[:, :1]
     means, size = 0.0 * y, 0.0
     if intercept:
         K, means = _centred(K)

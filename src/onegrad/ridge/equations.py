@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Array, Floats, backend_of
+from onegrad.arrays import Array, Floats, ops_of
 from onegrad.exceptions import NotConverged
 from onegrad.ridge.factor import Factor, Spectral
 from onegrad.ridge.fit import Fit, LeftOut
@@ -90,7 +90,7 @@ class NormalEquations:
 
     def leverage(self, F: Floats, factor: Factor) -> Floats:
         r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)`, f rows of F."""
-        half = factor.half_solve(F - self.f_mean)
+        half = factor.solve_lower(F - self.f_mean)
         return np.asarray((half * half).sum(1) / self.weight)
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
@@ -110,12 +110,12 @@ class NormalEquations:
 
     def left_out(self, ridges: Sequence[float]) -> LeftOut:
         """By one eigendecomposition, whose vectors a second pass over the rows needs."""
-        spectral = Spectral.of(self.G, backend_of(self.G).asarray(ridges))
+        spectral = Spectral.of(self.G, ops_of(self.G).asarray(ridges))
         fit = self._fit(spectral.solve(self.v[..., 0]), ridges)
         return LeftOut(fit, spectral, self.f_mean if self.intercept else None, self.rows)
 
     def _fit(self, A: Array, ridges: Sequence[float]) -> Fit:
-        lams = backend_of(A).asarray(ridges)
+        lams = ops_of(A).asarray(ridges)
         train = self.y_square - (self.v * A).sum(-2)  # Var y - v.a: the objective at its minimum
         intercept = self.y_mean - (self.f_mean[:, None] @ A)[:, 0]
         return Fit(A, intercept, train, train - lams * (A * A).sum(-2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from onegrad.arrays import Array, backend_of, namespace, transpose
+from onegrad.arrays import Array, namespace, ops_of, transpose
 
 
 @dataclass(frozen=True)
@@ -18,25 +18,25 @@ class Factor:
     @classmethod
     def shifted(cls, C: Array, shifts: Sequence[float], use_up: bool = False) -> Factor:
         """Of C + shift for every shift: (..., shifts, m, m)."""
-        on = backend_of(C)
-        return cls(*on.cholesky(on.shifted(C, shifts, use_up)))
+        ops = ops_of(C)
+        return cls(*ops.cholesky(ops.shifted(C, shifts, use_up)))
 
     def __getitem__(self, index: int) -> Factor:
         return Factor(self.U[index], self.definite[index])
 
     def solve(self, b: Array) -> Array:
         """C^-1 b for the columns of b (..., m, k); NaN where C was indefinite."""
-        x = backend_of(self.U).cholesky_solve(self.U, b)
+        x = ops_of(self.U).cholesky_solve(self.U, b)
         x *= namespace(x).where(self.definite, 1.0, float("nan"))[..., None, None]
         return x
 
-    def half_solve(self, R: Array) -> Array:
+    def solve_lower(self, R: Array) -> Array:
         """U^-T r for the rows r of R (..., n, m), which is used up: its length is r.C^-1 r."""
-        return backend_of(self.U).half_solve(self.U, R)
+        return ops_of(self.U).solve_lower(self.U, R)
 
     def inverse_diagonal(self) -> Array:
         """(..., m) the diagonal of C^-1 = U^-1 U^-T."""
-        inverse = backend_of(self.U).inverse_triangle(self.U)
+        inverse = ops_of(self.U).inverse_triangle(self.U)
         return namespace(inverse).einsum("...ij,...ij->...i", inverse, inverse)
 
 
@@ -49,7 +49,7 @@ class Spectral:
 
     @classmethod
     def of(cls, C: Array, shifts: Array) -> Spectral:
-        values, V = backend_of(C).eigh(C)
+        values, V = ops_of(C).eigh(C)
         return cls(V, 1 / (values[..., None] + shifts))
 
     def solve(self, b: Array) -> Array:
@@ -58,7 +58,7 @@ class Spectral:
 
     def forms(self, F: Array) -> Array:
         """(B, n, R) f.(C + s)^-1 f for the rows f of F."""
-        Q = backend_of(F).product(F, transpose(self.V))
+        Q = ops_of(F).product(F, transpose(self.V))
         return (Q * Q) @ self.inverse
 
     def inverse_diagonal(self) -> Array:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
-from onegrad.arrays import Array, Backend, backend_of, namespace, symmetric
+from onegrad.arrays import Array, Ops, namespace, ops_of, symmetric
 from onegrad.exceptions import InvalidInput
 
 FEATURE_BITS = 14  # grid of a feature: 2^-14 of its root mean square
@@ -74,18 +74,18 @@ class Moments:
         return Moments(*(a + sign * b for a, b in pairs))
 
 
-def no_rows(on: Backend, stack: int, width: int, expected: int) -> Moments:
+def no_rows(ops: Ops, stack: int, width: int, expected: int) -> Moments:
     """Sums over rows that `add_rows` has yet to bring: a stack of replicates, one target."""
-    one, many = on.zeros(stack, 1), on.zeros(stack, width)
-    products = on.zeros(stack, width, width), on.zeros(stack, width, 1)
-    return Moments(expected, float(expected), many, one, *products, on.zeros(stack, 1))
+    one, many = ops.zeros(stack, 1), ops.zeros(stack, width)
+    products = ops.zeros(stack, width, width), ops.zeros(stack, width, 1)
+    return Moments(expected, float(expected), many, one, *products, ops.zeros(stack, 1))
 
 
 def add_rows(m: Moments, F: Array, y: Array, intercept: bool) -> None:
     """Some rows, in place: features F (B, rows, N), labels y (B, rows). Means only where asked."""
-    on = backend_of(F)
-    on.add_gram(m.FtF, F)
-    on.add_mixture(m.Fty[..., 0], y, F)
+    ops = ops_of(F)
+    ops.add_gram(m.FtF, F)
+    ops.add_mixture(m.Fty[..., 0], y, F)
     m.yty[..., 0] += (y * y).sum(-1)
     if intercept:
         m.F1[...] += F.sum(-2)
@@ -106,15 +106,15 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
     rows, C = 0, None
     for A, w in blocks:
         rows += len(A)
-        on = backend_of(A)
-        C = on.zeros(A.shape[1], A.shape[1]) if C is None else C
+        ops = ops_of(A)
+        C = ops.zeros(A.shape[1], A.shape[1]) if C is None else C
         others = None if w is None else w != 1
         if others is None or 2 * int(others.sum()) < len(A):
-            on.add_gram(C, A)  # half the work; what the few others weigh beyond one comes on top
+            ops.add_gram(C, A)  # half the work; what the few others weigh beyond one comes on top
             if w is not None:
                 A, w = A[others], w[others] - 1
         if w is not None and len(w):
-            on.add_product(C, A, A * w[:, None])
+            ops.add_product(C, A, A * w[:, None])
     assert C is not None
     f, y = slice(width), slice(width, -1)
     sums, yty = C[:, -1], C[y, y].diagonal()  # columns to the right: in the upper triangle

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, backend_of, blas, is_torch, namespace, transpose
-from onegrad.arrays.numpy_backend import COPIED, PADDING
+from onegrad.arrays import Array, Floats, blas, is_torch, namespace, ops_of, transpose
+from onegrad.arrays.numpy_ops import COPIED, PADDING
 
 FEW = 4  # shifts up to which factors of C are faster
 WIDTH = 64  # diagonals of the band above the main one
@@ -24,11 +24,11 @@ def solve_shifted(C: Array, shifts: Sequence[float], b: Array) -> Array:
     """(B, m, R) the solutions for matrices C (B, m, m) and one vector b (B, m) each."""
     if len(shifts) > FEW and not is_torch(C):
         return np.stack([_by_band(c, shifts, v) for c, v in zip(C, b, strict=True)])
-    on, xp, parts = backend_of(C), namespace(b), []
-    size = on.shifts_at_once(C)
+    ops, xp, parts = ops_of(C), namespace(b), []
+    size = ops.shifts_at_once(C)
     for i in range(0, len(shifts), size):
         last = i + size >= len(shifts)  # its factor needs no copy of C
-        x, definite = on.shifted_solve(C, shifts[i : i + size], b, use_up=last)
+        x, definite = ops.shifted_solve(C, shifts[i : i + size], b, use_up=last)
         x *= xp.where(definite, 1.0, float("nan"))[..., None]
         parts.append(x)
     return transpose(parts[0] if len(parts) == 1 else xp.concatenate(parts, 1))

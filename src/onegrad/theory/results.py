@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 from onegrad.pictures import errors as error_pictures
 from onegrad.pictures import tables
 from onegrad.pictures.layout import fixed, text_of
@@ -115,7 +115,7 @@ class Prediction(Errors):
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = json_values(
             {
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
@@ -183,4 +183,4 @@ class Prediction(Errors):
 def _json_value(value: Any) -> Any:
     """A value of an axis: numbers and texts as they are, functions by name."""
     simple = isinstance(value, str | int | float | np.generic)
-    return plain(value) if simple else text_of(value)
+    return json_values(value) if simple else text_of(value)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onegrad.arrays import Floats
-from onegrad.io.json_values import plain
+from onegrad.io.json_values import json_values
 from onegrad.pictures import spectra as spectrum_pictures
 from onegrad.pictures import tables
 from onegrad.problem import Problem
@@ -78,7 +78,7 @@ class Spectrum:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = json_values(
             {
                 "edge": self.edge,
                 "lower_edge": self.lower_edge,

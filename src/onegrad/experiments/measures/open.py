@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Floats, backend, to_numpy
+from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures.inputs import real_inputs
 from onegrad.experiments.measures.registry import Values, asked, register, seeds_of
@@ -46,7 +46,7 @@ def weights(cell: Cell, device: str) -> Values:
 
 
 def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
-    sampler = Sampler(cell.problem, (seed,), backend())
+    sampler = Sampler(cell.problem, (seed,), get_ops())
     network = Network.of(sampler)
     star = to_numpy(sampler.teacher[0])
     first = _top(to_numpy(network.W[0]), 1)[0][0]
@@ -80,7 +80,7 @@ def learned(cell: Cell, device: str) -> Values:
 
 def _learned(cell: Cell, seed: int, eta: float) -> tuple[float, Floats]:
     problem = cell.problem
-    sampler = Sampler(problem, (seed,), backend())
+    sampler = Sampler(problem, (seed,), get_ops())
     features = Network.of(sampler).trained((eta,))
     (fit,) = fits(sampler, features, (cell.ridges[0],))
     tests = int(dict(cell.options).get("n_test", TESTS))

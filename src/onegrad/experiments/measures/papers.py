@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import backend, to_numpy
+from onegrad.arrays import get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measures.registry import Values, asked, register, seeds_of
@@ -86,7 +86,7 @@ def gradient(cell: Cell, device: str) -> Values:
     """
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in seeds_of(cell):
-        sampler = Sampler(cell.problem, (seed,), backend(device, cell.dtype))
+        sampler = Sampler(cell.problem, (seed,), get_ops(device, cell.dtype))
         first = Network.of(sampler).first
         beta, star = to_numpy(first.beta[0]), to_numpy(sampler.teacher[0, :, 0])
         _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
@@ -124,5 +124,5 @@ def origin(cell: Cell, device: str) -> str:
     wanted: Any = dict(cell.options).get("random")
     if cell.measure != "errors" or device.split(":")[0] != "cuda":
         return device
-    source = random_source(wanted, backend(device, cell.dtype), [cell.problem])
+    source = random_source(wanted, get_ops(device, cell.dtype), [cell.problem])
     return f"{device}, own random numbers" if source == "device" else device

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onegrad.experiments.checks import LIMIT, SHARE, Check, Verdict
-from onegrad.io.files import replacing
+from onegrad.io.files import atomic_write
 
 TITLE = "One gradient step, then ridge: theory and simulation"
 
@@ -94,7 +94,7 @@ class Page:
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
-    with replacing(target) as file:
+    with atomic_write(target) as file:
         file.write(render(page).encode())
     return target
 

@@ -82,7 +82,7 @@ def counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[str, ...]]:
     None means eta = 0: no spike. From 1/2 on all DEGREE are counted.
     """
     found: dict[float | None, int] = {None: 0}
-    on, beyond = [], []
+    ops, beyond = [], []
     for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
         if alpha >= 0.5 - AT_THRESHOLD:
             found[alpha] = DEGREE
@@ -91,8 +91,8 @@ def counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[str, ...]]:
         count, at_threshold = _window(alpha)
         found[alpha] = min(count, DEGREE)
         if at_threshold and count < DEGREE:
-            on.append(alpha)
-    lines = [_on_thresholds(on)] if on else []
+            ops.append(alpha)
+    lines = [_on_thresholds(ops)] if ops else []
     if beyond:
         lines.append(
             f"staircase theory, alpha: alpha < 1/2 is assumed; at {_listed(beyond)} every degree "

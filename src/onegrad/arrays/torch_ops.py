@@ -11,8 +11,8 @@ import numpy as np
 
 from onegrad.arrays.drawing import DERIVED, DEVICE_BLOCK, DRAWN, drawing, shaped
 from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.numpy_backend import Backend, Elementwise
-from onegrad.arrays.recording import Recorder, Recording, Repeat, plainly, recording
+from onegrad.arrays.numpy_ops import Elementwise, Ops
+from onegrad.arrays.recording import Recorder, Recording, Repeat, recording, run_directly
 from onegrad.arrays.threads import Item, Value
 from onegrad.exceptions import InvalidInput
 
@@ -28,7 +28,7 @@ LANES = 2  # stacks in flight on a GPU
 _lanes: dict[Any, deque[Any]] = {}
 
 
-class TorchBackend(Backend):
+class TorchOps(Ops):
     """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
 
     blas_threads = None
@@ -96,7 +96,7 @@ class TorchBackend(Backend):
     def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
         return f(slice(0, rows))
 
-    def side_by_side(self) -> tuple[int, Backend]:
+    def side_by_side(self) -> tuple[int, Ops]:
         """Two on a GPU: while one waits for its results the other fills the device's queue."""
         if not self.is_cuda:
             return 1, self
@@ -124,7 +124,7 @@ class TorchBackend(Backend):
     def repeater(self, stacks: int, entries: int) -> Repeat:
         """From a recording where launches would take longer than the work."""
         few = not self.is_cuda or stacks < REPEATED or entries > SMALL
-        return plainly if few else Recorder(self)
+        return run_directly if few else Recorder(self)
 
     def graph(self) -> Any:
         """What a recording is made in."""
@@ -241,7 +241,7 @@ class TorchBackend(Backend):
         z = self.torch.linalg.solve_triangular(transpose(U), b, upper=False)
         return self.torch.linalg.solve_triangular(U, z, upper=True)
 
-    def half_solve(self, U: Array, R: Array) -> Array:
+    def solve_lower(self, U: Array, R: Array) -> Array:
         return self.torch.linalg.solve_triangular(U, R, upper=True, left=False)
 
     def inverse_triangle(self, U: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.arrays import blas, tiles
 from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose, upper
-from onegrad.arrays.recording import Repeat, plainly
+from onegrad.arrays.recording import Repeat, run_directly
 from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
 from onegrad.exceptions import InvalidInput
 
@@ -31,7 +31,7 @@ PRIVATE = 2**27  # entries that the sums of all threads may have together
 HELD = 2**24  # entries of features that are kept where that spares making them again
 
 
-class Backend:
+class Ops:
     """NumPy arrays on the host; matrices come in stacks, with any number of leading axes."""
 
     device = "cpu"
@@ -71,9 +71,9 @@ class Backend:
         """Replicates to stack when each has a weight matrix of so many entries."""
         return 1
 
-    def side_by_side(self) -> tuple[int, Backend]:
+    def side_by_side(self) -> tuple[int, Ops]:
         """Stacks that run at a time, and the backend of each: here one per core."""
-        return self.threads, Backend(self.dtype.name)
+        return self.threads, Ops(self.dtype.name)
 
     def lane(self) -> AbstractContextManager[None]:
         """What a stack of replicates runs in: on a GPU, a queue of its own."""
@@ -81,7 +81,7 @@ class Backend:
 
     def repeater(self, stacks: int, entries: int) -> Repeat:
         """How to call the work of so many equal stacks, each with features of so many entries."""
-        return plainly
+        return run_directly
 
     def wait(self) -> None:
         """Until the device has done what it was given."""
@@ -265,10 +265,10 @@ class Backend:
             x[i] = blas.cholesky_solve(U[i], b[i])
         return x
 
-    def half_solve(self, U: Array, R: Array) -> Array:
+    def solve_lower(self, U: Array, R: Array) -> Array:
         """U^-T r for the rows r of R (..., n, m), which is used up."""
         for i in np.ndindex(R.shape[:-2]):
-            blas.half_solve(U[i], R[i])
+            blas.solve_lower(U[i], R[i])
         return R
 
     def inverse_triangle(self, U: Array) -> Array:
