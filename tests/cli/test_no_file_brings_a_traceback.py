@@ -67,13 +67,13 @@ CASES = {
     "latin-1 values.csv": (write_text(with_rows("k,y", "ü{j},{j}"), "latin-1"), "UTF"),
     "a number that is none.csv": (
         write_text(with_rows("a,y", "{j},{i}.5").replace(",8.5", ",8.5.")),
-        r"column 'y' holds numbers and '8\.5\.'; mend it, or .* --task classification",
+        r"--target 'y': the column holds numbers and '8\.5\.'; fix it, or .* --task classification",
     ),
     "a blank label.csv": (
         write_text(with_rows("a,y", "{i},k{j}").replace("k3", " ")),
         "target 'y' has missing values",
     ),
-    "no rows.csv": (write_text("a,y\n"), "no rows"),
+    "no rows.csv": (write_text("a,y\n"), "the table is empty"),
     "nothing.csv": (write_text(""), "CSV"),
     "junk.npz": (write_text("junk"), "not an .npz file, or damaged"),
     "junk.npy": (write_text("junk"), "not an array that NumPy wrote"),
