@@ -187,7 +187,7 @@ def _classes_or_a_mistake(target: str, y: Any) -> None:
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    importance = zip(estimator.input_names_, estimator.feature_importances_, strict=True)
+    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
     return {
         "model": str(args.out),
         "estimator": type(estimator).__name__,

@@ -113,7 +113,7 @@ def described_by(fitted: Fitted, blocks: Iterator[Block], encoding: Encoding | N
             predicted = targets.clipped(predicted)
         pieces.append((scaling(x), targets.encode(y), weights, predicted))
     if not pieces:
-        raise InvalidInput("the data have no rows")
+        raise InvalidInput("X", problem="the table is empty")
     z, t, w, predicted = map(np.concatenate, zip(*pieces, strict=True))
     rows = Rows(z, t, w)
     members = ((m.layer, m.second.readout.coef) for m in fitted.members)

@@ -110,7 +110,7 @@ class OneStepRecipe:
             check_number("alpha", self.alpha, -10, 10)
             check_number("c", self.c, 0)
             if self.eta != "auto":
-                raise InvalidInput("give eta, or c and alpha, not both")
+                raise InvalidInput("eta", self.eta, '"auto" where alpha is given')
         if self.rows == "fresh":
             check_number("step_share", self.step_share, 0.01, 0.99)
 
@@ -132,9 +132,8 @@ class OneStepRecipe:
         below = (np.cumsum(sample.w) - 0.5 * sample.w) < self.step_share * sample.w.sum()
         update, fit = below & ~held, ~below & ~held
         if not update.any() or not fit.any():
-            raise InvalidInput(
-                f"rows='fresh' needs at least 2 rows besides held-out ones; got {(~held).sum()}"
-            )
+            problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
+            raise InvalidInput("rows", "fresh", problem=problem)
         return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
 
     def ops(self, rows: int, outputs: int) -> OneStepRecipe:

@@ -78,7 +78,7 @@ class MomentsPass:
 def targets_of(block: Block) -> Any:
     """The targets of a block that has some."""
     if block.y is None:
-        raise InvalidInput("the data have no target; name its column, or give y")
+        raise InvalidInput("y", problem="there is no target; name its column, or give y")
     return block.y
 
 
@@ -88,29 +88,30 @@ def checked(blocks: Iterator[Block]) -> Iterator[Block]:
         n = len(block)
         for name, values in (("y", block.y), ("weights", block.w)):
             if values is not None and len(values) != n:
-                raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
+                problem = f"a block has {len(values)} rows of it and {n} of inputs"
+                raise InvalidInput(name, problem=problem)
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise InvalidInput(f"{name} must be finite; found NaN or infinity")
+                raise InvalidInput(name, problem="it must be finite; found NaN or infinity")
         if not is_table(block.X):
             _check_matrix(block.X)
         if block.y is not None and block.y.ndim > 2:
-            raise InvalidInput(f"y must be a vector or a matrix; it has {block.y.ndim} dimensions")
+            raise InvalidInput("y", f"{block.y.ndim} dimensions", "a vector or a matrix")
         if block.y is not None and block.y.dtype.kind == "c":
-            raise InvalidInput("y must be real; found complex numbers")
+            raise InvalidInput("y", problem="it must be real; found complex numbers")
         if block.w is not None and block.w.dtype.kind not in "fiub":
-            raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
+            raise InvalidInput("weights", str(block.w.dtype), "numbers")
         if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
-            raise InvalidInput("weights must be one a row, and not negative")
+            raise InvalidInput("weights", allowed="one number per row, and not negative")
         if block.w is not None and len(block.w) and block.w.max() > HEAVIEST:
-            raise InvalidInput(f"weights must be at most {HEAVIEST:g}; found {block.w.max():g}")
+            raise InvalidInput("weights", block.w.max(), f"at most {HEAVIEST:g}")
         if n:
             yield block
 
 
 def _check_matrix(X: Any) -> None:
     if X.ndim != 2:
-        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+        raise InvalidInput("X", f"{X.ndim} dimensions", "a matrix")
     if X.dtype.kind not in "fiub":
-        raise InvalidInput(f"inputs must be real numbers; found entries of type {X.dtype}")
+        raise InvalidInput("X", str(X.dtype), "a matrix of real numbers")
     if not np.isfinite(X).all():
-        raise InvalidInput("inputs must be finite; found NaN or infinity")
+        raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")

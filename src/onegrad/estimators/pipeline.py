@@ -32,7 +32,7 @@ from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch, interruptible, staged
-from onegrad.exceptions import InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import Rows
@@ -129,7 +129,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
-        raise InvalidInput("all weights are zero: there are no rows to learn from")
+        raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     keep_freed_memory()  # trials take and free the same memory again and again
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
@@ -165,10 +165,11 @@ def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
                 learned.append(recipe.learn(lesson, rng))
     watch.over()
     if watch.enough:
-        warn(
-            f"interrupted after {watch.done} trials of the first layer: the best so far is kept, "
+        text = (
+            f"interrupted after {watch.done} trials of the first layer: the best so far is kept; "
             "its readout is fitted on all rows"
         )
+        warn(AssumptionWarning("first layer", "rounds", text))
     return learned
 
 

@@ -7,10 +7,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from onegrad.arrays import Floats
-
 MOST_INPUTS = 10
 
 
@@ -21,7 +17,7 @@ class Report:
     title: str
     lines: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, float], ...]
-    about: str = "importance of inputs"
+    about: str = "importance of columns"
 
     @classmethod
     def of(cls, estimator: Any) -> Report:
@@ -56,13 +52,16 @@ class Report:
                 f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
             ),
         ]
-        about = "importance of inputs"
+        about = "importance of columns"
         if fitted.changes:
             rows = f"the {fitted.at_fit.rows:,} rows of the fit"
             lines.append(("since the fit", f"{fitted.changes}; held out: of {rows}"))
             about += f" ({rows})"
+        importances = fitted.importances
+        if fitted.encoding is not None:
+            importances = fitted.encoding.sum_by_column(importances)
         weights = sorted(
-            zip(estimator.input_names_, importances(fitted.at_fit.metric).tolist(), strict=True),
+            zip(estimator.column_names_, importances.tolist(), strict=True),
             key=lambda pair: -pair[1],
         )
         return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]), about)
@@ -85,13 +84,6 @@ class Report:
             f"<tr><th colspan='2' style='text-align:left'>{html.escape(self.about)}</th></tr>"
             f"{''.join(bars)}</table>"
         )
-
-
-def importances(metric: Floats) -> Floats:
-    """The diagonal of the metric, scaled to sum one."""
-    diagonal = np.diag(metric)
-    total = diagonal.sum()
-    return diagonal / total if total > 0 else np.zeros_like(diagonal)
 
 
 def _scores(choice: dict[str, Any]) -> str:
