@@ -49,4 +49,4 @@ def test_a_committee_is_not_for_one_step(tmp_path, capsys):
     code = main(["fit", str(tmp_path / "d.parquet"), "--target", "y", "--out",
                  str(tmp_path / "m"), "--estimator", "one-step", "--members", "2"])  # fmt: skip
     assert code == 2
-    assert "--members is for --estimator alternating" in capsys.readouterr().err
+    assert "--members: it is for --estimator alternating" in capsys.readouterr().err

@@ -66,7 +66,9 @@ def test_blas_threads(data, make):
     with blas_threads(2):
         two = make().fit(*data)
     np.testing.assert_array_equal(two.fitted_.layers[0].W, one.fitted_.layers[0].W)
-    np.testing.assert_allclose(two.readout_, one.readout_, rtol=0, atol=1e-10 * np.abs(one.readout_).max())
+    np.testing.assert_allclose(
+        two.readout_, one.readout_, rtol=0, atol=1e-10 * np.abs(one.readout_).max()
+    )
 
 
 def test_processes(data, serial):

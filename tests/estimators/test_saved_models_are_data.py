@@ -141,7 +141,10 @@ def edited(members, change):
         (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
         (lambda m: edited(m, lambda h: h.update(format=99)), "reads formats 1, 2, 3, 4"),
-        (lambda m: edited(m, lambda h: h.update(estimator="os.system")), "estimator 'os.system': it is unknown"),
+        (
+            lambda m: edited(m, lambda h: h.update(estimator="os.system")),
+            "estimator 'os.system': it is unknown",
+        ),
         (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
         (lambda m: edited(m, lambda h: h.pop("ridges")), "not a valid model"),

@@ -1,4 +1,4 @@
-"""scikit-learn's selectors rank columns by `feature_importances_`, not by the readout of features."""
+"""Selectors of scikit-learn rank columns by `feature_importances_`, not by the readout."""
 
 import numpy as np
 import pandas as pd

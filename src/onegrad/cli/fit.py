@@ -28,6 +28,18 @@ MOST_SEEDS = 2**32
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
+class FamilyNames:
+    """Names of the families of estimators; scikit-learn is imported once somebody needs them."""
+
+    def __iter__(self) -> Iterator[str]:
+        from onegrad.estimators import FAMILIES
+
+        return iter(FAMILIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
+
+
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "fit",
@@ -40,8 +52,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
     parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")
     parser.add_argument(
-        "--estimator", type=str.lower, choices=("alternating", "one-step"), default="alternating",
-        help="alternating (default) is the one for real data",
+        "--estimator", type=str.lower, metavar="FAMILY", default="alternating",
+        choices=FamilyNames(),
+        help="one of %(choices)s; %(default)s (default) is the one for real data",
     )  # fmt: skip
     parser.add_argument(
         "--task", type=str.lower, choices=("auto", "regression", "classification"), default="auto",
@@ -154,17 +167,18 @@ def _zeros_and_ones(targets: Iterable[Any], both: bool = False) -> bool:
 
 
 def _estimator(args: argparse.Namespace, classes: bool) -> Any:
-    from onegrad import estimators
+    from onegrad.estimators import FAMILIES
 
-    family = "Alternating" if args.estimator == "alternating" else "OneStep"
-    kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
+    family = FAMILIES[args.estimator]
+    kind = family.classifier if classes else family.regressor
     wished = ("width", "sample_rows", "members", "budget")
     settings = {name: getattr(args, name) for name in wished if getattr(args, name) is not None}
     if args.categorical is not None:
         settings["categorical_features"] = args.categorical.split(",")
-    for name in ("members", "budget"):
-        if name in settings and family == "OneStep":
-            raise InvalidInput(f"--{name} is for --estimator alternating")
+    for name in settings:
+        owners = [other for other, row in FAMILIES.items() if name in row.options]
+        if owners and args.estimator not in owners:
+            raise InvalidInput(f"--{name}", problem=f"it is for --estimator {', '.join(owners)}")
     return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
 
 

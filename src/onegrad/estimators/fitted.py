@@ -249,7 +249,9 @@ class Fitted:
         """(n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
-            raise InvalidInput("model", problem="its numbers are so large that predictions overflow")
+            raise InvalidInput(
+                "model", problem="its numbers are so large that predictions overflow"
+            )
         return scores
 
     def variance(self, x: Floats) -> Floats:

@@ -43,7 +43,9 @@ def class_targets(
         return Multilabel(sample.y.shape[1])
     values = np.array(sorted(sample.labels)) if declared is None else declared
     if len(values) < 2:
-        raise InvalidInput("y", problem=f"a classifier needs at least 2 classes; y has {len(values)}")
+        raise InvalidInput(
+            "y", problem=f"a classifier needs at least 2 classes; y has {len(values)}"
+        )
     return Classes(values, class_weights(class_weight, values, sample.labels))
 
 

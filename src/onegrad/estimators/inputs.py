@@ -29,7 +29,6 @@ class UnknownValueWarning(AssumptionWarning):
     """A column holds values that the model has not seen."""
 
 
-
 def is_source(X: Any) -> bool:
     """Whether X is read block by block, and not validated as a matrix."""
     return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")
@@ -39,7 +38,9 @@ def check_plain(**arrays: Any) -> None:
     """Refuse arrays that lose what they say when they become numbers: units, masks, field names."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
-            raise InvalidInput(name, problem="it is masked; fill in what is missing, or drop those rows")
+            raise InvalidInput(
+                name, problem="it is masked; fill in what is missing, or drop those rows"
+            )
     dtype = getattr(arrays["X"], "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind == "c":
@@ -61,7 +62,9 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     if is_source(X):
         text = () if chosen is None else chosen
         if any(not isinstance(name, str) for name in text):
-            raise InvalidInput("categorical_features", chosen, "names of columns where X is a source")
+            raise InvalidInput(
+                "categorical_features", chosen, "names of columns where X is a source"
+            )
         return source(X, y, sample_weight).aligned(text)
     if is_frame(X):
         table = as_table(X)

@@ -52,6 +52,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def _recipe(self) -> pipeline.Recipe:
         raise NotImplementedError
 
+    @staticmethod
+    def _describe(choice: dict[str, Any]) -> list[tuple[str, str]]:
+        """Lines of a report, by name, on the first layer that was chosen."""
+        raise NotImplementedError
+
     def _rows_of_sample(self) -> Any:
         return self.sample_rows
 

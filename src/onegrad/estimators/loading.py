@@ -192,7 +192,9 @@ def check_together(fitted: Fitted) -> None:
         _check_classes(fitted.targets)
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype != np.float64:
-            raise InvalidInput("array", name, problem=f"{array.dtype}{array.shape}, not float64{shape}")
+            raise InvalidInput(
+                "array", name, problem=f"{array.dtype}{array.shape}, not float64{shape}"
+            )
         if np.isnan(array).any() or (name not in UNBOUNDED and np.isinf(array).any()):
             raise InvalidInput("array", name, problem="it has entries that are not finite")
     for bounded in (scaling, fitted.targets):
@@ -205,7 +207,9 @@ def check_together(fitted: Fitted) -> None:
             raise InvalidInput("bounds", problem="nothing lies between them")
     encoding = fitted.encoding
     if encoding is not None and len(encoding.inputs) != d:
-        raise InvalidInput("columns", problem=f"they make {len(encoding.inputs)} inputs; the layer has {d}")
+        raise InvalidInput(
+            "columns", problem=f"they make {len(encoding.inputs)} inputs; the layer has {d}"
+        )
     sizes = (second.moments.weight, at_fit.slope, *(m.second.ridge for m in fitted.members))
     if second.moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")

@@ -88,7 +88,7 @@ def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
         n = len(block)
         for name, values in (("y", block.y), ("weights", block.w)):
             if values is not None and len(values) != n:
-                problem = f"a block has {len(values)} rows of it and {n} of inputs"
+                problem = f"a block has {n} rows of inputs and {len(values)} of {name}"
                 raise InvalidInput(name, problem=problem)
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InvalidInput(name, problem="it must be finite; found NaN or infinity")

@@ -73,7 +73,7 @@ class Recipe(Protocol):
     def chooses(self) -> bool:
         """Whether there is anything to choose on held-out rows."""
 
-    def ops(self, rows: int, outputs: int) -> Recipe:
+    def sized(self, rows: int, outputs: int) -> Recipe:
         """The recipe for a sample of so many rows and outputs."""
 
     @property
@@ -134,7 +134,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     threads = cores()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        recipe = recipe.ops(len(drawn.y), lesson.targets.outputs)
+        recipe = recipe.sized(len(drawn.y), lesson.targets.outputs)
         lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
         learned = networks(recipe, lesson, sampling.seed)
         at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]

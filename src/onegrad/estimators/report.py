@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,24 +23,16 @@ class Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
         several = len(fitted.members) > 1
-        relative = _listed("{:.3g}", choice["relative_ridge"])
-        ridge = _listed("{:.3g}", [member.second.ridge for member in fitted.members])
-        neurons = _listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
+        relative = listed("{:.3g}", choice["relative_ridge"])
+        ridge = listed("{:.3g}", [member.second.ridge for member in fitted.members])
+        neurons = listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
             ("features", f"{fitted.width} ({neurons} neurons)"),
         ]
         if several:
             lines.insert(1, ("members", f"{len(fitted.members)}, whose mean is predicted"))
-        if "eta" in choice:
-            alpha = f"{estimator.alpha_:.3g}" if estimator.alpha_ > -math.inf else "none: no step"
-            lines += [
-                ("step", f"eta = {choice['eta']:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
-                ("implied alpha", f"{alpha} (eta = n^alpha, n = {choice['step_rows']:,})"),
-            ]
-        else:
-            update, rounds = (_listed("{}", choice[key]) for key in ("update", "round"))
-            lines.append(("first layer", f"{update}, round {rounds}"))
+        lines += estimator._describe(choice)
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
@@ -99,7 +90,7 @@ def _scores(choice: dict[str, Any]) -> str:
     return f"{rows}, {', '.join(scores)}"
 
 
-def _listed(form: str, values: Any, between: str = ", ") -> str:
+def listed(form: str, values: Any, between: str = ", ") -> str:
     """One value, or those of all members; equal ones once where they are only listed."""
     values = [form.format(x) for x in (values if isinstance(values, list) else [values])]
     return values[0] if between == ", " and len(set(values)) == 1 else between.join(values)

@@ -63,7 +63,9 @@ class Numbers:
             raise InvalidInput("y", str(y.dtype), "numbers, as when fitted")
         matrix = y if y.ndim > 1 else y[:, None]
         if matrix.shape[1] != self.outputs:
-            raise InvalidInput("y", f"{matrix.shape[1]} columns", f"{self.outputs} outputs, as when fitted")
+            raise InvalidInput(
+                "y", f"{matrix.shape[1]} columns", f"{self.outputs} outputs, as when fitted"
+            )
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
@@ -119,12 +121,16 @@ class Classes:
         """The number of each label."""
         text = self.values.dtype.kind in "UO"
         if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
-            raise InvalidInput("y", allowed=f"one label per row, all {'text' if text else 'numbers'}")
+            raise InvalidInput(
+                "y", allowed=f"one label per row, all {'text' if text else 'numbers'}"
+            )
         found = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         unknown = self.values[found] != y
         if np.any(unknown):
             known = ", ".join(map(str, self.values[:20]))
-            raise InvalidInput("label", y[unknown][0], problem=f"it is not among the classes {known}")
+            raise InvalidInput(
+                "label", y[unknown][0], problem=f"it is not among the classes {known}"
+            )
         return found
 
     def weighted(self, y: Values, w: Floats | None) -> Floats | None:
