@@ -108,8 +108,8 @@ def test_what_cannot_be_read_as_learned_is_an_error(change, message):
 
 def test_what_cannot_be_learned_from_is_an_error():
     for settings, X, message in [
-        ({"categorical_features": ["none"]}, FRAME, "no column 'none'"),
-        ({"categorical_features": [True]}, FRAME, "1 truth values for 5 columns"),
+        ({"categorical_features": ["none"]}, FRAME, "categorical_features 'none': no such column"),
+        ({"categorical_features": [True]}, FRAME, "the mask has 1 entries for 5 columns"),
         ({}, pd.concat([FRAME, FRAME], axis=1), "comes twice"),
         ({}, FRAME[:0], "shape"),
         ({}, {"a": [[1], [2]]}, "'a' holds list"),
