@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import abreast
 from onegrad.data.encoding import Encoding, encoded
 from onegrad.data.fold import plus
 from onegrad.data.parts import Block, Part
@@ -21,6 +20,7 @@ from onegrad.estimators.targets import Numbers, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import Rows
+from onegrad.parallel import thread_map
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class CountedPass:
     seed: int | None
 
     def __call__(self, part: Part) -> Counted | None:
-        return reduce(plus, abreast(self.block, checked(part.blocks())), None)
+        return reduce(plus, thread_map(self.block, checked(part.blocks())), None)
 
     def block(self, block: Block) -> Counted:
         targets, y = self.sums.targets, targets_of(block)
