@@ -21,7 +21,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.data import Source, source
-from onegrad.data.parts import PART_ROWS
+from onegrad.data.partitions import PARTITION_ROWS
 from onegrad.estimators.passes import MomentsPass, SamplePass
 
 SAMPLE = 20_000
@@ -65,7 +65,7 @@ class Rates:
     @classmethod
     def ops(cls, path: Path, width: int, columns: int) -> Rates:
         data = source(path, target="y")
-        part = data.parts[0]
+        part = data.partitions[0]
 
         def seconds(work: object) -> float:
             start = time.process_time()
@@ -98,7 +98,7 @@ class Rates:
         return size.members * self.layer + passes + travel
 
     def table(self, size: Size, workers: int) -> str:
-        parts = math.ceil(size.rows / PART_ROWS)
+        parts = math.ceil(size.rows / PARTITION_ROWS)
         return (
             f"model of {size.rows:.0e} rows x {size.columns} on {workers} workers: 2 passes over "
             f"{size.rows * self.bytes / 1e9:.0f} GB, {size.flops:.1e} flops, {parts} parts, "
@@ -112,5 +112,5 @@ def rows_of(data: Source) -> int:
     """Rows of a Parquet source, from its footers."""
     import pyarrow.parquet as pq
 
-    paths = {part.path for part in data.parts}  # type: ignore[attr-defined]
+    paths = {part.path for part in data.partitions}  # type: ignore[attr-defined]
     return int(np.sum([pq.ParquetFile(path).metadata.num_rows for path in paths]))

@@ -36,7 +36,7 @@ from fit_cost import Rates, Size
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.layers.rows import BLOCK_ROWS
+from onegrad.layers.rows import FEATURE_BLOCK_ROWS
 
 
 def write_data(path: Path, rows: int, columns: int) -> None:
@@ -63,12 +63,12 @@ def write_data(path: Path, rows: int, columns: int) -> None:
 def products(rows: int, columns: int, width: int) -> float:
     """Seconds of the products of one pass; the skip makes F wider than the layer."""
     rng = np.random.default_rng(0)
-    Z = rng.standard_normal((BLOCK_ROWS, columns))
+    Z = rng.standard_normal((FEATURE_BLOCK_ROWS, columns))
     W = rng.standard_normal((width, columns))
-    F = rng.standard_normal((BLOCK_ROWS, width + columns))
+    F = rng.standard_normal((FEATURE_BLOCK_ROWS, width + columns))
     total = np.zeros((width + columns,) * 2)
     start = time.perf_counter()
-    for _ in range(-(-rows // BLOCK_ROWS)):
+    for _ in range(-(-rows // FEATURE_BLOCK_ROWS)):
         Z @ W.T
         total += F.T @ F
     return time.perf_counter() - start

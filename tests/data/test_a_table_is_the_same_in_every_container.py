@@ -151,13 +151,13 @@ def test_unknown_categories_are_counted_and_said():
 )
 def test_values_of_every_type_that_pandas_has(values, inputs):
     frame = pd.DataFrame({"c": values})
-    assert Encoding.of(as_table(frame)).inputs == tuple(inputs)
+    assert Encoding.learn(as_table(frame)).inputs == tuple(inputs)
 
 
 @pytest.mark.parametrize("values", [[b"\xff", b"a"], [object(), 1], [{"a": 1}, {"a": 2}]])
 def test_values_of_no_kind_are_named(values):
     with pytest.raises(InvalidInput, match="column 'c'"):
-        Encoding.of(as_table(pd.DataFrame({"c": values})))
+        Encoding.learn(as_table(pd.DataFrame({"c": values})))
 
 
 def test_a_lazy_frame_of_polars_is_collected():

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from onegrad.data.encoding import MOST_CATEGORIES, Encoding
+from onegrad.data.encoding import MAX_INDICATORS, Encoding
 from onegrad.exceptions import InvalidInput
 
 TABLE = pa.table(
@@ -21,7 +21,7 @@ TABLE = pa.table(
 
 
 def test_values():
-    encoding = Encoding.of(TABLE)
+    encoding = Encoding.learn(TABLE)
     assert encoding.inputs == (
         "size", "size missing", "colour=None", "colour=blue", "colour=red", "flag", "day",
         "kind=u", "kind=v",
@@ -35,25 +35,25 @@ def test_values():
 
 
 def test_new_rows_in_any_column_order_with_values_never_seen():
-    encoding = Encoding.of(TABLE.drop_columns(["day", "flag", "kind"]))
+    encoding = Encoding.learn(TABLE.drop_columns(["day", "flag", "kind"]))
     new = pa.table({"extra": [1], "colour": ["green"], "size": pa.array([None], pa.float32())})
     np.testing.assert_array_equal(encoding(new), [[3, 1, 0, 0, 0]])
 
 
 def test_it_survives_json():
-    encoding = Encoding.of(TABLE)
+    encoding = Encoding.learn(TABLE)
     assert Encoding.from_list(encoding.to_list()) == encoding
 
 
 def test_only_frequent_values_get_an_indicator():
     values = [f"v{i:03d}" for i in range(200)] + ["v150"] * 5
-    encoding = Encoding.of(pa.table({"c": values}))
-    assert len(encoding.inputs) == MOST_CATEGORIES
+    encoding = Encoding.learn(pa.table({"c": values}))
+    assert len(encoding.inputs) == MAX_INDICATORS
     assert "c=v150" in encoding.inputs
 
 
 def test_what_does_not_fit_is_named():
-    encoding = Encoding.of(TABLE)
+    encoding = Encoding.learn(TABLE)
     with pytest.raises(InvalidInput, match="column 'colour' is missing"):
         encoding(TABLE.drop_columns(["colour"]))
     text = pa.table({**{c: TABLE[c] for c in TABLE.column_names}, "size": ["a", "b", "c", "d"]})

@@ -131,10 +131,16 @@ def test_predictions_come_from_sources_too(tmp_path, data, reference):
     [
         (lambda p: source(p / "none.csv", target="y"), "no such file"),
         (lambda p: source(p / "a.txt", target="y"), "allowed is one kind of"),
-        (lambda p: source(p / "a.csv", target="z").parts[0].blocks().__next__(), "no column 'z'"),
+        (
+            lambda p: source(p / "a.csv", target="z").partitions[0].blocks().__next__(),
+            "no column 'z'",
+        ),
         (lambda p: source(p / "a.parquet", target="y"), "not a Parquet file"),
         (lambda p: source(p / "m.npy", target=5), "column number"),
-        (lambda p: source(p / "m.npz", target="q").parts[0].blocks().__next__(), "no array 'q'"),
+        (
+            lambda p: source(p / "m.npz", target="q").partitions[0].blocks().__next__(),
+            "no array 'q'",
+        ),
         (lambda p: source(3.5), "data must be a path"),
         (lambda p: estimator().fit(source(p / "a.csv", target="hole")), "missing values"),
         (lambda p: estimator().fit(source(p / "a.csv")), "no target"),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import onegrad as og
-from onegrad.data.statistics import FOLDS, Statistics, folds_of
+from onegrad.data.target_means import FOLDS, TargetMeans, folds_of
 from onegrad.estimators import load
 
 
@@ -28,7 +28,7 @@ def test_a_row_never_sees_its_own_target():
     codes, keys = rng.integers(0, 6, 400), rng.integers(0, 2**63, 400, dtype=np.uint64)
     t, w, folds = rng.standard_normal((400, 2)), rng.random(400), folds_of(keys)
     values = list("abcdef")
-    got = Statistics.of(values, codes, t, w, folds, 0)
+    got = TargetMeans.of(values, codes, t, w, folds, 0)
     assert set(folds) == set(range(FOLDS))
     for i in range(0, 400, 37):
         others = (codes == codes[i]) & (folds != folds[i])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import onegrad as og
 from onegrad.data import source
 from onegrad.data.encoding import Encoding
-from onegrad.data.kinds import Reading, converted
+from onegrad.data.kinds import ColumnType, converted
 from onegrad.data.table import column_values
 from onegrad.exceptions import InvalidInput
 
@@ -22,7 +22,7 @@ Y = np.sin(np.arange(90) / 9).round(6)
 
 def seconds(column, kind="instant"):
     column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    return column_values(converted(column, Reading(kind), "t"))
+    return column_values(converted(column, ColumnType(kind), "t"))
 
 
 @given(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1)))
@@ -98,6 +98,6 @@ def test_what_is_no_date_is_an_error(fitted, tmp_path):
 
 def test_a_missing_date_is_the_median_one():
     table = pa.table({"day": pa.array([0, None, 86400, 2 * 86400], pa.timestamp("s"))})
-    encoding = Encoding.of(table)
+    encoding = Encoding.learn(table)
     np.testing.assert_array_equal(encoding(table)[1], [86400, 1])
     assert Encoding.from_list(encoding.to_list()) == encoding

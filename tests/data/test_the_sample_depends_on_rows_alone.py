@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onegrad.data.sample import row_keys, sample
+from onegrad.data.sample import row_keys, sample_block
 
 
 @settings(max_examples=30, deadline=None)
@@ -13,9 +13,9 @@ from onegrad.data.sample import row_keys, sample
 def test_order_and_chunking(seed, cut, size):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 3, (50, 2)).astype(float), rng.integers(0, 2, 50).astype(float)
-    whole = sample(X, y, None, size, 7)
+    whole = sample_block(X, y, None, size, 7)
     p = rng.permutation(50)
-    parts = [sample(X[i], y[i], None, size, 7) for i in (p[:cut], p[cut:])]
+    parts = [sample_block(X[i], y[i], None, size, 7) for i in (p[:cut], p[cut:])]
     joined = parts[0] + parts[1]
     assert np.array_equal(whole.keys, joined.keys)
     assert np.array_equal(whole.X, joined.X)
@@ -28,8 +28,8 @@ def test_order_and_chunking(seed, cut, size):
 def test_a_weight_is_a_repetition_and_zero_is_absence():
     X, y = np.arange(6.0)[:, None], np.arange(6.0)
     w = np.array([0, 1, 2, 3, 0, 1])
-    weighted = sample(X, y, w.astype(float), 10, 0)
-    repeated = sample(np.repeat(X, w, axis=0), np.repeat(y, w), None, 10, 0)
+    weighted = sample_block(X, y, w.astype(float), 10, 0)
+    repeated = sample_block(np.repeat(X, w, axis=0), np.repeat(y, w), None, 10, 0)
     assert np.array_equal(weighted.X, repeated.X)
     assert np.array_equal(weighted.w, repeated.w)
 
@@ -39,7 +39,7 @@ def test_it_is_uniform():
     X = np.arange(float(n))[:, None]
     hits = np.zeros(n)
     for seed in range(50):
-        chosen = sample(X, np.zeros(n), None, size, seed).X[:, 0].astype(int)
+        chosen = sample_block(X, np.zeros(n), None, size, seed).X[:, 0].astype(int)
         hits[chosen] += 1
     quarters = hits.reshape(4, -1).sum(1)  # each 5000 expected, deviation about 61
     assert np.all(np.abs(quarters - 5000) < 5 * 61)

@@ -9,7 +9,7 @@ import pytest
 
 import onegrad as og
 from onegrad.data import Source, source
-from onegrad.data.parts import PART_ROWS
+from onegrad.data.partitions import PARTITION_ROWS
 from onegrad.parallel import blas_threads
 
 N_ROWS = 24_000
@@ -25,8 +25,10 @@ def data():
 def parts(data):
     X, y = data
     pieces = [slice(i, i + 1000) for i in range(0, N_ROWS, 1000)]
-    assert PART_ROWS > 1000
-    return Source([part for p in pieces for part in source(X[p], y[p]).parts])  # 24 parts
+    assert PARTITION_ROWS > 1000
+    return Source(
+        [partition for p in pieces for partition in source(X[p], y[p]).partitions]
+    )  # 24 partitions
 
 
 def estimator(**settings):

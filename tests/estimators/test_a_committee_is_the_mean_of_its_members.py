@@ -61,7 +61,7 @@ def test_the_metric_is_that_of_the_mean(three):
     z = fitted.layers[0].scaling(X)
 
     def f(z):
-        each = [m.layer.of_scaled(z) @ m.second.readout.coef[:, 0] for m in fitted.members]
+        each = [m.layer.features(z) @ m.second.readout.coef[:, 0] for m in fitted.members]
         return np.mean(each, 0)
 
     slopes = np.stack([(f(z + h * e) - f(z - h * e)) / (2 * h) for e in np.eye(4)], 1)

@@ -52,10 +52,7 @@ def test_the_metric_is_the_mean_gradient_product(single_index):
     z = layer.scaling(X)
     h = 1e-5
     gradient = np.stack(
-        [
-            (layer.of_scaled(z + h * e) - layer.of_scaled(z - h * e)) @ f.coef[:, 0]
-            for e in np.eye(4)
-        ],
+        [(layer.features(z + h * e) - layer.features(z - h * e)) @ f.coef[:, 0] for e in np.eye(4)],
         axis=1,
     ) / (2 * h)
     np.testing.assert_allclose(model.metric_, gradient.T @ gradient / 300, rtol=1e-6)

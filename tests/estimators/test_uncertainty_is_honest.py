@@ -7,7 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 
 
 def noisy(n, seed):
@@ -46,7 +46,7 @@ def test_left_out_residuals_are_those_of_refitting():
     f = og.AlternatingRegressor(15, rounds=2, random_state=0, members=1).fit(X, y).fitted_
     t = f.targets.encode(y)
     (member,) = f.members
-    at_once = member.left_out(Rows(member.layer.scaling(X), t, np.ones(120)))
+    at_once = member.left_out(ScaledRows(member.layer.scaling(X), t, np.ones(120)))
     for i in range(120):
         row = slice(i, i + 1)
         moments = member.second.moments - member.layer.moments(X[row], t[row])

@@ -5,12 +5,12 @@ import numpy as np
 from onegrad.functions import resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling
 
 RNG = np.random.default_rng(0)
 N, D, K, H = 5, 3, 2, 1e-6
-ROWS = Rows(
+ROWS = ScaledRows(
     RNG.standard_normal((1500, D)), RNG.standard_normal((1500, K)), RNG.integers(1, 4, 1500) * 1.0
 )  # more rows than a block
 W, B, A = RNG.standard_normal((N, D)), RNG.standard_normal(N), RNG.standard_normal((N, K))

@@ -3,7 +3,7 @@
 A column of numbers, truth values or dates becomes its numbers, missing ones replaced by the median,
 and where any were missing a second column that says so. A column of text becomes one indicator for
 each of its frequent values; where there are more values than that, also the statistics of their
-targets (:mod:`onegrad.data.statistics`). Other values, and values never seen before, have no
+targets (:mod:`onegrad.data.target_means`). Other values, and values never seen before, have no
 indicator on. The kind that a column had when the encoding was learned decides how it is read.
 """
 
@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
+from onegrad.data.kinds import KINDS, MISSING, ColumnType, converted, kind_of
 from onegrad.data.sample import row_keys
-from onegrad.data.statistics import MOST_VALUES, Codes, Statistics, folds_of
 from onegrad.data.table import Tabular, canonical, column_values, is_table
+from onegrad.data.target_means import MAX_VALUES_WITH_MEANS, Codes, TargetMeans, folds_of
 from onegrad.exceptions import InvalidInput, warn
 
-MOST_CATEGORIES = 64  # a value below the 64 most frequent shares "none of them"
+MAX_INDICATORS = 64  # a value below the 64 most frequent shares "none of them"
 FEW_WORDS = 0.05  # share of the values of a column of numbers that may be mistakes
 OPEN = 0.05  # share of rows with a value of their own, above which new values are no news
 
 
 @dataclass(frozen=True)
-class Known:
+class SampleTargets:
     """What is known of the rows of a sample: coded targets, weights, the seed of their folds."""
 
     t: Floats
@@ -50,13 +50,15 @@ class Column:
     fill: float = 0.0
     flag: bool = False
     kind: str = ""
-    statistics: Statistics | None = None
+    statistics: TargetMeans | None = None
     open: bool = False
 
     @property
-    def reading(self) -> Reading:
+    def column_type(self) -> ColumnType:
         """How the column is read in any table."""
-        return Reading(self.kind or ("number" if self.categories is None else "text"), self.known)
+        return ColumnType(
+            self.kind or ("number" if self.categories is None else "text"), self.known
+        )
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ class Column:
         filled = np.where(missing, self.fill, values)
         return np.stack([filled, missing] if self.flag else [filled])
 
-    def unknown(self, column: Any) -> list[str]:
+    def unseen_values(self, column: Any) -> list[str]:
         """Values, one a row, that the encoding does not know; none where that is no news."""
         if self.categories is None or self.open:
             return []
@@ -115,18 +117,18 @@ class Encoding:
         return tuple(name for c in self.columns for name in c.inputs)
 
     @property
-    def readings(self) -> dict[str, Reading]:
+    def column_types(self) -> dict[str, ColumnType]:
         """How each column is read, for those who read the files."""
-        return {c.name: c.reading for c in self.columns}
+        return {c.name: c.column_type for c in self.columns}
 
     @classmethod
-    def of(cls, table: Tabular, known: Known | None = None) -> Encoding:
+    def learn(cls, table: Tabular, known: SampleTargets | None = None) -> Encoding:
         """Learn fill values, categories and, where targets are known, statistics."""
         table = canonical(table)
         folds = None if known is None else folds_of(row_keys(table, None, known.seed))
         return cls(tuple(_column(name, table[name], known, folds) for name in table.column_names))
 
-    def read(self, table: Tabular) -> Tabular:
+    def select(self, table: Tabular) -> Tabular:
         """These columns, in order, of a table that has them in any order and among others."""
         import pyarrow as pa
 
@@ -134,28 +136,28 @@ class Encoding:
         if missing:
             present = ", ".join(table.column_names)
             raise InvalidInput(f"column {missing[0]!r} is missing; the data have {present:.200}")
-        columns = [converted(table[c.name], c.reading, c.name) for c in self.columns]
+        columns = [converted(table[c.name], c.column_type, c.name) for c in self.columns]
         return pa.table(columns, names=list(self.names))
 
     def __call__(self, table: Tabular, folds: Codes | None = None) -> Floats:
         """(n, d) numbers; of rows whose target is known, with their folds."""
-        table = self.read(table)
+        table = self.select(table)
         pairs = zip(self.columns, table.columns, strict=True)
         return np.concatenate([c.encoded(column, folds) for c, column in pairs]).T
 
-    def of_known(self, table: Tabular) -> Floats:
+    def encode_training_rows(self, table: Tabular) -> Floats:
         """(n, d) numbers of rows that the readout learns from: no target is in its own inputs."""
         seeds = [c.statistics.seed for c in self.columns if c.statistics is not None]
         if not seeds:
             return self(table)
-        table = self.read(table)
+        table = self.select(table)
         return self(table, folds_of(row_keys(table, None, seeds[0])))
 
-    def unknown(self, table: Tabular) -> dict[str, list[str]]:
+    def unseen_values(self, table: Tabular) -> dict[str, list[str]]:
         """By column, the values of rows that the encoding does not know."""
-        table = self.read(table)
+        table = self.select(table)
         pairs = zip(self.columns, table.columns, strict=True)
-        found = {c.name: c.unknown(column) for c, column in pairs}
+        found = {c.name: c.unseen_values(column) for c, column in pairs}
         return {name: values for name, values in found.items() if values}
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -190,7 +192,7 @@ def _restored(c: Mapping[str, Any]) -> Column:
         float(c["fill"]),
         bool(c["flag"]),
         kind,
-        None if statistics is None else Statistics.from_dict(statistics),
+        None if statistics is None else TargetMeans.from_dict(statistics),
         bool(c.get("open", False)),
     )
 
@@ -204,7 +206,7 @@ def codes_of(column: Any, values: Sequence[str]) -> Codes:
     return np.asarray(pc.fill_null(found, -1)).astype(np.intp)
 
 
-def _column(name: str, column: Any, known: Known | None, folds: Codes | None) -> Column:
+def _column(name: str, column: Any, known: SampleTargets | None, folds: Codes | None) -> Column:
     kind = kind_of(column.type, name)
     if kind != "text":
         values = column_values(column)
@@ -213,14 +215,14 @@ def _column(name: str, column: Any, known: Known | None, folds: Codes | None) ->
         return Column(name, None, fill, bool(len(finite) < len(values)), kind)
     counts = _counts(column)
     ranked = sorted(counts, key=lambda v: (-counts[v], v))
-    categories = tuple(sorted(ranked[:MOST_CATEGORIES]))
-    if len(ranked) <= MOST_CATEGORIES or known is None or folds is None:
+    categories = tuple(sorted(ranked[:MAX_INDICATORS]))
+    if len(ranked) <= MAX_INDICATORS or known is None or folds is None:
         return Column(name, categories, kind=kind)
     _say_numbers(name, ranked)
     own = sum(count == 1 for count in counts.values())
-    lasting = sorted(ranked[:MOST_VALUES])
+    lasting = sorted(ranked[:MAX_VALUES_WITH_MEANS])
     codes = codes_of(column, lasting)
-    statistics = Statistics.of(lasting, codes, known.t, known.w, folds, known.seed)
+    statistics = TargetMeans.of(lasting, codes, known.t, known.w, folds, known.seed)
     many = own > OPEN * sum(counts.values())
     return Column(name, categories, kind=kind, statistics=statistics, open=many)
 
@@ -251,10 +253,10 @@ def _counts(column: Any) -> dict[str, int]:
     return {pair["values"]: pair["counts"] for pair in pairs}
 
 
-def encoded(X: Tabular, encoding: Encoding | None, known: bool = False) -> Floats:
+def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Floats:
     """Rows as a float64 matrix: a table through its encoding, a matrix as it is.
 
-    `known` are rows whose targets are among those learned from (see Encoding.of_known).
+    `known` are rows whose targets are among those learned from (see Encoding.encode_training_rows).
     """
     if encoding is None:
         if is_table(X):
@@ -262,4 +264,4 @@ def encoded(X: Tabular, encoding: Encoding | None, known: bool = False) -> Float
         return np.asarray(X, dtype=np.float64)
     if not is_table(X):
         raise InvalidInput("the model was fitted on named columns; give a table with their names")
-    return encoding.of_known(X) if known else encoding(X)
+    return encoding.encode_training_rows(X) if training else encoding(X)

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onegrad.data.kinds import Reading, arrow_type
-from onegrad.data.parts import BLOCK, PART_ROWS, Block, Columns, Part
-from onegrad.data.table import distinct, kinds
+from onegrad.data.kinds import ColumnType, arrow_type
+from onegrad.data.partitions import BLOCK, PARTITION_ROWS, Columns, Partition, RowBlock
+from onegrad.data.table import check_unique_names, kinds
 from onegrad.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)
-class FilePart(Part):
+class FilePartition(Partition):
     """A file, or a piece of one, whose columns have names."""
 
     path: str
@@ -29,8 +29,10 @@ class FilePart(Part):
         """Whether a column without a name is left out, which nobody said."""
         return False
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> FilePart:
-        return replace(self, columns=self.columns.typed(readings, only))
+    def with_types(
+        self, column_types: Mapping[str, ColumnType], only: bool = False
+    ) -> FilePartition:
+        return replace(self, columns=self.columns.with_types(column_types, only))
 
 
 @contextmanager
@@ -53,7 +55,7 @@ def one_line(path: str, kind: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class CsvPart(FilePart):
+class CsvPartition(FilePartition):
     """One CSV file, read as a stream; types are those of its first megabyte, or those asked for.
 
     Whole numbers and columns that are empty there are read as float64: later rows may hold others.
@@ -78,12 +80,12 @@ class CsvPart(FilePart):
         form = dataset.CsvFileFormat(convert_options=empty_is_null)
         return form.make_fragment(self.path, fs.LocalFileSystem())
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         import pyarrow as pa
 
         with one_line(self.path, "CSV"):
             file = self._fragment()
-            distinct(file.physical_schema.names, f"{self.path}: ")
+            check_unique_names(file.physical_schema.names, f"{self.path}: ")
             schema = pa.schema(self._typed(field) for field in file.physical_schema)
             for batch in file.to_batches(
                 schema=schema,
@@ -103,7 +105,7 @@ class CsvPart(FilePart):
         """
         import pyarrow as pa
 
-        reading = self.columns.readings.get(field.name)
+        reading = self.columns.column_types.get(field.name)
         if reading is not None:
             exact = reading.kind in ("number", "truth")
             return field.with_type(arrow_type(reading.kind if exact else "text"))
@@ -112,7 +114,7 @@ class CsvPart(FilePart):
 
 
 @dataclass(frozen=True)
-class ParquetPart(FilePart):
+class ParquetPartition(FilePartition):
     """Some row groups of one Parquet file.
 
     pyarrow.dataset decodes a whole row group before it gives the first block of it (460 MB where
@@ -130,7 +132,7 @@ class ParquetPart(FilePart):
             found = kinds(field for field in schema if field.name in wanted)
             return {n: k for n, k in found.items() if self.columns.is_input(n)}
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -157,14 +159,14 @@ def index_columns(schema: Any) -> set[str]:
         return set()  # another writer's metadata
 
 
-def parquet_parts(path: str, columns: Columns) -> Iterator[Part]:
-    """Neighbouring row groups of at least PART_ROWS rows together."""
+def parquet_parts(path: str, columns: Columns) -> Iterator[Partition]:
+    """Neighbouring row groups of at least PARTITION_ROWS rows together."""
     import pyarrow.parquet as pq
 
     with one_line(path, "Parquet"):
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
-        distinct(schema.names, f"{path}: ")
+        check_unique_names(schema.names, f"{path}: ")
         columns.of(schema.names, index_columns(schema))
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     groups: list[int] = []
@@ -172,6 +174,6 @@ def parquet_parts(path: str, columns: Columns) -> Iterator[Part]:
     for i, size in enumerate(sizes):
         groups.append(i)
         rows += size
-        if rows >= PART_ROWS or i == len(sizes) - 1:
-            yield ParquetPart(path, columns, tuple(groups))
+        if rows >= PARTITION_ROWS or i == len(sizes) - 1:
+            yield ParquetPartition(path, columns, tuple(groups))
             groups, rows = [], 0

@@ -35,7 +35,7 @@ WHOLE = 2.0**53  # below this a whole number is written without an exponent
 
 
 @dataclass(frozen=True)
-class Reading:
+class ColumnType:
     """How a column is to be read: as this kind; `known` are the values that text is compared to."""
 
     kind: str
@@ -76,7 +76,7 @@ def kind_of(kind: Any, name: str) -> str:
     raise InvalidInput(f"column {name!r} holds {kind!s:.60}; allowed are {allowed}")
 
 
-def converted(column: Any, reading: Reading | None, name: str) -> Any:
+def converted(column: Any, reading: ColumnType | None, name: str) -> Any:
     """An Arrow column as the one type of its kind, or of the kind that is asked for.
 
     Values that cannot be read that way are an error that names one of them.
@@ -147,7 +147,7 @@ def _plain(column: Any, own: str) -> Any:
 # -- from one kind to another --------------------------------------------------------------------
 
 
-def _text_of_numbers(column: Any, reading: Reading | None) -> Any:
+def _text_of_numbers(column: Any, reading: ColumnType | None) -> Any:
     """Codes that came as numbers: 1 and 1.0 are "1", unless the text that is known says "1.0"."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -166,7 +166,7 @@ def _written(value: float) -> str:
 
 
 def _by_number(known: tuple[str, ...]) -> dict[float, str]:
-    """Known texts that are numbers; where several are the same number, the shortest one."""
+    """SampleTargets texts that are numbers; where several are the same number, the shortest one."""
     found: dict[float, str] = {}
     for text in sorted(known, key=lambda text: (-len(text), text)):
         try:
@@ -176,7 +176,7 @@ def _by_number(known: tuple[str, ...]) -> dict[float, str]:
     return found
 
 
-def _text_of_truth(column: Any, reading: Reading | None) -> Any:
+def _text_of_truth(column: Any, reading: ColumnType | None) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -194,15 +194,15 @@ def _as_string(column: Any) -> Any:
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
-def _number_of_text(column: Any, reading: Reading | None) -> Any:
+def _number_of_text(column: Any, reading: ColumnType | None) -> Any:
     return _as_string(column).cast(arrow_type("number"))
 
 
-def _truth_of_text(column: Any, reading: Reading | None) -> Any:
+def _truth_of_text(column: Any, reading: ColumnType | None) -> Any:
     return _as_string(column).cast(arrow_type("truth"))
 
 
-def _truth_of_number(column: Any, reading: Reading | None) -> Any:
+def _truth_of_number(column: Any, reading: ColumnType | None) -> Any:
     values = np.asarray(column.cast(arrow_type("number"), safe=False))
     odd = values[~np.isnan(values) & (values != 0) & (values != 1)]
     if len(odd):
@@ -210,11 +210,11 @@ def _truth_of_number(column: Any, reading: Reading | None) -> Any:
     return column.cast(arrow_type("truth"))
 
 
-def _number_of_truth(column: Any, reading: Reading | None) -> Any:
+def _number_of_truth(column: Any, reading: ColumnType | None) -> Any:
     return column.cast(arrow_type("number"))
 
 
-def _instant_of_text(column: Any, reading: Reading | None) -> Any:
+def _instant_of_text(column: Any, reading: ColumnType | None) -> Any:
     """Text in the form of ISO 8601, with a zone or without one (then UTC)."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -241,7 +241,7 @@ def _parsed(text: Any, zone: str | None) -> Any:
     return instants.cast(pa.int64()).cast(arrow_type("instant"))
 
 
-def _span_of_text(column: Any, reading: Reading | None) -> Any:
+def _span_of_text(column: Any, reading: ColumnType | None) -> Any:
     """Times of day, as in a CSV file."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -250,7 +250,7 @@ def _span_of_text(column: Any, reading: Reading | None) -> Any:
     return _parsed(first_day, None).cast(pa.int64()).cast(arrow_type("span"))
 
 
-CHANGES: dict[tuple[str, str], Callable[[Any, Reading | None], Any]] = {
+CHANGES: dict[tuple[str, str], Callable[[Any, ColumnType | None], Any]] = {
     ("number", "text"): _text_of_numbers,
     ("truth", "text"): _text_of_truth,
     ("text", "number"): _number_of_text,

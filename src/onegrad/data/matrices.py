@@ -12,14 +12,21 @@ from pathlib import Path
 
 import numpy as np
 
-from onegrad.data.parts import BLOCK, PART_ROWS, ArrayPart, Block, Columns, Part
+from onegrad.data.partitions import (
+    BLOCK,
+    PARTITION_ROWS,
+    ArrayPartition,
+    Columns,
+    Partition,
+    RowBlock,
+)
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.io.npy import Header, read_header, size_of
 
 
 @dataclass(frozen=True)
-class NpyPart(Part):
+class NpyPartition(Partition):
     """Rows of an .npy file, as a memory map that each process opens for itself."""
 
     path: str
@@ -27,13 +34,13 @@ class NpyPart(Part):
     stop: int
     target: int | None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         X = _mapped(self.path)
-        return ArrayPart(X[self.start : self.stop], target=self.target).blocks()
+        return ArrayPartition(X[self.start : self.stop], target=self.target).blocks()
 
 
-def npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
-    """PART_ROWS rows each; the target is the number of a column."""
+def npy_parts(path: str, target: str | int | None) -> Iterator[Partition]:
+    """PARTITION_ROWS rows each; the target is the number of a column."""
     X = _mapped(path)
     d = X.shape[1]
     if target is not None and str(target) not in map(str, range(-d, d)):
@@ -41,7 +48,9 @@ def npy_parts(path: str, target: str | int | None) -> Iterator[Part]:
             f"target of an .npy file is a column number, -{d}..{d - 1}; got {target!r}"
         )
     column = None if target is None else int(target)
-    return (NpyPart(path, i, i + PART_ROWS, column) for i in range(0, len(X), PART_ROWS))
+    return (
+        NpyPartition(path, i, i + PARTITION_ROWS, column) for i in range(0, len(X), PARTITION_ROWS)
+    )
 
 
 def _mapped(path: str) -> Values:
@@ -65,13 +74,13 @@ def _numbers(header: Header, name: str) -> Header:
 
 
 @dataclass(frozen=True)
-class NpzPart(Part):
+class NpzPartition(Partition):
     """Arrays X, y and w of an .npz file, unpacked as they are read."""
 
     path: str
     columns: Columns
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         with _archive(self.path) as archive:
             present = {name.removesuffix(".npy") for name in archive.namelist()}
             wanted = ["X", self.columns.target, self.columns.weight]
@@ -84,7 +93,7 @@ class NpzPart(Part):
             streams = [None if name is None else _rows(archive, name) for name in wanted]
             assert streams[0] is not None
             for X in streams[0]:
-                yield Block(X, *(None if s is None else next(s) for s in streams[1:]))
+                yield RowBlock(X, *(None if s is None else next(s) for s in streams[1:]))
 
     def _header(self, archive: zipfile.ZipFile, name: str) -> Header:
         with archive.open(f"{name}.npy") as file:

@@ -24,9 +24,9 @@ from onegrad.data.table import (
     distinct_texts,
     is_table,
     is_text,
-    take,
+    take_rows,
 )
-from onegrad.data.tally import Keys, Tally, together
+from onegrad.data.tally import RowKeys, Tally, add_tallies
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sample:
     """
 
     size: int
-    keys: Keys
+    keys: RowKeys
     X: Tabular
     y: Values
     w: Floats
@@ -55,7 +55,7 @@ class Sample:
             np.concatenate([self.w, other.w]),
             self.seed,
             _added(self.labels, other.labels),
-            together(self.tally, other.tally),
+            add_tallies(self.tally, other.tally),
         )
         return both.smallest()
 
@@ -67,13 +67,13 @@ class Sample:
         return replace(
             self,
             keys=unique[: self.size],
-            X=take(self.X, first),
+            X=take_rows(self.X, first),
             y=self.y[first],
             w=weights[: self.size],
         )
 
 
-def sample(
+def sample_block(
     X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: str = ""
 ) -> Sample:
     """The sample of one block; rows of weight zero do not exist.
@@ -83,7 +83,7 @@ def sample(
     w = np.ones(len(y)) if w is None else w
     keep = w > 0
     if not keep.all():
-        X, y, w = take(X, np.flatnonzero(keep)), y[keep], w[keep]
+        X, y, w = take_rows(X, np.flatnonzero(keep)), y[keep], w[keep]
     found: Mapping[Any, float] = {}
     if y.ndim == 1 and (labels == "all" or (labels and y.dtype.kind not in "fiub")):
         distinct, codes = np.unique(y, return_inverse=True)
@@ -96,7 +96,7 @@ def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
     return {**a, **{label: a.get(label, 0.0) + weight for label, weight in b.items()}}
 
 
-def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
+def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:
     """(n,) hash of each row (x, y), or x: sum of odd multiples of its entries' bits, then mixed."""
     parts: list[Any] = X.columns if is_table(X) else list(X.T)
     if y is not None:
@@ -112,24 +112,24 @@ def row_keys(X: Tabular, y: Values | None, seed: int) -> Keys:
     return _mixed(total)
 
 
-def entry_bits(column: Any) -> Keys:
+def entry_bits(column: Any) -> RowKeys:
     """64 bits for each entry: a number's own (as float64), a hash of any other value's text."""
     if not isinstance(column, np.ndarray):
         if is_text(column):
             return _text_bits(*distinct_texts(column))
         column = column_values(column)
     if column.dtype.kind in "fiub":
-        bits: Keys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
+        bits: RowKeys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
         return bits
     return _text_bits(*np.unique(column.astype(str), return_inverse=True))
 
 
-def _text_bits(values: Any, codes: Values) -> Keys:
+def _text_bits(values: Any, codes: Values) -> RowKeys:
     digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]
 
 
-def _mixed(h: Keys) -> Keys:
+def _mixed(h: RowKeys) -> RowKeys:
     """The finaliser of splitmix64: every input bit reaches every output bit."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)

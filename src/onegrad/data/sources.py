@@ -1,6 +1,6 @@
 """Where rows come from: arrays, frames, files of any size, iterators, Dask collections.
 
-A source is a list of parts (see onegrad.data.parts); :func:`source` finds the right kind.
+A source is a list of parts (see onegrad.data.partitions); :func:`source` finds the right kind.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.files import CsvPart, FilePart, parquet_parts
-from onegrad.data.kinds import KINDS, Reading
-from onegrad.data.matrices import NpyPart, NpzPart, npy_parts
-from onegrad.data.parts import (
-    PART_ROWS,
-    ArrayPart,
-    Block,
+from onegrad.data.files import CsvPartition, FilePartition, parquet_parts
+from onegrad.data.kinds import KINDS, ColumnType
+from onegrad.data.matrices import NpyPartition, NpzPartition, npy_parts
+from onegrad.data.partitions import (
+    PARTITION_ROWS,
+    ArrayPartition,
     Columns,
-    DaskPart,
-    IteratorPart,
-    Part,
-    TablePart,
+    DaskPartition,
+    IteratorPartition,
+    Partition,
+    RowBlock,
+    TablePartition,
 )
 from onegrad.data.table import as_table, is_frame
 from onegrad.exceptions import InvalidInput, warn
@@ -36,56 +36,64 @@ FILES = (".parquet", ".csv", ".npz", ".npy")
 
 @dataclass(frozen=True)
 class Source:
-    """All parts of a data set; `once` marks a stream that can be read a single time."""
+    """All parts of a data set; `single_pass` marks a stream that can be read a single time."""
 
-    parts: Sequence[Part]
-    once: bool = False
+    partitions: Sequence[Partition]
+    single_pass: bool = False
 
     @property
     def paths(self) -> list[str]:
         """The files that are read."""
-        return [part.path for part in self.parts if isinstance(part, FilePart | NpyPart | NpzPart)]
+        return [
+            part.path
+            for part in self.partitions
+            if isinstance(part, FilePartition | NpyPartition | NpzPartition)
+        ]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         """All blocks in order."""
-        for part in self.parts:
+        for part in self.partitions:
             yield from part.blocks()
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Source:
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Source:
         """The same rows with columns read as is asked, whatever a file suggests.
 
         With `only`, other columns are not read at all.
         """
-        return Source([part.typed(readings, only) for part in self.parts], self.once)
+        return Source(
+            [part.with_types(column_types, only) for part in self.partitions], self.single_pass
+        )
 
     def aligned(self, text: Sequence[str] = ()) -> Source:
         """All files read alike: the same columns in one order, each of one kind.
 
         `text` are columns whose values are categories even where they look like numbers.
         """
-        asked = {name: Reading("text") for name in text}
-        files = {part.path: part for part in self.parts if isinstance(part, FilePart)}
+        asked = {name: ColumnType("text") for name in text}
+        files = {part.path: part for part in self.partitions if isinstance(part, FilePartition)}
         for path, part in files.items():
             if part.unnamed():
                 warn(f"{path}: its first column has no name: row labels, which are no input")
         if len(files) < 2:
-            return self.typed(asked) if asked else self
-        return self.typed(together([(p, part.kinds()) for p, part in files.items()]) | asked, True)
+            return self.with_types(asked) if asked else self
+        return self.with_types(
+            common_types([(p, part.kinds()) for p, part in files.items()]) | asked, True
+        )
 
-    def with_head(self, rows: int) -> tuple[Source, Source]:
+    def for_two_passes(self, rows: int) -> tuple[Source, Source]:
         """The source of the first pass and that of the second.
 
         A stream that can be read once gives its first rows to the first pass; they are kept, and
         the second pass reads them and then the rest.
         """
-        if not self.once:
+        if not self.single_pass:
             return self, self
         stream = self.blocks()
-        head: list[Block] = []
+        head: list[RowBlock] = []
         while sum(map(len, head)) < rows and (block := next(stream, None)) is not None:
             head.append(block)
-        whole = IteratorPart(lambda: itertools.chain(head, stream))
-        return Source([IteratorPart(partial(iter, head))]), Source([whole], once=True)
+        whole = IteratorPartition(lambda: itertools.chain(head, stream))
+        return Source([IteratorPartition(partial(iter, head))]), Source([whole], single_pass=True)
 
 
 def source(
@@ -132,11 +140,11 @@ def source(
     if is_frame(data):
         return Source(_table_parts(as_table(data), y, sample_weight, chosen))
     if isinstance(data, Iterator):
-        return Source([IteratorPart(lambda: data)], once=True)
+        return Source([IteratorPartition(lambda: data)], single_pass=True)
     if callable(data):
-        return Source([IteratorPart(data)])
+        return Source([IteratorPartition(data)])
     if isinstance(data, list | tuple):
-        return Source([IteratorPart(partial(iter, data))])
+        return Source([IteratorPartition(partial(iter, data))])
     raise InvalidInput(
         f"data must be a path, an array, an iterator of blocks or a Dask collection; "
         f"got {type(data).__name__}"
@@ -153,9 +161,9 @@ def _from_files(path: str, columns: Columns, target: str | int | None) -> Source
     if kinds[0] == ".npy":
         return Source([part for f in files for part in npy_parts(f, target)])
     if kinds[0] == ".npz":
-        return Source([NpzPart(f, columns) for f in files])
+        return Source([NpzPartition(f, columns) for f in files])
     if kinds[0] == ".csv":
-        return Source([CsvPart(f, columns) for f in files])
+        return Source([CsvPartition(f, columns) for f in files])
     return Source([part for f in files for part in parquet_parts(f, columns)])
 
 
@@ -170,7 +178,7 @@ def _files(path: str) -> list[str]:
     return sorted(found)
 
 
-def together(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, Reading]:
+def common_types(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, ColumnType]:
     """How the columns of several files are read: in the order of the first, of one kind each.
 
     CSV files do not say what a column holds: where one has numbers and another has not, they are
@@ -196,30 +204,30 @@ def together(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, Readin
                     f"column {name!r} holds {KINDS[found[name]]} in {known} "
                     f"and {KINDS[kind]} in {path}"
                 )
-    return {name: Reading(kind or "number") for name, kind in found.items()}
+    return {name: ColumnType(kind or "number") for name, kind in found.items()}
 
 
 def _slices(rows: int, y: Any, w: Any) -> Iterator[slice]:
-    """Pieces of PART_ROWS rows; targets and weights are as long as the inputs."""
+    """Pieces of PARTITION_ROWS rows; targets and weights are as long as the inputs."""
     for name, values in (("y", y), ("sample_weight", w)):
         if values is not None and len(values) != rows:
             raise InvalidInput(f"{name} has {len(values)} rows; the inputs have {rows}")
-    return (slice(i, i + PART_ROWS) for i in range(0, rows, PART_ROWS))
+    return (slice(i, i + PARTITION_ROWS) for i in range(0, rows, PARTITION_ROWS))
 
 
-def _array_parts(X: Any, y: Any, w: Any) -> list[Part]:
+def _array_parts(X: Any, y: Any, w: Any) -> list[Partition]:
     if X.ndim != 2:
         raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
     pieces = _slices(len(X), y, w)
-    return [ArrayPart(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
+    return [ArrayPartition(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
 
 
-def _table_parts(table: Any, y: Any, w: Any, columns: Columns) -> list[Part]:
+def _table_parts(table: Any, y: Any, w: Any, columns: Columns) -> list[Partition]:
     columns.of(table.column_names)
     y, w = (None if a is None else np.asarray(a) for a in (y, w))
     return [
-        TablePart(
-            table.slice(p.start, PART_ROWS),
+        TablePartition(
+            table.slice(p.start, PARTITION_ROWS),
             None if y is None else y[p],
             None if w is None else w[p],
             columns,
@@ -232,7 +240,7 @@ def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
     """One part a partition; arrays are cut by rows only."""
     if hasattr(data, "columns"):
         columns.of(list(data.columns))
-        return Source([DaskPart(piece, columns=columns) for piece in data.to_delayed()])
+        return Source([DaskPartition(piece, columns=columns) for piece in data.to_delayed()])
     pieces = [_row_pieces(data)]
     for name, values in (("y", y), ("sample_weight", w)):
         if values is None:
@@ -241,7 +249,7 @@ def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
         if not hasattr(values, "to_delayed"):
             raise InvalidInput(f"{name} must be a Dask array when X is one")
         pieces.append(_row_pieces(values.rechunk({0: data.chunks[0]})))
-    return Source([DaskPart(*piece) for piece in zip(*pieces, strict=True)])
+    return Source([DaskPartition(*piece) for piece in zip(*pieces, strict=True)])
 
 
 def _row_pieces(array: Any) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.kinds import KINDS, MISSING, Reading, converted, kind_of
+from onegrad.data.kinds import KINDS, MISSING, ColumnType, converted, kind_of
 from onegrad.exceptions import InvalidInput
 
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
@@ -51,7 +51,7 @@ def as_table(X: Any) -> Any:
         raise
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInput(f"not a table: {' '.join(str(error).split()):.150}") from None
-    distinct(table.column_names)
+    check_unique_names(table.column_names)
     return table
 
 
@@ -81,25 +81,25 @@ def _text(value: Any, name: Any) -> str:
     raise InvalidInput(f"column {name!r} holds {type(value).__name__} objects among others")
 
 
-def distinct(names: Sequence[str], where: str = "") -> None:
+def check_unique_names(names: Sequence[str], where: str = "") -> None:
     """Names that come once each; else the complaint."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InvalidInput(f"{where}column {twice[0]!r} comes twice; names must differ")
 
 
-def canonical(table: Any, readings: Mapping[str, Reading] | None = None) -> Any:
+def canonical(table: Any, column_types: Mapping[str, ColumnType] | None = None) -> Any:
     """The table with the one type of each column's kind, or of the kind that is asked for."""
     import pyarrow as pa
 
-    readings = readings or {}
+    column_types = column_types or {}
     names = table.column_names
-    missing = [name for name in readings if name not in names]
+    missing = [name for name in column_types if name not in names]
     if missing:
         raise InvalidInput(
             f"column {missing[0]!r} is missing; the data have {', '.join(names):.200}"
         )
-    columns = [converted(table[name], readings.get(name), name) for name in names]
+    columns = [converted(table[name], column_types.get(name), name) for name in names]
     return pa.table(columns, names=names)
 
 
@@ -110,7 +110,7 @@ def kinds(schema: Any) -> dict[str, str]:
     return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in schema}
 
 
-def take(X: Tabular, rows: Values) -> Tabular:
+def take_rows(X: Tabular, rows: Values) -> Tabular:
     """The rows with these numbers."""
     return X.take(rows) if is_table(X) else X[rows]
 

@@ -14,21 +14,21 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 
-MOST_ROWS = 131_072  # distinct ones; a tally of more is not kept
+MAX_TALLY_ROWS = 131_072  # distinct ones; a tally of more is not kept
 
-Keys = np.ndarray[Any, np.dtype[np.uint64]]
+RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Keys in increasing order, the weight of each, and the seed that made the keys."""
+    """RowKeys in increasing order, the weight of each, and the seed that made the keys."""
 
-    keys: Keys
+    keys: RowKeys
     weights: Floats
     seed: int
 
     @classmethod
-    def of(cls, keys: Keys, w: Floats, seed: int) -> Tally:
+    def of(cls, keys: RowKeys, w: Floats, seed: int) -> Tally:
         unique, group = np.unique(keys, return_inverse=True)
         return cls(unique, np.bincount(group, w, len(unique)).astype(np.float64), seed)
 
@@ -52,9 +52,9 @@ class Tally:
         return Tally(self.keys[left], self.weights[left], self.seed)
 
 
-def together(a: Tally | None, b: Tally | None) -> Tally | None:
+def add_tallies(a: Tally | None, b: Tally | None) -> Tally | None:
     """a + b, as long as there are not too many rows; None is a tally that is not kept."""
-    if a is None or b is None or len(a.keys) + len(b.keys) > 2 * MOST_ROWS:
+    if a is None or b is None or len(a.keys) + len(b.keys) > 2 * MAX_TALLY_ROWS:
         return None
     both = a + b
-    return both if len(both.keys) <= MOST_ROWS else None
+    return both if len(both.keys) <= MAX_TALLY_ROWS else None

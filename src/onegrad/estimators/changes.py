@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.encoding import Encoding, encoded
-from onegrad.data.fold import plus
-from onegrad.data.parts import Block, Part
+from onegrad.data.encoding import Encoding, encode
+from onegrad.data.partition_sum import add_optional
+from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import row_keys
-from onegrad.data.tally import Tally, together
+from onegrad.data.tally import Tally, add_tallies
 from onegrad.estimators.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.passes import MomentsPass, checked, targets_of
 from onegrad.estimators.targets import Numbers, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import thread_map
 
 
@@ -35,21 +35,21 @@ class Counted:
     targets: Targets
 
     def __add__(self, other: Counted) -> Counted:
-        tally = together(self.tally, other.tally)
+        tally = add_tallies(self.tally, other.tally)
         return Counted(self.moments + other.moments, tally, wider(self.targets, other.targets))
 
 
 @dataclass(frozen=True)
 class CountedPass:
-    """part -> Counted; `seed` is that of the rows' keys, None where no tally is kept."""
+    """partition -> Counted; `seed` is that of the rows' keys, None where no tally is kept."""
 
     sums: MomentsPass
     seed: int | None
 
-    def __call__(self, part: Part) -> Counted | None:
-        return reduce(plus, thread_map(self.block, checked(part.blocks())), None)
+    def __call__(self, partition: Partition) -> Counted | None:
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
-    def block(self, block: Block) -> Counted:
+    def block(self, block: RowBlock) -> Counted:
         targets, y = self.sums.targets, targets_of(block)
         moments = self.sums.block(block)
         if isinstance(targets, Numbers):
@@ -57,11 +57,11 @@ class CountedPass:
             targets = targets.widened(y.min(0), y.max(0))
         return Counted(moments, self._tally(block), targets)
 
-    def _tally(self, block: Block) -> Tally | None:
+    def _tally(self, block: RowBlock) -> Tally | None:
         if self.seed is None:
             return None
         y, encoding = targets_of(block), self.sums.encoding
-        X = block.X if encoding is None else encoding.read(block.X)
+        X = block.X if encoding is None else encoding.select(block.X)
         w = np.ones(len(y)) if block.w is None else np.asarray(block.w, np.float64)
         counts = w > 0
         return Tally.of(row_keys(X, y, self.seed)[counts], w[counts], self.seed)
@@ -76,7 +76,7 @@ def wider(a: Targets, b: Targets) -> Targets:
 def added(fitted: Fitted, rows: Counted) -> Fitted:
     """The state with more rows."""
     n = rows.moments.rows
-    tally = together(fitted.tally, rows.tally)
+    tally = add_tallies(fitted.tally, rows.tally)
     came = replace(fitted.changes, added=fitted.changes.added + n)
     grown = fitted.with_moments(fitted.moments + rows.moments)
     targets = wider(fitted.targets, rows.targets)
@@ -100,12 +100,12 @@ def emptied(fitted: Fitted) -> Fitted:
     return replace(fitted.with_moments(fitted.moments - fitted.moments), tally=tally, changes=went)
 
 
-def described_by(fitted: Fitted, blocks: Iterator[Block], encoding: Encoding | None) -> Fitted:
+def described_by(fitted: Fitted, blocks: Iterator[RowBlock], encoding: Encoding | None) -> Fitted:
     """The state with importances, residuals and slope of these rows, which are not in it."""
     scaling, targets = fitted.layers[0].scaling, fitted.targets
     pieces: list[tuple[Any, ...]] = []
     for block in checked(blocks):
-        x, y = encoded(block.X, encoding), targets_of(block)
+        x, y = encode(block.X, encoding), targets_of(block)
         w = np.ones(len(y)) if block.w is None else np.asarray(block.w, np.float64)
         weights = targets.weighted(y, w)
         predicted = fitted.predict(x)
@@ -115,7 +115,7 @@ def described_by(fitted: Fitted, blocks: Iterator[Block], encoding: Encoding | N
     if not pieces:
         raise InvalidInput("the data have no rows")
     z, t, w, predicted = map(np.concatenate, zip(*pieces, strict=True))
-    rows = Rows(z, t, w)
+    rows = ScaledRows(z, t, w)
     members = ((m.layer, m.second.readout.coef) for m in fitted.members)
     at_fit = replace(
         fitted.at_fit,

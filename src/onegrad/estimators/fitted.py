@@ -20,7 +20,7 @@ from onegrad.data.tally import Tally
 from onegrad.estimators.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows, row_blocks
+from onegrad.layers.rows import ScaledRows, row_slices
 from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 
 
@@ -84,7 +84,7 @@ class SecondLayer:
         variance: Floats = (1.0 + self.equations.leverage(F, self.factor))[:, None] * noise
         return variance
 
-    def left_out(self, F: Floats, rows: Rows) -> Floats:
+    def left_out(self, F: Floats, rows: ScaledRows) -> Floats:
         """(m, K) residual of each row, of features F, were the readout fitted without it:
         e / (1 - h).
         """
@@ -108,20 +108,20 @@ class Member:
     def predict(self, x: Floats) -> Floats:
         """(n, K) predictions on the scale of the targets."""
         readout = self.second.readout
-        pieces = [self.layer(x[rows]) @ readout.coef for rows in row_blocks(len(x))]
+        pieces = [self.layer(x[rows]) @ readout.coef for rows in row_slices(len(x))]
         return np.concatenate(pieces) + readout.intercept
 
     def variance(self, x: Floats) -> Floats:
         """(n, K) posterior variance of a new target, on its scale."""
         return np.concatenate(
-            [self.second.variance(self.layer(x[rows])) for rows in row_blocks(len(x))]
+            [self.second.variance(self.layer(x[rows])) for rows in row_slices(len(x))]
         )
 
-    def left_out(self, rows: Rows) -> Floats:
+    def left_out(self, rows: ScaledRows) -> Floats:
         """(m, K) residual of each row if the readout were fitted without it."""
         pieces = [np.empty((0, rows.t.shape[1]))]
         for block in rows.blocks() if len(rows) else ():
-            pieces.append(self.second.left_out(self.layer.of_scaled(block.z), block))
+            pieces.append(self.second.left_out(self.layer.features(block.z), block))
         return np.concatenate(pieces)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from onegrad.data import fold
+from onegrad.data import sum_over_partitions
 from onegrad.estimators.changes import (
     Counted,
     CountedPass,
@@ -78,7 +78,9 @@ class Incremental(FeatureLearner):
         f = self.fitted_
         data = more_rows(self, X, y, sample_weight)
         sums = MomentsPass(f.layers, f.targets, f.encoding, self.device)
-        return fold(CountedPass(sums, None if f.tally is None else f.tally.seed), data.parts)
+        return sum_over_partitions(
+            CountedPass(sums, None if f.tally is None else f.tally.seed), data.partitions
+        )
 
 
 def _same_layer(a: Fitted, b: Fitted) -> bool:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from onegrad.arrays import Floats
 from onegrad.data import Source, source
-from onegrad.data.encoding import Encoding, encoded
+from onegrad.data.encoding import Encoding, encode
 from onegrad.data.table import as_table, is_frame
 from onegrad.exceptions import InvalidInput, warn
 
@@ -143,7 +143,7 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
         X = source(table_of(estimator, X, encoding))
     width, unknown = len(estimator.input_names_), Unknown()
     for block in as_read(source(X), encoding).blocks():
-        x = encoded(block.X, encoding)
+        x = encode(block.X, encoding)
         if x.ndim != 2 or x.shape[1] != width:
             raise InvalidInput(f"X has shape {x.shape}; the model has {width} inputs")
         if not np.isfinite(x).all():
@@ -156,7 +156,7 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
 
 def as_read(data: Source, encoding: Encoding | None) -> Source:
     """The data with the columns of an encoding, read as they were when it was learned."""
-    return data if encoding is None else data.typed(encoding.readings, only=True)
+    return data if encoding is None else data.with_types(encoding.column_types, only=True)
 
 
 def table_of(estimator: Any, X: Any, encoding: Encoding) -> Any:
@@ -190,7 +190,7 @@ class Unknown:
 
     def noticed(self, encoding: Encoding, table: Any) -> Unknown:
         """With the values of one more table."""
-        for name, values in encoding.unknown(table).items():
+        for name, values in encoding.unseen_values(table).items():
             self.counts.setdefault(name, Counter()).update(values)
         return self
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
-from onegrad.data.tally import Keys
+from onegrad.data.tally import RowKeys
 from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import BLOCK_ROWS, Rows
+from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import Factor, NormalEquations, Readout
 
@@ -47,9 +47,9 @@ class Lesson:
     watch : who is told of trials, and may have had enough of them.
     """
 
-    update: Rows
-    fit: Rows
-    held: Rows
+    update: ScaledRows
+    fit: ScaledRows
+    held: ScaledRows
     encoding: Encoding | None
     scaling: Scaling
     targets: Targets
@@ -72,7 +72,7 @@ class Lesson:
 
     def gridded(self, layer: Layer) -> Layer:
         """The layer with the grid of its features on the readout's first rows."""
-        return layer.with_grid(self.fit.z[:BLOCK_ROWS])
+        return layer.with_grid(self.fit.z[:FEATURE_BLOCK_ROWS])
 
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Of the readout's rows, for a layer with a grid."""
@@ -142,7 +142,7 @@ def try_layer(
     layer = lesson.gridded(layer)
     equations = lesson.equations(layer, search.intercept)
     held = lesson.held
-    F = layer.of_scaled(held.z)
+    F = layer.features(held.z)
 
     @cache
     def judge(relative: float) -> Judged:
@@ -205,7 +205,7 @@ def lowest_decade(score: Callable[[float], float], start: float, fine: bool = Fa
     return float(10.0 ** min([k, *halves], key=lambda j: score(10.0**j)))
 
 
-def held_out(keys: Keys, w: Floats, share: float) -> Mask:
+def held_out(keys: RowKeys, w: Floats, share: float) -> Mask:
     """Mask of the rows of largest key whose weights make up `share`; never all rows.
 
     Keys are hashes in increasing order, so these are random rows that depend on nothing else.

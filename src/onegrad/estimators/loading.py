@@ -32,7 +32,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
-from onegrad.layers.scaling import LARGEST, Scaling
+from onegrad.layers.scaling import MAX_INPUT, Scaling
 from onegrad.ridge import Moments
 
 UNBOUNDED = ("low", "high", "y_low", "y_high", "scale")  # may be infinite
@@ -197,7 +197,9 @@ def check_together(fitted: Fitted) -> None:
     for bounded in (scaling, fitted.targets):
         if (
             isinstance(bounded, Scaling | Numbers)
-            and not (np.maximum(bounded.low, -LARGEST) <= np.minimum(bounded.high, LARGEST)).all()
+            and not (
+                np.maximum(bounded.low, -MAX_INPUT) <= np.minimum(bounded.high, MAX_INPUT)
+            ).all()
         ):
             raise InvalidInput("its bounds have nothing between them")
     encoding = fitted.encoding

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.layers.rows import Rows, row_blocks
-from onegrad.layers.scaling import clipped
+from onegrad.layers.rows import ScaledRows, row_slices
+from onegrad.layers.scaling import clip
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -78,8 +78,8 @@ class Ground:
     w: Floats
 
     @classmethod
-    def of(cls, rows: Rows, bound: float) -> Ground:
-        return cls(clipped(rows.z, bound), rows.w)
+    def of(cls, rows: ScaledRows, bound: float) -> Ground:
+        return cls(clip(rows.z, bound), rows.w)
 
     @cached_property
     def covariance(self) -> Floats:
@@ -125,7 +125,7 @@ class Ground:
         right = (with_one * self.w[:, None]).astype(np.float32)
         first = np.zeros((len(W), right.shape[1]))  # sums of w h r and w h
         square = np.zeros(len(W))
-        for rows in row_blocks(len(self.z), FEW):
+        for rows in row_slices(len(self.z), FEW):
             h = self.single[rows] @ W.T
             h += b
             np.maximum(h, 0, out=h)

@@ -40,7 +40,7 @@ from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 from onegrad.problem import Problem
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -187,11 +187,11 @@ class OneStepRecipe:
         plain = Layer(lesson.scaling, W, np.zeros(N), activation, self.skip, float(self.clip))
         return Start(plain, kinks, A)
 
-    def gradient(self, rows: Rows, layer: Layer, A: Floats) -> Floats:
+    def gradient(self, rows: ScaledRows, layer: Layer, A: Floats) -> Floats:
         """(N, d) minus the gradient of half the mean squared loss."""
         offset = (rows.w @ rows.t) / rows.w.sum() if self.intercept else 0.0
 
-        def residual(block: Rows, h: Floats) -> Floats:
+        def residual(block: ScaledRows, h: Floats) -> Floats:
             r: Floats = block.t - offset
             return r - layer.activation(h) @ A if self.residual == "full" else r
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Array, Ops, get_ops, to_numpy
-from onegrad.data.encoding import Encoding, encoded
-from onegrad.data.fold import plus
-from onegrad.data.parts import Block, Part
-from onegrad.data.sample import Sample, row_keys, sample
-from onegrad.data.table import is_table, take
+from onegrad.data.encoding import Encoding, encode
+from onegrad.data.partition_sum import add_optional
+from onegrad.data.partitions import Partition, RowBlock
+from onegrad.data.sample import Sample, row_keys, sample_block
+from onegrad.data.table import is_table, take_rows
 from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
 from onegrad.exceptions import InvalidInput
@@ -27,22 +27,22 @@ HEAVIEST = 1e100  # weight whose sums with squares of anything scaled are number
 
 @dataclass(frozen=True)
 class SamplePass:
-    """part -> Sample of its rows."""
+    """partition -> Sample of its rows."""
 
     size: int
     seed: int
     labels: str
 
-    def __call__(self, part: Part) -> Sample | None:
-        return reduce(plus, thread_map(self.block, checked(part.blocks())), None)
+    def __call__(self, partition: Partition) -> Sample | None:
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
-    def block(self, block: Block) -> Sample:
-        return sample(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
+    def block(self, block: RowBlock) -> Sample:
+        return sample_block(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
 
 
 @dataclass(frozen=True)
 class MomentsPass:
-    """part -> moments of its rows under fixed layers, those of all members in one reading.
+    """partition -> moments of its rows under fixed layers, those of all members in one reading.
 
     Rows whose key is below `skip_below` do not count: they were used up by the gradient step.
     """
@@ -54,16 +54,16 @@ class MomentsPass:
     seed: int = 0
     skip_below: int = 0
 
-    def __call__(self, part: Part) -> CommitteeMoments | None:
-        return reduce(plus, thread_map(self.block, checked(part.blocks())), None)
+    def __call__(self, partition: Partition) -> CommitteeMoments | None:
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
-    def block(self, block: Block) -> CommitteeMoments:
+    def block(self, block: RowBlock) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
         X, y, w = block.X, targets_of(block), block.w
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
-            X, y, w = take(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encoded(X, self.encoding, known=True), self.targets.encode(y)
+            X, y, w = take_rows(X, keep), y[keep], None if w is None else w[keep]
+        x, t = encode(X, self.encoding, training=True), self.targets.encode(y)
         w = self.targets.weighted(y, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
@@ -76,14 +76,14 @@ class MomentsPass:
         return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
 
 
-def targets_of(block: Block) -> Any:
+def targets_of(block: RowBlock) -> Any:
     """The targets of a block that has some."""
     if block.y is None:
         raise InvalidInput("the data have no target; name its column, or give y")
     return block.y
 
 
-def checked(blocks: Iterator[Block]) -> Iterator[Block]:
+def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
     """Blocks whose rows are consistent and finite; anything else is named."""
     for block in blocks:
         n = len(block)

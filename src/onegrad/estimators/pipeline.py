@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from onegrad.arrays import Floats, keep_freed_memory
-from onegrad.data import Source, fold
-from onegrad.data.encoding import Encoding, Known, encoded
+from onegrad.data import Source, sum_over_partitions
+from onegrad.data.encoding import Encoding, SampleTargets, encode
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.estimators.fitted import (
@@ -35,7 +35,7 @@ from onegrad.estimators.watching import Watch, interruptible, staged
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.parallel import blas_threads, thread_count
 
@@ -105,12 +105,12 @@ class Means:
     device: str = "cpu"
 
     def fold(self, function: Any, data: Source) -> Any:
-        """The sum of a function over the parts of the data; a stream has no other readers."""
-        return fold(
+        """The sum of a function over the partitions of the data; a stream has no other readers."""
+        return sum_over_partitions(
             function,
-            data.parts,
+            data.partitions,
             client=self.client,
-            jobs=1 if data.once else self.jobs,
+            jobs=1 if data.single_pass else self.jobs,
             progress=self.progress,
         )
 
@@ -126,7 +126,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     sampling : which rows the first layer is learned on.
     means : who makes the two passes over the data.
     """
-    head, whole = data.with_head(sampling.rows)
+    head, whole = data.for_two_passes(sampling.rows)
     staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
@@ -142,7 +142,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     targets, encoding = lesson.targets, lesson.encoding
     layers = tuple(one.best.layer for one in learned)
     if encoding is not None:
-        whole = whole.typed(encoding.readings, only=True)
+        whole = whole.with_types(encoding.column_types, only=True)
     sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
     staged(means.progress, "second pass")
     moments = means.fold(sums, whole).members
@@ -152,7 +152,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     )
     untrained = largest_first(at_start)
     at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
-    tally = None if data.once or drawn.tally is None else drawn.tally.above(lesson.used_up)
+    tally = None if data.single_pass or drawn.tally is None else drawn.tally.above(lesson.used_up)
     return Fitted(members, targets, encoding, at_fit, tally)
 
 
@@ -232,20 +232,20 @@ def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads
     standard = recipe.inputs == "standard"
     targets = goal.targets(drawn, standard)
     t = targets.encode(drawn.y)
-    known = Known(t, drawn.w, drawn.seed)
-    encoding = Encoding.of(drawn.X, known) if is_table(drawn.X) else None
-    x = encoded(drawn.X, encoding, known=True)
+    sample_targets = SampleTargets(t, drawn.w, drawn.seed)
+    encoding = Encoding.learn(drawn.X, sample_targets) if is_table(drawn.X) else None
+    x = encode(drawn.X, encoding, training=True)
     x = np.ascontiguousarray(x)  # one order of sums for all sources
     scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
     w = targets.weighted(drawn.y, drawn.w)
-    rows = Rows(scaling(x), t, drawn.w if w is None else w)
+    rows = ScaledRows(scaling(x), t, drawn.w if w is None else w)
     held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
     split = recipe.split(drawn, held)
     parts = rows[split.update], rows[split.fit], rows[held]
     return Lesson(*parts, encoding, scaling, targets, split.used_up, threads)
 
 
-def calibrated(targets: Targets, residuals: Floats, held: Rows) -> float:
+def calibrated(targets: Targets, residuals: Floats, held: ScaledRows) -> float:
     """The slope of the logistic function for scores with these residuals; one for numbers."""
     if not len(held):
         return 1.0

@@ -38,7 +38,7 @@ from onegrad.estimators.targets import Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
+from onegrad.layers.rows import ScaledRows
 
 KEPT = 0.4  # share of the neurons that stays in a round
 ENTRANTS = 4  # new neurons that compete for a place
@@ -190,7 +190,7 @@ class Rounds:
             return None
         kept = round(KEPT * width)
         entrants = self.drawn(ENTRANTS * (width - kept), M)
-        fitted = [layer.of_scaled(block.z) @ trial.readout.coef for block in rows.blocks()]
+        fitted = [layer.features(block.z) @ trial.readout.coef for block in rows.blocks()]
         residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
         assert trial.worth is not None
         stays = np.argsort(-trial.worth, kind="stable")[:kept]
@@ -214,15 +214,15 @@ class Rounds:
             trial = lowest(candidates)
 
 
-def loss_gradient(rows: Rows, trial: Trial, targets: Targets) -> Floats:
+def loss_gradient(rows: ScaledRows, trial: Trial, targets: Targets) -> Floats:
     r"""(N, d) minus the gradient of the logistic loss in W: its residual is
 
     .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
     """
     layer, readout = trial.layer, trial.readout
 
-    def residual(block: Rows, h: Floats) -> Floats:
-        f = layer.of_scaled(block.z) @ readout.coef + readout.intercept
+    def residual(block: ScaledRows, h: Floats) -> Floats:
+        f = layer.features(block.z) @ readout.coef + readout.intercept
         assert not isinstance(targets, Numbers)
         r: Floats = (block.t > 0) - targets.share(f)
         return r

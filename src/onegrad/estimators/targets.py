@@ -17,7 +17,7 @@ import scipy.special
 from onegrad.arrays import Floats
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.scaling import unit_of
+from onegrad.layers.scaling import weighted_mean_and_deviation
 from onegrad.ridge import TARGET_BITS, grid, rounded
 
 
@@ -37,15 +37,13 @@ class Numbers:
         """Mean, deviation and range of the targets; without scaling, y as it is and no bounds."""
         matrix = y.reshape(len(y), -1).astype(np.float64)
         K, single = matrix.shape[1], y.ndim == 1
-        most = LARGEST if scaled else math.sqrt(LARGEST)  # sums of squares are numbers, too
+        most = MAX_TARGET if scaled else math.sqrt(MAX_TARGET)  # sums of squares are numbers, too
         if np.abs(matrix).max(initial=0.0) > most:
             raise InvalidInput(f"y must be at most {most:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
             return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
-        unit = unit_of(matrix)
-        centre = w @ (matrix / unit) / w.sum() * unit
-        deviation = np.sqrt(w @ (matrix / unit - centre / unit) ** 2 / w.sum()) * unit
+        centre, deviation = weighted_mean_and_deviation(matrix, w)
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
         scale = np.where(equal, 1.0, deviation)
@@ -243,7 +241,7 @@ class Multilabel:
 
 
 Targets = Numbers | Classes | Multilabel
-LARGEST = 1e300  # size of a target
+MAX_TARGET = 1e300  # size of a target
 
 
 def best_slope(loss: Callable[[float], float]) -> float:

@@ -1,6 +1,6 @@
 r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)`, in its weights and in its inputs.
 
-The clip of the inputs counts as the identity: a clipped input still says where f grows.
+The clip of the inputs counts as the identity: a clip input still says where f grows.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import Rows
-from onegrad.layers.scaling import clipped
+from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import clip
 
 # some rows and their (m, N) preactivations to what is left of their targets, (m, K)
-Residual = Callable[[Rows, Floats], Floats]
+Residual = Callable[[ScaledRows, Floats], Floats]
 
 
-def weight_gradient(rows: Rows, layer: Layer, A: Floats, residual: Residual) -> Floats:
+def weight_gradient(rows: ScaledRows, layer: Layer, A: Floats, residual: Residual) -> Floats:
     r"""(N, d) minus the gradient in W of a mean loss whose gradient in f is -r.
 
     .. math:: G = \frac1{\sum w} \sum_i w_i \big[(A\,r_i)\odot\sigma'(W z_i + b)\big] z_i^\top
@@ -31,12 +31,12 @@ def weight_gradient(rows: Rows, layer: Layer, A: Floats, residual: Residual) -> 
         h = layer.preactivations(block.z)
         r = residual(block, h)
         slopes = layer.activation.derivative(h)
-        G += ((r * block.w[:, None]) @ A.T * slopes).T @ clipped(block.z, layer.bound)
+        G += ((r * block.w[:, None]) @ A.T * slopes).T @ clip(block.z, layer.bound)
     G /= rows.w.sum()
     return G
 
 
-def gradient_outer_product(rows: Rows, *networks: tuple[Layer, Floats]) -> Floats:
+def gradient_outer_product(rows: ScaledRows, *networks: tuple[Layer, Floats]) -> Floats:
     r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`.
 
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}

@@ -2,7 +2,7 @@ r"""The map from a row to its features: scaled inputs, one layer of neurons, a l
 
 .. math:: z = (x - m)/s, \qquad f(x) = \big(z,\ \sigma(W\,\mathrm{clip}_c(z) + b)\big)
 
-The neurons see inputs clipped at c (a few standard deviations); the skip sees them clipped only
+The neurons see inputs clip at c (a few standard deviations); the skip sees them clip only
 beyond the range of the rows, so that a linear trend in a heavy-tailed input is not lost.
 
 Everything here is fixed before the pass over the data: a layer is a pure function of a row.
@@ -19,8 +19,8 @@ import numpy as np
 
 from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
-from onegrad.layers.rows import BLOCK_ROWS, Rows, row_blocks
-from onegrad.layers.scaling import Scaling, clipped
+from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows, row_slices
+from onegrad.layers.scaling import Scaling, clip
 from onegrad.parallel import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid, total
 
@@ -41,7 +41,7 @@ class Layer:
     W, b : (N, d) and (N,).
     activation : sigma and its derivative.
     skip : whether z itself is among the features.
-    bound : where the inputs of the neurons are clipped.
+    bound : where the inputs of the neurons are clip.
     step : grid of each feature (see onegrad.ridge.moments), or None before it is known.
     """
 
@@ -60,22 +60,22 @@ class Layer:
 
     def __call__(self, x: Array) -> Array:
         """Features of the rows x, shape (n, width)."""
-        return self.of_scaled(self.scaling(x))
+        return self.features(self.scaling(x))
 
-    def of_scaled(self, z: Array) -> Array:
+    def features(self, z: Array) -> Array:
         """Features of rows that are scaled already."""
         F = np.empty((len(z), self.width))
         skip = self.width - len(self.W)
         F[:, :skip] = z[:, :skip]
         h = F[:, skip:]
-        np.matmul(clipped(z, self.bound), self.W.T, out=h)
+        np.matmul(clip(z, self.bound), self.W.T, out=h)
         h += self.b
         self.activation(h, out=h)
         return F
 
     def preactivations(self, z: Array) -> Array:
         """(n, N) values W clip(z) + b."""
-        h = clipped(z, self.bound) @ self.W.T
+        h = clip(z, self.bound) @ self.W.T
         h += self.b
         return h
 
@@ -88,13 +88,13 @@ class Layer:
         rest = np.zeros(self.width - len(self.W))
         least = np.concatenate([rest, RESTING * self.preactivations(z).std(0)])
         size = np.concatenate([rest + 1, np.abs(self.W).sum(1) + np.abs(self.b)])
-        return replace(self, step=grid(self.of_scaled(z), FEATURE_BITS, least, ROUNDING * size))
+        return replace(self, step=grid(self.features(z), FEATURE_BITS, least, ROUNDING * size))
 
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of the rows x, a bounded number of rows at a time."""
         return self._moments(lambda rows: self.scaling(x[rows]), y, w)
 
-    def scaled_moments(self, rows: Rows, threads: int = 1) -> Moments:
+    def scaled_moments(self, rows: ScaledRows, threads: int = 1) -> Moments:
         """Moments of rows that are scaled already; the sums are exact on any number of threads."""
         weighted = not (rows.w == 1).all()
 
@@ -102,7 +102,7 @@ class Layer:
             z, t, w = rows.z[piece], rows.t[piece], rows.w[piece] if weighted else None
             return self._moments(lambda some: z[some], t, w)
 
-        pieces = row_blocks(len(rows), -(-max(len(rows), 1) // threads))
+        pieces = row_slices(len(rows), -(-max(len(rows), 1) // threads))
         return reduce(add, thread_map(part, pieces, threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
@@ -122,17 +122,17 @@ class Layer:
         if self.activation.homogeneous:  # weights can carry the units: one pass less
             W *= per_step[skip:, None]
             per_step = per_step[:skip]
-        A = np.ones((min(n, BLOCK_ROWS), N + y.shape[1] + 1))
+        A = np.ones((min(n, FEATURE_BLOCK_ROWS), N + y.shape[1] + 1))
         x = np.ones((len(A), W.shape[1]))
-        for rows in row_blocks(n):
+        for rows in row_slices(n):
             count = rows.stop - rows.start
             block, scaled = A[:count], z(rows)
             F, h = block[:, :N], block[:, skip:N]
-            x[:count, :-1] = clipped(scaled, self.bound)
+            x[:count, :-1] = clip(scaled, self.bound)
             np.matmul(x[:count], W.T, out=h)
             F[:, :skip] = scaled[:, :skip]
             block[:, N:-1] = y[rows]
-            for some in row_blocks(count, CACHE_ROWS):  # few rows at a time stay in cache
+            for some in row_slices(count, CACHE_ROWS):  # few rows at a time stay in cache
                 self.activation(h[some], out=h[some])
                 F[some, : len(per_step)] *= per_step
                 np.rint(F[some], out=F[some])
@@ -156,12 +156,12 @@ class DeviceLayer(Layer):
             put(layer.step),
         )
 
-    def of_scaled(self, z: Array) -> Array:
+    def features(self, z: Array) -> Array:
         h = self.activation(self.preactivations(z))
         return namespace(z).concatenate([z, h], 1) if self.skip else h
 
     def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
         xp = namespace(y)
-        for rows in row_blocks(len(y)):
-            f = xp.round(self.of_scaled(z(rows)) / self.step)
+        for rows in row_slices(len(y)):
+            f = xp.round(self.features(z(rows)) / self.step)
             yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)

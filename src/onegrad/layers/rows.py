@@ -8,11 +8,11 @@ from typing import Any
 
 from onegrad.arrays import Floats
 
-BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
+FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScaledRows:
     """Scaled inputs z (m, d), coded targets t (m, K), weights w (m,)."""
 
     z: Floats
@@ -22,14 +22,14 @@ class Rows:
     def __len__(self) -> int:
         return len(self.z)
 
-    def __getitem__(self, rows: Any) -> Rows:
-        return Rows(self.z[rows], self.t[rows], self.w[rows])
+    def __getitem__(self, rows: Any) -> ScaledRows:
+        return ScaledRows(self.z[rows], self.t[rows], self.w[rows])
 
-    def blocks(self) -> Iterator[Rows]:
+    def blocks(self) -> Iterator[ScaledRows]:
         """A bounded number of rows at a time: features of all rows are never held at once."""
-        return (self[rows] for rows in row_blocks(len(self)))
+        return (self[rows] for rows in row_slices(len(self)))
 
 
-def row_blocks(n: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+def row_slices(n: int, size: int = FEATURE_BLOCK_ROWS) -> Iterator[slice]:
     """Slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
     return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))

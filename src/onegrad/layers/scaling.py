@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.arrays import Array, Floats, namespace
 from onegrad.exceptions import InvalidInput
 
-LARGEST = 1e300  # of an input: means and differences are numbers, too
+MAX_INPUT = 1e300  # of an input: means and differences are numbers, too
 ROOM = 1.0  # standard deviations beyond the range that was seen
 
 
@@ -33,11 +33,9 @@ class Scaling:
         One row far outside would decide a linear trend, and be decided by it. A constant column is
         zero, for ever: nothing was learned of what it does when it changes.
         """
-        if np.abs(x).max(initial=0.0) > LARGEST:
-            raise InvalidInput(f"inputs must be at most {LARGEST:g} in size; found larger ones")
-        unit = unit_of(x)
-        centre = w @ (x / unit) / w.sum() * unit
-        deviation = np.sqrt(w @ (x / unit - centre / unit) ** 2 / w.sum()) * unit
+        if np.abs(x).max(initial=0.0) > MAX_INPUT:
+            raise InvalidInput(f"inputs must be at most {MAX_INPUT:g} in size; found larger ones")
+        centre, deviation = weighted_mean_and_deviation(x, w)
         constant = deviation <= 1e-10 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         scale = np.where(constant, np.inf, deviation)
         z = (x[w > 0] - centre) / scale
@@ -50,16 +48,24 @@ class Scaling:
         return cls(np.zeros(columns), np.ones(columns), -bound, bound)
 
 
-def unit_of(x: Floats) -> Floats:
-    """Of each column, one, or a power of two near its largest entry where squares would overflow.
+def weighted_mean_and_deviation(x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted mean and standard deviation of each column, of any size of numbers."""
+    unit = _overflow_safe_unit(x)
+    mean = w @ (x / unit) / w.sum() * unit
+    deviation = np.sqrt(w @ (x / unit - mean / unit) ** 2 / w.sum()) * unit
+    return mean, deviation
 
-    Dividing by it is exact.
+
+def _overflow_safe_unit(x: Floats) -> Floats:
+    """Return 1 per column, or a power of two near its largest entry where squares would overflow.
+
+    Dividing by a power of two is exact.
     """
     largest = np.abs(x).max(0, initial=0.0)
     extreme = (largest > 1e100) | ((largest < 1e-100) & (largest > 0))
     return np.where(extreme, 2.0 ** np.floor(np.log2(np.where(extreme, largest, 1.0))), 1.0)
 
 
-def clipped(z: Array, bound: float) -> Array:
+def clip(z: Array, bound: float) -> Array:
     """z held between -bound and bound."""
     return z if bound == np.inf else namespace(z).clip(z, -bound, bound)

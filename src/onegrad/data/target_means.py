@@ -20,14 +20,14 @@ import numpy as np
 from onegrad.arrays import Floats
 
 FOLDS = 5
-MOST_VALUES = 4096
+MAX_VALUES_WITH_MEANS = 4096
 STRENGTHS = (1.0, 1000.0)  # between which m is kept
 
 Codes = np.ndarray[Any, np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
-class Statistics:
+class TargetMeans:
     """Sums over the rows of a sample, by fold and value.
 
     Parameters
@@ -47,7 +47,7 @@ class Statistics:
     seed: int
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statistics) and self.to_dict() == other.to_dict()
+        return isinstance(other, TargetMeans) and self.to_dict() == other.to_dict()
 
     @property
     def outputs(self) -> int:
@@ -71,7 +71,7 @@ class Statistics:
     @classmethod
     def of(
         cls, values: Sequence[str], codes: Codes, t: Floats, w: Floats, folds: Codes, seed: int
-    ) -> Statistics:
+    ) -> TargetMeans:
         """Of rows with these values (by number, -1 for others), targets, weights and folds."""
         known = codes >= 0
         V, K = len(values), t.shape[1]
@@ -95,7 +95,7 @@ class Statistics:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Statistics:
+    def from_dict(cls, given: Mapping[str, Any]) -> TargetMeans:
         values = tuple(map(str, given["values"]))
         mean = np.array(given["mean"], dtype=np.float64)
         weights = np.array(given["weights"], dtype=np.float64).reshape(FOLDS, len(values))

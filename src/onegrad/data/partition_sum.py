@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
-from onegrad.data.parts import Block, Part
+from onegrad.data.partitions import Partition, RowBlock
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.parallel.cluster import cluster_sum
@@ -28,16 +28,16 @@ class Sums(Protocol):
 S = TypeVar("S", bound=Sums)
 
 
-def plus(a: S | None, b: S | None) -> S | None:
+def add_optional(a: S | None, b: S | None) -> S | None:
     """a + b, where None is the sum of no rows."""
     if a is None or b is None:
         return a if b is None else b
     return a + b
 
 
-def fold(
-    function: Callable[[Part], S | None],
-    parts: Sequence[Part],
+def sum_over_partitions(
+    function: Callable[[Partition], S | None],
+    parts: Sequence[Partition],
     *,
     client: Any = None,
     jobs: int = 1,
@@ -57,7 +57,7 @@ def fold(
     if client is not None and parts:
         # a part without its data, and its data: whoever has them computes it
         pieces = [(p.filled(*(None for _ in p.remote())), *p.remote()) for p in parts]
-        add: Callable[[S | None, S | None], S | None] = plus
+        add: Callable[[S | None, S | None], S | None] = add_optional
         total = cluster_sum(partial(_filled, function), pieces, client, add, progress)
     else:
         jobs = jobs if len(parts) > 1 else 1
@@ -66,7 +66,7 @@ def fold(
             parts = [_Told(part, progress.rows) for part in parts]
         results = process_map(function, parts, jobs)
         for done, result in enumerate(results, 1):
-            total = plus(total, result)
+            total = add_optional(total, result)
             if progress is not None:
                 progress(done, len(parts))
     if total is None:
@@ -75,17 +75,17 @@ def fold(
 
 
 @dataclass(frozen=True)
-class _Told(Part):
+class _Told(Partition):
     """A part that tells of its rows as they are read."""
 
-    part: Part
+    part: Partition
     tell: Callable[[int], None]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         for block in self.part.blocks():
             yield block
             self.tell(len(block))
 
 
-def _filled(function: Callable[[Part], S | None], part: Part, *data: Any) -> S | None:
+def _filled(function: Callable[[Partition], S | None], part: Partition, *data: Any) -> S | None:
     return function(part.filled(*data))

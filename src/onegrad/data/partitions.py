@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.kinds import KINDS, Reading, converted, kind_of
+from onegrad.data.kinds import KINDS, ColumnType, converted, kind_of
 from onegrad.data.table import (
     Tabular,
     Values,
@@ -25,13 +25,13 @@ from onegrad.data.table import (
 from onegrad.exceptions import InvalidInput
 
 BLOCK = 16_384  # rows read at once
-PART_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file
+PARTITION_ROWS = 131_072  # least number of rows in a part of a large array or Parquet file
 
 BLANK = " \t\r\n\0"  # NumPy drops zeros at the end of a text
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some rows: inputs (a matrix or an Arrow table), targets, weights; None for what is absent."""
 
     X: Tabular
@@ -42,13 +42,13 @@ class Block:
         return self.X.num_rows if is_table(self.X) else len(self.X)
 
 
-class Part:
+class Partition:
     """A piece of a source that can be read again and again, anywhere."""
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         raise NotImplementedError
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Partition:
         """This part with columns read as is asked, with `only` these; a matrix has none."""
         return self
 
@@ -56,7 +56,7 @@ class Part:
         """What a cluster has to compute before this part can be read (Dask objects)."""
         return ()
 
-    def filled(self, *values: Any) -> Part:
+    def filled(self, *values: Any) -> Partition:
         """This part with the computed values of `remote`."""
         return self
 
@@ -65,17 +65,17 @@ class Part:
 class Columns:
     """Which columns of a table are what: the target, the weights, the inputs (all others).
 
-    `readings` says how columns are to be read where that is known.
+    `column_types` says how columns are to be read where that is known.
     """
 
     target: str | None = None
     weight: str | None = None
     inputs: tuple[str, ...] | None = None
-    readings: Mapping[str, Reading] = field(default_factory=dict)
+    column_types: Mapping[str, ColumnType] = field(default_factory=dict)
 
-    def typed(self, readings: Mapping[str, Reading], only: bool) -> Columns:
-        inputs = tuple(readings) if only else self.inputs
-        return replace(self, inputs=inputs, readings=readings)
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool) -> Columns:
+        inputs = tuple(column_types) if only else self.inputs
+        return replace(self, inputs=inputs, column_types=column_types)
 
     def is_input(self, name: str) -> bool:
         if self.inputs is not None:
@@ -89,7 +89,7 @@ class Columns:
             if name not in names:
                 what = (
                     f"column {name!r} is missing"
-                    if name in self.readings
+                    if name in self.column_types
                     else f"no column {name!r}"
                 )
                 raise InvalidInput(f"{what}; the data have {', '.join(names):.200}")
@@ -97,14 +97,14 @@ class Columns:
             wanted = [c for c in names if c in wanted or c not in index]
         return list(dict.fromkeys(wanted))
 
-    def block(self, table: Any) -> Block:
+    def block(self, table: Any) -> RowBlock:
         """A table cut into inputs, target, weights."""
         y = None if self.target is None else target_values(table[self.target], self.target)
         w = None if self.weight is None else weights(table[self.weight], self.weight)
         inputs = [c for c in self.inputs or table.column_names if self.is_input(c)]
         if not inputs:
             raise InvalidInput("the data have no input columns besides target and weight")
-        return Block(canonical(table.select(inputs), self.readings), y, w)
+        return RowBlock(canonical(table.select(inputs), self.column_types), y, w)
 
 
 def target_values(column: Any, name: str) -> Values:
@@ -125,11 +125,11 @@ def weights(column: Any, name: str) -> Values:
     kind = kind_of(column.type, name)
     if kind not in ("number", "truth"):
         raise InvalidInput(f"weight column {name!r} holds {KINDS[kind]}; weights are numbers")
-    return column_values(converted(column, Reading("number"), name))
+    return column_values(converted(column, ColumnType("number"), name))
 
 
 @dataclass(frozen=True)
-class TablePart(Part):
+class TablePartition(Partition):
     """Rows of an Arrow table in memory; targets and weights beside it, or columns of it."""
 
     table: Any
@@ -137,10 +137,10 @@ class TablePart(Part):
     w: Any = None
     columns: Columns = Columns()
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
-        return replace(self, columns=self.columns.typed(readings, only))
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Partition:
+        return replace(self, columns=self.columns.with_types(column_types, only))
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         table = self.table.select(self.columns.of(self.table.column_names))
         for i in range(0, table.num_rows, BLOCK):
             block = self.columns.block(table.slice(i, BLOCK))
@@ -148,11 +148,11 @@ class TablePart(Part):
             y, w = (
                 a if a is not None else b for a, b in zip(beside, (block.y, block.w), strict=True)
             )
-            yield Block(block.X, y, w)
+            yield RowBlock(block.X, y, w)
 
 
 @dataclass(frozen=True)
-class ArrayPart(Part):
+class ArrayPartition(Partition):
     """Rows of arrays in memory or of memory maps; `target` is the column of X that holds y."""
 
     X: Any
@@ -160,7 +160,7 @@ class ArrayPart(Part):
     w: Any = None
     target: int | None = None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         for i in range(0, len(self.X), BLOCK):
             piece = slice(i, i + BLOCK)
             X, y, w = (
@@ -168,33 +168,33 @@ class ArrayPart(Part):
             )
             if self.target is not None and X is not None:
                 X, y = np.delete(X, self.target, axis=1), X[:, self.target]
-            yield Block(X, y, w)
+            yield RowBlock(X, y, w)
 
 
 @dataclass(frozen=True)
-class IteratorPart(Part):
+class IteratorPartition(Partition):
     """Blocks (X, y) or (X, y, w) of an iterator, or of a function that starts a new one."""
 
     make: Callable[[], Iterable[Any]]
-    readings: Mapping[str, Reading] = field(default_factory=dict)
+    column_types: Mapping[str, ColumnType] = field(default_factory=dict)
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
-        return replace(self, readings=readings)
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Partition:
+        return replace(self, column_types=column_types)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         for item in self.make():
-            if isinstance(item, Block):
+            if isinstance(item, RowBlock):
                 yield item
                 continue
             if not isinstance(item, tuple | list) or not 1 <= len(item) <= 3:
                 raise InvalidInput("an iterator gives blocks (X, y) or (X, y, weights)")
             X, *rest = item
-            inputs = canonical(as_table(X), self.readings) if is_frame(X) else np.asarray(X)
-            yield Block(inputs, *(None if a is None else np.asarray(a) for a in rest))
+            inputs = canonical(as_table(X), self.column_types) if is_frame(X) else np.asarray(X)
+            yield RowBlock(inputs, *(None if a is None else np.asarray(a) for a in rest))
 
 
 @dataclass(frozen=True)
-class DaskPart(Part):
+class DaskPartition(Partition):
     """One partition of a Dask collection; X, y, w are arrays once somebody computed them."""
 
     X: Any
@@ -205,20 +205,20 @@ class DaskPart(Part):
     def remote(self) -> tuple[Any, ...]:
         return self.X, self.y, self.w
 
-    def typed(self, readings: Mapping[str, Reading], only: bool = False) -> Part:
-        return replace(self, columns=self.columns.typed(readings, only))
+    def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Partition:
+        return replace(self, columns=self.columns.with_types(column_types, only))
 
-    def filled(self, *values: Any) -> Part:
+    def filled(self, *values: Any) -> Partition:
         X, y, w = values
-        return DaskPart(X, y, w, self.columns)
+        return DaskPartition(X, y, w, self.columns)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[RowBlock]:
         X, y, w = self.X, self.y, self.w
         if hasattr(X, "dask"):  # read without a cluster: compute this partition here
             from dask.base import compute
 
             X, y, w = compute(X, y, w)  # type: ignore[no-untyped-call]
         if is_frame(X):
-            yield from TablePart(as_table(X), y, w, self.columns).blocks()
+            yield from TablePartition(as_table(X), y, w, self.columns).blocks()
         else:
-            yield from ArrayPart(X, y, w).blocks()
+            yield from ArrayPartition(X, y, w).blocks()
