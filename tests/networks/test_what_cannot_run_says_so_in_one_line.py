@@ -99,5 +99,5 @@ def test_a_penalty_lost_in_rounding():
 
 
 def test_counting_outliers_needs_an_edge():
-    with pytest.raises(og.InvalidInput, match="edge must be given"):
+    with pytest.raises(og.InvalidInput, match="edge must be a number"):
         _ = spectrum(PROBLEM, 1).outliers

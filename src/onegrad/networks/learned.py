@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats, get_ops, to_numpy
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
 from onegrad.networks.network import Network
@@ -37,7 +37,11 @@ def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> Le
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     if problem.input_law.name != "gaussian" or not hasattr(problem.teacher_function, "c"):
-        raise OutOfScope("teacher: the learned part is measured for one index and Gaussian inputs")
+        raise InvalidInput(
+            "teacher",
+            problem.teacher,
+            problem="the learned part is measured for a single index and Gaussian inputs",
+        )
     sampler = Sampler(problem, (seed,), get_ops())
     features = Network.of(sampler).trained((problem.step,))
     (fit,) = fits(sampler, features, (problem.ridge,))

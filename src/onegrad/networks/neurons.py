@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats, get_ops, to_numpy
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import InvalidInput
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.problem import Problem
@@ -39,7 +39,9 @@ def after_step(network: Network, update: Floats, eta: float) -> NeuronOverlaps:
     """The neurons of the first replicate at the weights W + eta update."""
     problem, beta = network.sampler.problem, to_numpy(network.sampler.teacher)[0]
     if beta.shape[1] != 1 or problem.steps != 1:
-        raise OutOfScope("teacher, steps: the neurons are shown for one index and one step")
+        field = "steps" if problem.steps != 1 else "teacher"
+        value = getattr(problem, field)
+        raise InvalidInput(field, value, problem="neurons are shown for one index and one step")
     W = to_numpy(network.W)[0]
     return NeuronOverlaps(
         readout=np.sqrt(problem.N) * to_numpy(network.a)[0],
