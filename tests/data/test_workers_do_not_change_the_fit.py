@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import blas_threads
 from onegrad.data import Source, source
 from onegrad.data.partitions import PARTITION_ROWS
+from onegrad.parallel import blas_threads
 
 N_ROWS = 24_000
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import blas_threads
 from onegrad.estimators.capacity import SEARCH, Wish
 from onegrad.exceptions import InvalidInput
+from onegrad.parallel import blas_threads
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3))

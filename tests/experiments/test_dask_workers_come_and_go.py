@@ -87,7 +87,7 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     [
         ({"workers": 0}, "--workers must be 1 to 1024; got 0"),
         ({"workers": 1, "cluster": "tcp://x"}, "give --workers or --cluster, not both"),
-        ({"cluster": "nonsense"}, "--cluster nonsense"),
+        ({"cluster": "nonsense"}, "cluster 'nonsense'"),
         ({"device": "abacus"}, "device must be .*; got 'abacus'"),
     ],
 )

@@ -11,7 +11,7 @@ from onegrad.experiments.executors import with_processes
 from onegrad.experiments.measures import papers
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
-from onegrad.io.workers import connected
+from onegrad.parallel.cluster import cluster_client
 
 SPEC = {
     "measure": "errors",
@@ -36,7 +36,7 @@ def test_visible_gpus_are_those_of_the_environment(monkeypatch):
 
 def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
     wanted = cells()
-    with connected(workers=3, gpus=["2", "5"]) as client:
+    with cluster_client(workers=3, gpus=["2", "5"]) as client:
         assert sorted(client.run(owned).values()) == ["2", "2", "5"]
         with Store(tmp_path / "many") as store:
             done = run(wanted, store, executors.with_dask(client), progress=Progress(quiet=True))
@@ -51,10 +51,9 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
 
 
 class Gpu:
-    """A backend that draws normal numbers."""
+    """Operations of a device that draws its own numbers."""
 
-    def draws(self, law):
-        return law == "gaussian"
+    can_draw = prefers_to_draw = True
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import note, print_json
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
-from onegrad.io.workers import connected
+from onegrad.parallel.cluster import cluster_client
 
 EXAMPLE = """examples:
   onegrad fit sales.parquet --target price --out price.model
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         data = source(args.data, target=args.target, weight=args.weight, columns=columns)
         not_an_input("--out", args.out, data)
         estimator = _estimator(args, _classifies(args, data))
-        with nullcontext() if args.cluster is None else connected(args.cluster) as client:
+        with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
             estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
     estimator.save(args.out)
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
 from onegrad.estimators.documentation import documented
@@ -27,6 +26,7 @@ from onegrad.estimators.report import listed
 from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, continued, search
 from onegrad.exceptions import check_choice
 from onegrad.layers.layer import Layer
+from onegrad.parallel import thread_map
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ class AlternatingRecipe:
         widths = [len(part) for part in np.array_split(range(size.width), size.searches)]
         alone = replace(lesson, threads=1)
         jobs = [*zip(widths, (rng, *rng.spawn(size.searches - 1)), strict=True)]
-        found = [*abreast(lambda job: search(terms(job[0]), alone, job[1]), jobs, lesson.threads)]
+        found = [
+            *thread_map(lambda job: search(terms(job[0]), alone, job[1]), jobs, lesson.threads)
+        ]
         best = [one.best for one in found]
         label = {key: [trial.label[key] for trial in best] for key in ("update", "round")}
         start = min(trial.ridge for trial in best)

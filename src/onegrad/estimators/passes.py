@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Ops, abreast, get_ops, to_numpy
+from onegrad.arrays import Array, Ops, get_ops, to_numpy
 from onegrad.data.encoding import Encoding, encode
 from onegrad.data.partition_sum import add_optional
 from onegrad.data.partitions import Partition, RowBlock
@@ -19,6 +19,7 @@ from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
+from onegrad.parallel import thread_map
 from onegrad.ridge import Moments
 
 HEAVIEST = 1e100  # weight whose sums with squares of anything scaled are numbers
@@ -33,7 +34,7 @@ class SamplePass:
     labels: str
 
     def __call__(self, partition: Partition) -> Sample | None:
-        return reduce(add_optional, abreast(self.block, checked(partition.blocks())), None)
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
     def block(self, block: RowBlock) -> Sample:
         return sample_block(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
@@ -54,7 +55,7 @@ class MomentsPass:
     skip_below: int = 0
 
     def __call__(self, partition: Partition) -> CommitteeMoments | None:
-        return reduce(add_optional, abreast(self.block, checked(partition.blocks())), None)
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
     def block(self, block: RowBlock) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays import Floats, blas_threads, cores, keep_freed_memory
+from onegrad.arrays import Floats, keep_freed_memory
 from onegrad.data import Source, sum_over_partitions
 from onegrad.data.encoding import Encoding, SampleTargets, encode
 from onegrad.data.sample import Sample
@@ -37,6 +37,7 @@ from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling
+from onegrad.parallel import blas_threads, thread_count
 
 FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
 FAR = 20.0  # standard deviations beyond which even the linear skip clips its inputs
@@ -131,7 +132,7 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     if not len(drawn.y):
         raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     keep_freed_memory()  # trials take and free the same memory again and again
-    threads = cores()
+    threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
         recipe = recipe.sized(len(drawn.y), lesson.targets.outputs)

@@ -14,8 +14,9 @@ from typing import Any
 from onegrad.arrays import get_ops, visible_gpus
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.runner import Executor, lost
-from onegrad.io.children import over_children
-from onegrad.io.workers import connected, over_cluster
+from onegrad.parallel import core_count
+from onegrad.parallel.children import child_map
+from onegrad.parallel.cluster import cluster_client, cluster_map
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,12 @@ def with_processes(jobs: int) -> Executor:
     """`jobs` processes of one BLAS thread each, or this one: cells lost with theirs run again."""
     if jobs == 1:
         return lambda measure, texts: map(measure, texts)
-    return lambda measure, texts: over_children(measure, texts, jobs, lost=lost)
+    return lambda measure, texts: child_map(measure, texts, jobs, lost=lost)
 
 
 def with_dask(client: Any) -> Executor:
     """A Dask cluster whose workers may come and go: cells lost with their worker run again."""
-    return lambda measure, texts: over_cluster(measure, texts, client, lost=lost)
+    return lambda measure, texts: cluster_map(measure, texts, client, lost=lost)
 
 
 @contextlib.contextmanager
@@ -49,12 +50,10 @@ def executor(where: Where) -> Iterator[Executor]:
     if workers is not None and cluster is not None:
         raise InvalidInput("give --workers or --cluster, not both")
     if workers is None and cluster is None:
-        from joblib import cpu_count
-
-        yield with_processes(cpu_count())  # the cores this process may use
+        yield with_processes(core_count())
         return
     if workers is not None and not 1 <= workers <= 1024:
         raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")
     own = visible_gpus() if workers is not None and where.device == "cuda" else []
-    with connected(cluster, workers, own) as client:
+    with cluster_client(cluster, workers, own) as client:
         yield with_dask(client)

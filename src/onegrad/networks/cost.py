@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Ops, share, team
+from onegrad.arrays import Ops
 from onegrad.functions.function import Function
 from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.options import Limits, Options
@@ -17,6 +17,7 @@ from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import GAUSSIAN, Role
+from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import FEW, solve_shifted
 
@@ -92,7 +93,7 @@ class Rates:
     def measured(cls, ops: Ops, f: Function, on_device: bool) -> Rates:
         """In a fraction of a second, at sizes that fill the machine."""
         problem = Problem(n=1024, d=512, N=1024)
-        with ops.lane(), team(ops.threads, ops.blas_threads):
+        with ops.lane(), thread_pool(ops.threads, ops.blas_threads):
             k = ops.threads if ops.device == "cpu" else 32
             sampler = Sampler(problem, tuple(range(k)), ops, None, on_device)
             X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
@@ -126,7 +127,7 @@ def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
         ops.wait()
         began = time.perf_counter()
         if ops.device == "cpu" and parts > 1:
-            share(f, [slice(i, i + 1) for i in range(parts)])
+            pool_map(f, [slice(i, i + 1) for i in range(parts)])
         else:
             f(slice(None))
         ops.wait()

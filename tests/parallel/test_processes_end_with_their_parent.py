@@ -12,16 +12,16 @@ from textwrap import indent
 
 import pytest
 
-from onegrad.io.children import over_children
+from onegrad.parallel.children import child_map
 
 SCENES = {
     "our own": """
-from onegrad.io.children import over_children
-for _ in over_children(work, range(10**6), 1, lost=None): pass
+from onegrad.parallel.children import child_map
+for _ in child_map(work, range(10**6), 1, lost=None): pass
 """,
     "of joblib": """
-from onegrad.io.workers import over_processes
-for _ in over_processes(work, range(10**6), 2): pass
+from onegrad.parallel.processes import process_map
+for _ in process_map(work, range(10**6), 2): pass
 """,
     "of the explorer": """
 import asyncio
@@ -129,14 +129,14 @@ def test_what_a_killed_process_had_in_hand_is_done_again(tmp_path: Path) -> None
         lost.append((item[1], message))
         return -1
 
-    found = sorted(over_children(die_once, items, 1, lost=note))
+    found = sorted(child_map(die_once, items, 1, lost=note))
     assert found == [-1, 0, 2]
     assert lost == [(1, "its process ended with -9, 3 times")]
 
 
 def test_what_the_function_raises_is_raised_here() -> None:
     with pytest.raises(ZeroDivisionError, match="at 0"):
-        list(over_children(fail, range(3), 1, lost=unexpected))
+        list(child_map(fail, range(3), 1, lost=unexpected))
 
 
 def test_processes_that_cannot_start_are_not_started_for_ever(
@@ -144,13 +144,13 @@ def test_processes_that_cannot_start_are_not_started_for_ever(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(RuntimeError, match="processes in a row ended, the last with 1"):
-        list(over_children(identity, range(1000), 2, lost=lambda item, message: -1))
+        list(child_map(identity, range(1000), 2, lost=lambda item, message: -1))
 
 
 def test_nothing_is_made_in_shared_memory() -> None:
     shared = Path("/dev/shm")
     before = {path.name for path in shared.glob("*")}
-    found = list(over_children(identity, range(10), 1, lost=unexpected))
+    found = list(child_map(identity, range(10), 1, lost=unexpected))
     after = {path.name for path in shared.glob("*")}
     assert sorted(found) == list(range(10))
     assert not [name for name in after - before if f"{os.getpid()}" in name]

@@ -2,12 +2,19 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from threadpoolctl import threadpool_info
 
-from onegrad.arrays import Stopped, abreast, blas_threads, cores
+from onegrad.parallel import (
+    WorkCancelled,
+    blas_threads,
+    core_count,
+    pool_map,
+    thread_count,
+    thread_map,
+    thread_pool,
+)
 
 
 def blas_counts():
@@ -21,7 +28,7 @@ def test_results_come_in_order(threads, count):
         time.sleep(0.01 if i == 0 else 0)
         return i * i
 
-    assert list(abreast(slow_first, range(count), threads)) == [i * i for i in range(count)]
+    assert list(thread_map(slow_first, range(count), threads)) == [i * i for i in range(count)]
 
 
 def test_few_items_are_taken_ahead():
@@ -32,7 +39,7 @@ def test_few_items_are_taken_ahead():
             taken.append(i)
             yield i
 
-    results = abreast(lambda i: i, items(), 2)
+    results = thread_map(lambda i: i, items(), 2)
     assert next(results) == 0
     assert len(taken) <= 4
     results.close()
@@ -50,7 +57,7 @@ def test_a_failure_is_raised_and_nothing_further_starts(threads):
         return i
 
     with pytest.raises(KeyError, match="two"):
-        list(abreast(fail, range(50), threads))
+        list(thread_map(fail, range(50), threads))
     assert len(started) < 12
 
 
@@ -63,10 +70,10 @@ def test_what_runs_is_asked_to_stop_and_the_first_failure_is_the_one_raised(firs
         if i == first:
             raise ValueError(f"item {i}")
         assert stop.wait(60)  # set by the failure of the other
-        raise Stopped
+        raise WorkCancelled
 
     with pytest.raises(ValueError, match=f"item {first}"):
-        list(abreast(work, range(2), 2, stop=stop))
+        list(thread_map(work, range(2), 2, stop=stop))
 
 
 def test_a_caller_that_wants_no_more_stops_the_rest():
@@ -79,7 +86,7 @@ def test_a_caller_that_wants_no_more_stops_the_rest():
         return i
 
     before = set(threading.enumerate())  # others may end meanwhile
-    for value in abreast(work, range(50), 2, stop=stop):
+    for value in thread_map(work, range(50), 2, stop=stop):
         assert value == 0
         break
     assert stop.is_set()
@@ -89,32 +96,32 @@ def test_a_caller_that_wants_no_more_stops_the_rest():
 
 def test_an_event_that_was_not_needed_stays_clear():
     stop = threading.Event()
-    assert list(abreast(abs, [-1, -2, -3], 2, stop=stop)) == [1, 2, 3]
+    assert list(thread_map(abs, [-1, -2, -3], 2, stop=stop)) == [1, 2, 3]
     assert not stop.is_set()
 
 
 def test_each_thread_has_one_blas_thread_and_afterwards_all_is_as_before():
     with blas_threads(2):
         before = blas_counts()
-        counts = list(abreast(lambda _: blas_counts(), range(4), 2))
+        counts = list(thread_map(lambda _: blas_counts(), range(4), 2))
         assert counts == [{1}] * 4
         assert blas_counts() == before
-        (alone,) = abreast(lambda _: blas_counts(), [0], 2)
+        (alone,) = thread_map(lambda _: blas_counts(), [0], 2)
         assert alone == before
 
 
 def test_a_pool_outlives_the_call_and_leaves_blas_alone():
-    with blas_threads(2), ThreadPoolExecutor(2) as pool:
+    with blas_threads(2), thread_pool(2, blas=None):
         before = blas_counts()
         for _ in range(2):
-            counts = list(abreast(lambda _: blas_counts(), range(4), 2, pool=pool))
+            counts = pool_map(lambda _: blas_counts(), range(4))
             assert counts == [before] * 4
         with pytest.raises(ZeroDivisionError):
-            list(abreast(lambda i: 1 / i, [1, 0, 1, 1], 2, pool=pool))
-        assert list(abreast(abs, [-1, -2], 2, pool=pool)) == [1, 2]
+            pool_map(lambda i: 1 / i, [1, 0, 1, 1])
+        assert pool_map(abs, [-1, -2]) == [1, 2]
 
 
-def test_cores_respect_the_limits_of_blas():
+def test_the_number_of_threads_respects_the_limits_of_blas():
     with blas_threads(1):
-        assert cores() == 1
-    assert cores() >= 1
+        assert thread_count() == 1
+    assert 1 <= thread_count() <= core_count()
