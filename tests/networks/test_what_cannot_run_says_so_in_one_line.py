@@ -24,7 +24,7 @@ PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
         ({"device": "tpu"}, "device must be cpu"),
         ({"dtype": "float16"}, "dtype must be float64"),
         ({"random": "dice"}, "random must be host"),
-        ({"random": "device"}, "random='device' needs"),
+        ({"random": "device"}, "random 'device': needs"),
         ({"n_test": 0}, "n_test must be"),
         ({"batch": 1.5}, "batch must be"),
         ({"rows": np.zeros((200, 3))}, "d = 10"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from onegrad.cli.options import add_json_option, check_not_an_input
 from onegrad.cli.output import print_json
-from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
 EXAMPLE = """examples:
@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.inputs import Unknown, as_read
+    from onegrad.estimators.inputs import Unknown, UnknownValueWarning, as_read
 
     to_standard_output = str(args.out) == STANDARD_OUTPUT
     _check_out(args.out, args.json)
@@ -58,9 +58,11 @@ def run(args: argparse.Namespace) -> int:
     data, unknown = as_read(source(args.data), model.fitted_.encoding), Unknown()
     if not to_standard_output:
         check_not_an_input("--out", args.out, [*data.paths, args.model_file])
-    blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
-    rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
-    warn(*unknown.lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
+        blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
+        rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
+    warn(*unknown.warnings)
     if args.json:
         counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
         kind = type(model).__name__
@@ -111,12 +113,6 @@ def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
 
 def _columns(model: Any, X: Any, args: argparse.Namespace) -> Columns:
     """Return the columns of predictions for one block."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)  # unknown values: reported at the end
-        return _predict(model, X, args)
-
-
-def _predict(model: Any, X: Any, args: argparse.Namespace) -> Columns:
     if args.std:
         mean, deviation = model.predict(X, return_std=True)
         columns = _named("prediction", mean) | _named("std", deviation)

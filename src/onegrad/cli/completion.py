@@ -119,8 +119,8 @@ def _words(action: argparse.Action, names: dict[str, list[str]]) -> list[str]:
 
 def _names_by_argument() -> dict[str, list[str]]:
     """Return names worth offering, by the argument that takes them."""
-    from onegrad.experiments import gallery
     from onegrad.networks.options import MODELS
+    from onegrad.studies import gallery
     from onegrad.theory.dispatch import THEORIES
 
     return {name: [*field.choices, *field.laws] for name, field in FIELDS.items()} | {

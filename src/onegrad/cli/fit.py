@@ -16,7 +16,7 @@ from onegrad.cli.options import add_json_option, check_not_an_input
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
-from onegrad.io.workers import connected
+from onegrad.parallel.cluster import cluster_client
 
 EXAMPLE = """examples:
   onegrad fit sales.parquet --target price --out price.model
@@ -26,6 +26,18 @@ EXAMPLE = """examples:
 MAX_CLASS_CODES = 20  # numbers among text that may be names of classes
 MAX_SEED = 2**32 - 1
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
+
+
+class FamilyNames:
+    """Names of the families of estimators; scikit-learn is imported once somebody needs them."""
+
+    def __iter__(self) -> Iterator[str]:
+        from onegrad.estimators import FAMILIES
+
+        return iter(FAMILIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -43,9 +55,10 @@ def add_parser(subparsers: Any) -> None:
     add(
         "--estimator",
         type=str.lower,
-        choices=("alternating", "one-step"),
+        metavar="FAMILY",
+        choices=FamilyNames(),
         default="alternating",
-        help="alternating (default) is the one for real data",
+        help="one of %(choices)s; %(default)s (default) is the one for real data",
     )
     add(
         "--task",
@@ -80,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         data = source(args.data, target=args.target, weight=args.weight, columns=columns)
         check_not_an_input("--out", args.out, data.paths)
         estimator = _estimator(args, _is_classification(args, data))
-        with nullcontext() if args.cluster is None else connected(args.cluster) as client:
+        with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
             estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
     estimator.save(args.out)
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:
@@ -159,17 +172,18 @@ def _binary(targets: Iterable[Any], both: bool = False) -> bool:
 
 
 def _estimator(args: argparse.Namespace, classes: bool) -> Any:
-    from onegrad import estimators
+    from onegrad.estimators import FAMILIES
 
-    family = "Alternating" if args.estimator == "alternating" else "OneStep"
-    kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
+    family = FAMILIES[args.estimator]
+    kind = family.classifier if classes else family.regressor
     names = ("width", "sample_rows", "members", "budget")
     settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.categorical is not None:
         settings["categorical_features"] = args.categorical.split(",")
-    for name in ("members", "budget"):
-        if name in settings and family == "OneStep":
-            raise InvalidInput(f"--{name}", problem="this is for --estimator alternating")
+    for name in settings:
+        owners = [other for other, row in FAMILIES.items() if name in row.options]
+        if owners and args.estimator not in owners:
+            raise InvalidInput(f"--{name}", problem=f"it is for --estimator {', '.join(owners)}")
     return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
 
 
@@ -196,7 +210,7 @@ def _check_class_names(target: str, y: Any) -> None:
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    importance = zip(estimator.input_names_, estimator.feature_importances_, strict=True)
+    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
     return {
         "model": str(args.out),
         "estimator": type(estimator).__name__,

@@ -17,7 +17,8 @@ from typing import Any, Protocol, Self, TypeVar
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
-from onegrad.io.workers import over_processes, sum_over_cluster
+from onegrad.parallel.cluster import cluster_sum
+from onegrad.parallel.processes import process_map
 
 
 class Sums(Protocol):
@@ -57,13 +58,13 @@ def sum_over_partitions(
         # a part without its data, and its data: whoever has them computes it
         pieces = [(p.filled(*(None for _ in p.remote())), *p.remote()) for p in parts]
         add: Callable[[S | None, S | None], S | None] = add_optional
-        total = sum_over_cluster(partial(_filled, function), pieces, client, add, progress)
+        total = cluster_sum(partial(_filled, function), pieces, client, add, progress)
     else:
         jobs = jobs if len(parts) > 1 else 1
         if isinstance(progress, Progress) and jobs == 1:
             progress(0, len(parts))
             parts = [_Told(part, progress.rows) for part in parts]
-        results = over_processes(function, parts, jobs)
+        results = process_map(function, parts, jobs)
         for done, result in enumerate(results, 1):
             total = add_optional(total, result)
             if progress is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats, Ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.sampling import rows_before
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import DEVICE_LAWS, Role
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
@@ -80,8 +80,11 @@ def random_source(asked: str | None, ops: Ops, problems: Sequence[Problem]) -> s
     """Where random numbers are drawn: as asked, else on a GPU where it can draw them."""
     if asked not in (None, "host", "device"):
         raise InvalidInput("random", asked, "host or device")
+    if asked == "device" and not ops.can_draw:
+        raise InvalidInput("random", asked, problem="needs device 'torch' or 'cuda'")
     laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
-    return asked or ("device" if all(ops.draws(name) for name in laws) else "host")
+    drawn = ops.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
+    return asked or ("device" if drawn else "host")
 
 
 def _whole(name: str, value: Any) -> None:
