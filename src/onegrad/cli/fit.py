@@ -105,15 +105,13 @@ def _check(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _naming_columns(args: argparse.Namespace) -> Iterator[None]:
-    """A column that the data do not have is said with the option that asked for it."""
+    """Name the option that asked for a column which the data do not have."""
     try:
         yield
     except InvalidInput as error:
-        for option in ("target", "weight", "columns", "categorical"):
-            names = (getattr(args, option) or "").split(",")
-            if any(str(error).startswith((f"no column {n!r}", f"column {n!r} is")) for n in names):
-                raise InvalidInput(f"--{option}: {error}") from None
-        raise
+        if error.argument != "column" or error.value not in (args.categorical or "").split(","):
+            raise
+        raise InvalidInput("--categorical", error.value, problem=error.problem) from None
 
 
 def _classifies(args: argparse.Namespace, data: Any) -> bool:
