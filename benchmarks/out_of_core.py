@@ -102,7 +102,7 @@ def fit(path: Path, model: Any, coefficients: Path, workers: int | None) -> tupl
             model.fit(data, client=client)
             seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
             cpu += sum(client.run(time.process_time).values()) - before
-    np.save(coefficients, model.coef_)
+    np.save(coefficients, model.readout_)
     return seconds, cpu
 
 

@@ -20,8 +20,8 @@ from functools import partial
 import numpy as np
 
 import onegrad as og
-from onegrad.arrays import cores
 from onegrad.networks import cost, simulate
+from onegrad.parallel import thread_count
 
 
 def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="networks (default: twice the cores)")
     parser.add_argument("--long", action="store_true", help="also a million rows")
     args = parser.parse_args()
-    k = cores()
+    k = thread_count()
     print(f"{k} core(s)")
     head = f"{'case':12} {'n':>6} {'d':>5} {'N':>5} {'etas':>4} {'ridges':>6} {'seeds':>5}"
     print(

@@ -27,7 +27,7 @@ first.merge(second)
 together = first.score(X[new], y[new])
 
 at_once = first.blank().partial_fit(X[:3000], y[:3000])
-print("the same as from all rows:", np.array_equal(first.coef_, at_once.coef_))
+print("the same as from all rows:", np.array_equal(first.readout_, at_once.readout_))
 
 figure, ax = plt.subplots(figsize=(5.4, 3.4), layout="constrained")
 names = ("first, 300 rows", "second, 2,700 rows", "merged")

@@ -28,7 +28,7 @@ model.remove(X[theirs], y[theirs])
 after = model.predict(X[:300])
 
 print("rows in the model:", model.n_rows_)
-print("equal to a readout that never saw them:", np.array_equal(model.coef_, never.coef_))
+print("equal to a readout that never saw them:", np.array_equal(model.readout_, never.readout_))
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(after - before, ".", color="#0072B2")

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from onegrad.io.children import over_children  # noqa: E402
+from onegrad.parallel.children import child_map  # noqa: E402
 from soak.chunks import KINDS, crashed, work  # noqa: E402
 from soak.ledger import Ledger, evenly, table  # noqa: E402
 
@@ -49,7 +49,7 @@ def main() -> int:
             if time.monotonic() < end:
                 yield kind, args.seed, number
 
-    for kind, number, tally in over_children(work, tasks(), args.jobs, lost=crashed):
+    for kind, number, tally in child_map(work, tasks(), args.jobs, lost=crashed):
         ledger.note(kind, number, tally)
         for example in tally.examples:
             print(example, file=sys.stderr, flush=True)

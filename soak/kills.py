@@ -21,9 +21,9 @@ import numpy as np
 import sweeping
 from onegrad.experiments import Store, run
 from onegrad.experiments.executors import with_processes
-from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.runner import commit
-from onegrad.io.children import TRIES
+from onegrad.parallel.children import MAX_ATTEMPTS
+from onegrad.studies.measures import MEASURES
 from soak.ledger import Tally
 
 SMALL = (("cells", 200), ("numbers", 600), ("wait", 0.001))  # an array beside the store each
@@ -60,11 +60,12 @@ class Scene:
             self.done = done
 
     def through(self, kills: int) -> None:
-        """When a runner is through each cell is there, or noted: TRIES processes died over it."""
+        """When a runner is through each cell is there, or noted as lost with its processes."""
         self.look()
         with self.judged(), Store(self.directory, create=False) as store:
             noted = [k for k, why in store.failures().items() if "its process ended" in why]
-            for key in _expected(self.size).keys() - store.done() - set(noted[: kills // TRIES]):
+            given_up = set(noted[: kills // MAX_ATTEMPTS])
+            for key in _expected(self.size).keys() - store.done() - given_up:
                 self.tally.fault("lost", self.where, f"{key} when the runner was through")
 
     def finish(self) -> None:
@@ -208,7 +209,7 @@ def sweep_in_processes(directory: str, arguments: dict[str, Any]) -> None:
     os.setpgid(0, 0)
     commit()
     with Store(Path(directory)) as store:
-        run(sweeping.rehearsal(**arguments), store, with_processes(2))
+        run(sweeping.rehearsal(**arguments), store, MEASURES, with_processes(2))
 
 
 def _children(parent: int) -> set[int]:
@@ -232,5 +233,5 @@ def _ours(pid: int) -> bool:
     """Whether it is still one of our processes, not another one of the same number."""
     with contextlib.suppress(OSError):
         alive = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        return alive and b"onegrad.io.children" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return alive and b"onegrad.parallel.children" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False

@@ -1,7 +1,12 @@
-"""The public names are exactly these, each can be loaded, and `help` shows what it is."""
+"""The public names are exactly these; each can be loaded, is typed, and is shown by `help`."""
 
+import ast
 import inspect
 import pydoc
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +18,29 @@ NAMES = {
     "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "cost", "exponents", "predict",
     "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
+
+SCRIPT = """
+import onegrad as og
+
+problem = og.Problem(n=100, d=50, N=60, alpha=0.2)
+reveal_type(problem)
+reveal_type(problem.replace(alpha=0.3))
+reveal_type(og.predict)
+reveal_type(og.predict(problem))
+reveal_type(og.simulate)
+reveal_type(og.simulate(problem, seeds=2).test)
+reveal_type(og.spectrum)
+reveal_type(og.spectrum(problem).edge)
+reveal_type(og.cost)
+reveal_type(og.exponents("H3"))
+reveal_type(og.spike_count)
+reveal_type(og.thresholds)
+reveal_type(og.OneStepRegressor())
+reveal_type(og.OneStepClassifier())
+reveal_type(og.OneStepFeatures())
+reveal_type(og.AlternatingRegressor())
+reveal_type(og.AlternatingClassifier())
+"""
 
 
 def test_public_names():
@@ -46,3 +74,38 @@ def test_help_shows_the_function(name):
     first = inspect.getdoc(function).splitlines()[0]
     assert len(first) > 20 and first in shown
     assert all(word in shown for word in inspect.signature(function).parameters)
+
+
+def test_type_checkers_see_what_is_loaded_later():
+    tree = ast.parse(Path(og.__file__).read_text(encoding="utf-8"))
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert all(alias.asname == alias.name for node in block.body for alias in node.names)
+    assert set(seen) == set(og._LAZY)
+    for name, room in og._LAZY.items():
+        assert f"{seen[name]}.".startswith(f"{room}.")
+
+
+def types_of(script: str, folder: Path) -> tuple[list[str], list[str]]:
+    """What mypy reveals in a user's script, and its complaints."""
+    (folder / "script.py").write_text(script)
+    cache = Path(__file__).parents[1] / ".mypy_cache" / "scripts"
+    command = ["mypy", "--config-file=", f"--cache-dir={cache}", "--ignore-missing-imports"]
+    run = subprocess.run(
+        [sys.executable, "-m", *command, "script.py"], cwd=folder, capture_output=True, text=True
+    )
+    revealed = re.findall(r'Revealed type is "(.*)"', run.stdout)
+    return revealed, re.findall(r"script.py.* error: (.*)", run.stdout)
+
+
+def test_users_get_types(tmp_path):
+    script = SCRIPT + "og.predikt\nog.predict(theory=3)\n"
+    revealed, complaints = types_of(script, tmp_path)
+    assert len(revealed) == SCRIPT.count("reveal_type")
+    assert not [text for text in revealed if text in ("Any", "types.ModuleType")]
+    assert revealed[2].startswith("def (problem: ") and revealed[2].endswith("Prediction")
+    assert 'no attribute "predikt"' in complaints[0] and "problem" in complaints[1]

@@ -1,31 +1,52 @@
-"""What one gradient step learns: theory, simulation, experiments, estimators."""
+"""Theory, simulation and estimators for networks trained with one gradient step.
+
+Every name in `__all__` is promised to users; the rest of the package may change. Names of `_LAZY`
+are loaded when they are first used, so that importing onegrad costs NumPy and SciPy only. Type
+checkers read the imports below; tests/test_public_api.py compares the two.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
 from onegrad.functions import Function, exponents, register
 from onegrad.problem import Problem
 
-__version__ = "0.2.0"
+if TYPE_CHECKING:
+    from onegrad.estimators import AlternatingClassifier as AlternatingClassifier
+    from onegrad.estimators import AlternatingRegressor as AlternatingRegressor
+    from onegrad.estimators import OneStepClassifier as OneStepClassifier
+    from onegrad.estimators import OneStepFeatures as OneStepFeatures
+    from onegrad.estimators import OneStepRegressor as OneStepRegressor
+    from onegrad.networks import Simulation as Simulation
+    from onegrad.networks import simulate as simulate
+    from onegrad.networks.cost import cost as cost  # also the name of a module
+    from onegrad.theory import Prediction as Prediction
+    from onegrad.theory import Spectrum as Spectrum
+    from onegrad.theory import predict as predict
+    from onegrad.theory import spectrum as spectrum
+    from onegrad.theory import spike_count as spike_count
+    from onegrad.theory import thresholds as thresholds
+
+__version__ = "0.3.0.dev0"
 
 _LAZY = {
-    "predict": "onegrad.theory",
-    "Prediction": "onegrad.theory",
-    "spectrum": "onegrad.theory",
-    "Spectrum": "onegrad.theory",
-    "spike_count": "onegrad.theory",
-    "thresholds": "onegrad.theory",
-    "simulate": "onegrad.networks",
-    "Simulation": "onegrad.networks",
-    "cost": "onegrad.networks",
-    "OneStepRegressor": "onegrad.estimators",
+    "AlternatingClassifier": "onegrad.estimators",
+    "AlternatingRegressor": "onegrad.estimators",
     "OneStepClassifier": "onegrad.estimators",
     "OneStepFeatures": "onegrad.estimators",
-    "AlternatingRegressor": "onegrad.estimators",
-    "AlternatingClassifier": "onegrad.estimators",
+    "OneStepRegressor": "onegrad.estimators",
+    "Simulation": "onegrad.networks",
+    "cost": "onegrad.networks",
+    "simulate": "onegrad.networks",
+    "Prediction": "onegrad.theory",
+    "Spectrum": "onegrad.theory",
+    "predict": "onegrad.theory",
+    "spectrum": "onegrad.theory",
+    "spike_count": "onegrad.theory",
+    "thresholds": "onegrad.theory",
 }
 
 __all__ = [
@@ -40,14 +61,15 @@ __all__ = [
     *_LAZY,
 ]
 
+if not TYPE_CHECKING:  # a type checker must not believe that every attribute exists
 
-def __getattr__(name: str) -> Any:
-    """Load a room when one of its names is first used: importing onegrad stays light."""
-    if name not in _LAZY:
-        raise AttributeError(f"module 'onegrad' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """Load the room of a public name when the name is first used."""
+        if name not in _LAZY:
+            raise AttributeError(f"module 'onegrad' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

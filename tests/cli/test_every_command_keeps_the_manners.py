@@ -48,7 +48,7 @@ BAD = {
     "fit": (["nowhere.csv", "--target", "y", "--out", "m"], "no such file"),
     "apply": (["y.model", "rows.npz", "--out", "p.doc"], "--out must end in"),
     "explore": (["--port", "eighty"], "--port must be"),
-    "exponents": (["H3 +"], "teacher: formula"),
+    "exponents": (["H3 +"], "teacher 'H3 +': a term is missing"),
     "cite": (["--bibtex"], "--bibtex"),
     "doctor": (["me"], "me"),
     "completion": (["ksh"], "bash, zsh, fish"),

@@ -41,7 +41,7 @@ def test_the_cluster_gives_the_model_of_this_process(tmp_path, scheduler, capsys
     capsys.readouterr()
     there = fitted(tmp_path, "there", "--cluster", scheduler, "--json")
     assert len(json.loads(capsys.readouterr().out)["ridge"]) == 2
-    np.testing.assert_array_equal(there.coef_, here.coef_)
+    np.testing.assert_array_equal(there.readout_, here.readout_)
 
 
 def test_a_committee_is_not_for_one_step(tmp_path, capsys):
@@ -49,4 +49,4 @@ def test_a_committee_is_not_for_one_step(tmp_path, capsys):
     code = main(["fit", str(tmp_path / "d.parquet"), "--target", "y", "--out",
                  str(tmp_path / "m"), "--estimator", "one-step", "--members", "2"])  # fmt: skip
     assert code == 2
-    assert "--members is for --estimator alternating" in capsys.readouterr().err
+    assert "--members: it is for --estimator alternating" in capsys.readouterr().err

@@ -30,28 +30,28 @@ def reference(tmp_path_factory):
 def test_fit_predict_and_further_rows(container, reference):
     X = CONTAINERS[container](FRAME)
     got = model().fit(X, Y)
-    np.testing.assert_array_equal(got.coef_, reference.coef_)
+    np.testing.assert_array_equal(got.readout_, reference.readout_)
     assert got.input_names_ == reference.input_names_
     assert list(got.feature_names_in_) == list(FRAME.columns)
     np.testing.assert_array_equal(got.predict(X), reference.predict(X))
     half = CONTAINERS[container](FRAME[:100])
     got.remove(half, Y[:100])
     got.partial_fit(half, Y[:100])
-    np.testing.assert_array_equal(got.coef_, reference.coef_)
+    np.testing.assert_array_equal(got.readout_, reference.readout_)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_frame_is_a_source_with_its_target_inside(container, reference):
     whole = CONTAINERS[container](FRAME.assign(y=Y))
     got = model().fit(source(whole, target="y"))
-    np.testing.assert_array_equal(got.coef_, reference.coef_)
+    np.testing.assert_array_equal(got.readout_, reference.readout_)
     np.testing.assert_array_equal(got.predict(whole), reference.predict(FRAME))
 
 
 def test_a_csv_file_with_and_without_its_learned_kinds(tmp_path, reference):
     FRAME.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
     got = model().fit(source(tmp_path / "t.csv", target="y"))
-    np.testing.assert_array_equal(got.coef_, reference.coef_)
+    np.testing.assert_array_equal(got.readout_, reference.readout_)
     np.testing.assert_array_equal(reference.predict(tmp_path / "t.csv"), got.predict(FRAME))
 
 
@@ -59,7 +59,7 @@ def test_numbers_alone_are_as_in_a_matrix():
     X = np.random.default_rng(0).standard_normal((60, 3))
     frame = pd.DataFrame(X, columns=["z", "x10", "x2"])
     got = model().fit(frame, X[:, 0])
-    np.testing.assert_array_equal(got.coef_, model().fit(X, X[:, 0]).coef_)
+    np.testing.assert_array_equal(got.readout_, model().fit(X, X[:, 0]).readout_)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         np.testing.assert_array_equal(got.predict(X), got.predict(frame))
 
@@ -83,7 +83,7 @@ def test_categorical_features_by_name_number_and_mask(chosen):
     np.testing.assert_array_equal(again, got.predict(frame))
     if chosen != ["code"]:  # a matrix has no names
         matrix = model(categorical_features=chosen).fit(frame.to_numpy(), y)
-        np.testing.assert_array_equal(matrix.coef_, got.coef_)
+        np.testing.assert_array_equal(matrix.readout_, got.readout_)
         np.testing.assert_array_equal(matrix.predict(frame.to_numpy()), got.predict(frame))
         assert not hasattr(matrix, "feature_names_in_")
 
@@ -111,8 +111,8 @@ def test_what_cannot_be_read_as_learned_is_an_error(change, message):
 
 def test_what_cannot_be_learned_from_is_an_error():
     for settings, X, message in [
-        ({"categorical_features": ["none"]}, FRAME, "no column 'none'"),
-        ({"categorical_features": [True]}, FRAME, "1 truth values for 5 columns"),
+        ({"categorical_features": ["none"]}, FRAME, "categorical_features 'none': no such column"),
+        ({"categorical_features": [True]}, FRAME, "the mask has 1 entries for 5 columns"),
         ({}, pd.concat([FRAME, FRAME], axis=1), "occurs twice"),
         ({}, FRAME[:0], "shape"),
         ({}, {"a": [[1], [2]]}, "'a': holds list"),

@@ -72,7 +72,7 @@ def test_csv_files_agree_on_what_a_column_holds(tmp_path):
     several = model().fit(source(tmp_path, target="y"))
     assert several.input_names_ == ["code=1", "code=2", "code=3", "code=A"]
     whole = model().fit({"code": CODES}, Y)
-    np.testing.assert_array_equal(several.coef_, whole.coef_)
+    np.testing.assert_array_equal(several.readout_, whole.readout_)
 
 
 @pytest.mark.parametrize("name", [None, "id"])
@@ -110,7 +110,7 @@ def test_row_labels_of_a_csv_file_are_no_input(tmp_path):
     plain = tmp_path / "plain.csv"
     frame.to_csv(plain, index=False)
     np.testing.assert_array_equal(fitted.predict(path), fitted.predict(plain))
-    np.testing.assert_array_equal(fitted.coef_, model().fit(source(plain, target="y")).coef_)
+    np.testing.assert_array_equal(fitted.readout_, model().fit(source(plain, target="y")).readout_)
     asked = model().fit(source(path, target="y", columns=["x", ""]))
     assert asked.input_names_ == ["x", ""]
     assert asked.predict(path).std() > 10 * fitted.predict(path).std()
@@ -142,4 +142,4 @@ def test_files_may_differ_in_order_and_width(tmp_path):
     pq.write_table(first, tmp_path / "a.parquet")
     pq.write_table(second, tmp_path / "b.parquet")
     got = model().fit(source(tmp_path, target="y"))
-    np.testing.assert_array_equal(got.coef_, model().fit(X.astype(float), y).coef_)
+    np.testing.assert_array_equal(got.readout_, model().fit(X.astype(float), y).readout_)

@@ -66,15 +66,15 @@ def test_noise_is_not_learned():
 def test_rows_come_and_go_exactly_and_files_keep_them(tmp_path):
     X, y = cities(1500, 5)
     start = model().fit(X, y)
-    whole = start.coef_.copy()
+    whole = start.readout_.copy()
     start.save(tmp_path / "m")
     again = load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict(X), start.predict(X))
     again.remove(X[:700], y[:700]).partial_fit(X[:700], y[:700])
-    np.testing.assert_array_equal(again.coef_, whole)
+    np.testing.assert_array_equal(again.readout_, whole)
     order = np.random.default_rng(0).permutation(1500)
     shuffled = model().fit(X.iloc[order], y[order])
-    np.testing.assert_array_equal(shuffled.coef_, whole)
+    np.testing.assert_array_equal(shuffled.readout_, whole)
 
 
 def test_classes_have_a_statistic_each():

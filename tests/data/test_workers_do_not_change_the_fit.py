@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import blas_threads
 from onegrad.data import Source, source
 from onegrad.data.partitions import PARTITION_ROWS
+from onegrad.parallel import blas_threads
 
 N_ROWS = 24_000
 
@@ -66,17 +66,19 @@ def test_blas_threads(data, make):
     with blas_threads(2):
         two = make().fit(*data)
     np.testing.assert_array_equal(two.fitted_.layers[0].W, one.fitted_.layers[0].W)
-    np.testing.assert_allclose(two.coef_, one.coef_, rtol=0, atol=1e-10 * np.abs(one.coef_).max())
+    np.testing.assert_allclose(
+        two.readout_, one.readout_, rtol=0, atol=1e-10 * np.abs(one.readout_).max()
+    )
 
 
 def test_processes(data, serial):
     got = estimator(n_jobs=2).fit(parts(data))
-    np.testing.assert_array_equal(got.coef_, serial.coef_)
+    np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
 def test_a_cluster(data, serial, cluster):
     got = estimator().fit(parts(data), client=cluster)
-    np.testing.assert_array_equal(got.coef_, serial.coef_)
+    np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
 def test_dask_arrays_on_a_cluster(data, serial, cluster):
@@ -84,7 +86,7 @@ def test_dask_arrays_on_a_cluster(data, serial, cluster):
 
     X, y = (da.from_array(a, chunks=(5000, *a.shape[1:])) for a in data)
     got = estimator().fit(X, y, client=cluster)
-    np.testing.assert_array_equal(got.coef_, serial.coef_)
+    np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
 def test_a_worker_killed_in_the_pass_changes_nothing(data, serial, cluster):
@@ -101,7 +103,7 @@ def test_a_worker_killed_in_the_pass_changes_nothing(data, serial, cluster):
     kill_one_worker.calls = 0
     got = estimator().fit(parts(data), client=cluster, progress=kill_one_worker)
     assert killed == [(3, 24)]  # three parts of the second pass were done
-    np.testing.assert_array_equal(got.coef_, serial.coef_)
+    np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
 def test_a_committee_on_processes_and_on_a_cluster(data, cluster):
@@ -111,5 +113,5 @@ def test_a_committee_on_processes_and_on_a_cluster(data, cluster):
         )
 
     serial = make().fit(*data)
-    np.testing.assert_array_equal(make(n_jobs=2).fit(parts(data)).coef_, serial.coef_)
-    np.testing.assert_array_equal(make().fit(parts(data), client=cluster).coef_, serial.coef_)
+    np.testing.assert_array_equal(make(n_jobs=2).fit(parts(data)).readout_, serial.readout_)
+    np.testing.assert_array_equal(make().fit(parts(data), client=cluster).readout_, serial.readout_)

@@ -89,7 +89,7 @@ def test_rows_that_are_not_there_cannot_be_removed(model, case, tmp_path):
         model = og.OneStepRegressor(20, eta=1.0, rows="fresh", random_state=0).fit(X, y)
     model.save(tmp_path / "m")
     model = load(tmp_path / "m")
-    before = model.coef_.copy()
+    before = model.readout_.copy()
     message = "cannot remove .* rows that were never added"
     if case == "others":
         with pytest.raises(InvalidInput, match=message):
@@ -105,7 +105,7 @@ def test_rows_that_are_not_there_cannot_be_removed(model, case, tmp_path):
     else:
         with pytest.raises(InvalidInput, match="cannot remove"):
             model.remove(X, y)
-    np.testing.assert_array_equal(model.coef_, before)
+    np.testing.assert_array_equal(model.readout_, before)
 
 
 HIGHER, LOWER = r"\(higher is better\)", r"\(lower is better\)"

@@ -34,7 +34,7 @@ def test_the_prediction_is_the_mean(three):
     fitted = three.fitted_
     each = [member.predict(X) for member in fitted.members]
     np.testing.assert_allclose(fitted.predict(X), np.mean(each, 0), rtol=1e-9)
-    linear = fitted.features(X) @ three.coef_
+    linear = fitted.features(X) @ three.readout_
     constant = fitted.predict(X) - linear
     np.testing.assert_allclose(constant, constant[0] + np.zeros_like(constant), atol=1e-12)
 
@@ -75,7 +75,7 @@ def test_rows_come_and_go_exactly(three):
     later = start.blank().partial_fit(X[400:500], Y[400:500])
     start.partial_fit(X[400:], Y[400:]).remove(X[500:], Y[500:])
     again = committee().fit(X[:400], Y[:400]).merge(later)
-    np.testing.assert_array_equal(start.coef_, again.coef_)
+    np.testing.assert_array_equal(start.readout_, again.readout_)
     assert start.n_rows_ == 500
     with pytest.raises(InvalidInput, match="same first layer"):
         start.merge(committee(2).fit(X[:400], Y[:400]))
@@ -91,7 +91,7 @@ def test_members_share_one_reading_of_the_rows():
 
     streamed = committee().fit(source(blocks))
     assert len(reads) == 2  # the sample, the moments
-    np.testing.assert_array_equal(streamed.coef_, committee().fit(X, Y).coef_)
+    np.testing.assert_array_equal(streamed.readout_, committee().fit(X, Y).readout_)
 
 
 def test_a_saved_committee_is_the_committee(three, tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import blas_threads
 from onegrad.estimators.capacity import SEARCH, Wish
 from onegrad.exceptions import InvalidInput
+from onegrad.parallel import blas_threads
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3))
@@ -15,7 +15,7 @@ Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
 
 def sized(rows, budget="default", classes=0, **asked):
     settings = {"width": None, "members": None, "rounds": None} | asked
-    return Wish(budget, **settings).ops(rows, classes)
+    return Wish(budget, **settings).capacity(rows, classes)
 
 
 def test_few_rows_get_few_neurons():

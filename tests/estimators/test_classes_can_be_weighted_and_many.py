@@ -40,14 +40,14 @@ def test_balanced_classes_weigh_the_same(kind, tmp_path):
     assert recall[0] > recall[1] + 0.2
     np.savez(tmp_path / "d.npz", X=X, y=RARE)
     streamed = model(kind, class_weight="balanced").fit(source(tmp_path / "d.npz", target="y"))
-    np.testing.assert_allclose(streamed.coef_, balanced.coef_)
+    np.testing.assert_allclose(streamed.readout_, balanced.readout_)
     given = model(kind, class_weight={0: 1, 1: 5}).fit(X, RARE)
     given.save(tmp_path / "m")
     again = load(tmp_path / "m")
     assert again.class_weight == {0: 1, 1: 5}
     again.partial_fit(X[:50], RARE[:50])
     given.partial_fit(X[:50], RARE[:50])
-    np.testing.assert_array_equal(again.coef_, given.coef_)
+    np.testing.assert_array_equal(again.readout_, given.readout_)
 
 
 @pytest.mark.parametrize("weights", ["even", {7: 1.0}, {0: -1.0}, 3])

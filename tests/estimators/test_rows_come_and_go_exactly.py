@@ -30,14 +30,14 @@ def test_parts_in_any_order_are_the_whole(data, start):
     parts = start.blank()
     for rows in np.array_split(np.random.default_rng(1).permutation(400), 7):
         parts.partial_fit(X[rows], y[rows])
-    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    np.testing.assert_array_equal(parts.readout_, whole.readout_)
     assert parts.n_rows_ == 400
 
 
 def test_merged_estimators_are_the_whole(data, start):
     X, y = data
     a, b = filled(start, X[:150], y[:150]), filled(start, X[150:], y[150:])
-    np.testing.assert_array_equal(a.merge(b).coef_, filled(start, X, y).coef_)
+    np.testing.assert_array_equal(a.merge(b).readout_, filled(start, X, y).readout_)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -48,13 +48,13 @@ def test_a_layer_of_few_rows_counts_many_exactly(seed):
     y = np.maximum(X[:, 0] + X[:, 1], 0) + 0.3 * rng.standard_normal(3000)
     few = og.AlternatingRegressor(budget="fast", random_state=seed).fit(X[:300], y[:300])
     whole = filled(few, X, y)
-    np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).coef_, whole.coef_)
+    np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).readout_, whole.readout_)
 
 
 def test_removed_rows_leave_no_trace(data, start):
     X, y = data
     forgotten = filled(start, X, y).remove(X[100:], y[100:])
-    np.testing.assert_array_equal(forgotten.coef_, filled(start, X[:100], y[:100]).coef_)
+    np.testing.assert_array_equal(forgotten.readout_, filled(start, X[:100], y[:100]).readout_)
     assert forgotten.n_rows_ == 100
 
 

@@ -151,7 +151,7 @@ def test_other_columns_at_prediction_are_refused():
         ({"ridge": "large"}, "ridge must be a number"),
         ({"hold_out": 1.0}, "hold_out must be a number >= 0 and <= 0.9"),
         ({"eta": "big"}, "eta must be a number"),
-        ({"eta": 1.0, "alpha": 0.2}, "give eta, or c and alpha, not both"),
+        ({"eta": 1.0, "alpha": 0.2}, 'eta must be "auto" where alpha is given'),
         ({"inputs": "scaled"}, "inputs must be one of standard, raw"),
         ({"activation": "rulu"}, "did you mean relu"),
         ({"device": "gpu"}, "device must be"),
@@ -168,13 +168,13 @@ def test_weights_that_are_all_zero():
 
 
 LOSSY = {
-    "dates": (X.astype("M8[D]"), Y, "X holds datetime64"),
-    "durations": (X.astype("m8[s]"), Y, "X holds timedelta64"),
-    "complex": (X + 1j, Y, "Complex data not supported: X holds complex128"),
-    "fields": (np.zeros((len(X), 1), [("a", float)]), Y, "X holds"),
-    "masked inputs": (np.ma.masked_greater(X, 0), Y, "X is masked"),
-    "masked targets": (X, np.ma.masked_greater(Y, 0), "y is masked"),
-    "dates as targets": (X, Y.astype("M8[s]"), "y holds datetime64"),
+    "dates": (X.astype("M8[D]"), Y, "X: it holds datetime64"),
+    "durations": (X.astype("m8[s]"), Y, "X: it holds timedelta64"),
+    "complex": (X + 1j, Y, "Complex data not supported; it holds complex128"),
+    "fields": (np.zeros((len(X), 1), [("a", float)]), Y, "X: it holds"),
+    "masked inputs": (np.ma.masked_greater(X, 0), Y, "X: it is masked"),
+    "masked targets": (X, np.ma.masked_greater(Y, 0), "y: it is masked"),
+    "dates as targets": (X, Y.astype("M8[s]"), "y must be numbers.*datetime64"),
 }
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.executors import Where, executor
-from onegrad.io.workers import over_cluster, sum_over_cluster
+from onegrad.experiments.executors import RunOptions, executor
+from onegrad.parallel.cluster import cluster_map, cluster_sum
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 distributed = pytest.importorskip("distributed")
@@ -53,8 +53,8 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with (
-            pytest.raises(InvalidInput, match=f"--cluster {address}: no scheduler answers"),
-            executor(Where(cluster=address)),
+            pytest.raises(InvalidInput, match=f"cluster '{address}': no scheduler answers"),
+            executor(RunOptions(cluster=address)),
         ):
             pass
 
@@ -63,16 +63,16 @@ def test_no_workers() -> None:
     with (
         cluster(0) as empty,
         pytest.raises(InvalidInput, match="the scheduler has no workers"),
-        executor(Where(cluster=empty.scheduler_address)),
+        executor(RunOptions(cluster=empty.scheduler_address)),
     ):
         pass
 
 
 def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onegrad.io.workers.LOOK", 0.1)
-    monkeypatch.setattr("onegrad.io.workers.ALONE", 0.5)
+    monkeypatch.setattr("onegrad.parallel.cluster.WORKER_CHECK", 0.1)
+    monkeypatch.setattr("onegrad.parallel.cluster.MAX_WITHOUT_WORKERS", 0.5)
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
-        results = over_cluster(slowly, range(50), client, lost=unexpected)
+        results = cluster_map(slowly, range(50), client, lost=unexpected)
         next(results)
         one.scale(0)
         with pytest.raises(RuntimeError, match=r"no workers for .* what is finished is kept"):
@@ -86,11 +86,11 @@ def test_the_scheduler_goes_away(sums: bool) -> None:
 
         def work() -> Iterator[int]:
             if not sums:
-                yield from over_cluster(slowly, range(50), client, lost=unexpected)
+                yield from cluster_map(slowly, range(50), client, lost=unexpected)
                 return
             yield 0
             items = [(i,) for i in range(50)]
-            yield sum_over_cluster(slowly, items, client, plus, lambda *_: one.close())
+            yield cluster_sum(slowly, items, client, plus, lambda *_: one.close())
 
         results = work()
         next(results)

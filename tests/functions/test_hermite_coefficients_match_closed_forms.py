@@ -167,7 +167,7 @@ def test_callables_are_centred_and_need_a_derivative_as_activations():
     p = og.Problem(n=10, d=5, N=5, activation=(np.exp, np.exp), teacher=np.cos)
     assert abs(p.sigma.c[0]) < 1e-14
     assert p.sigma.c[1] == pytest.approx(math.exp(0.5), rel=1e-12)
-    with pytest.raises(og.InvalidInput, match="activation is a callable without its derivative"):
+    with pytest.raises(og.InvalidInput, match="activation must be a callable with its derivative"):
         og.Problem(n=10, d=5, N=5, activation=np.tanh)
     with pytest.raises(og.InvalidInput, match="no finite second moment"):
         og.Problem(n=10, d=5, N=5, teacher=lambda x: x * np.nan)

@@ -99,10 +99,9 @@ def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
 
 def two_numbers(ops):
     """Work of a constant and of random numbers."""
-    from onegrad.networks.streams import GAUSSIAN
 
     def work(seeds, tick):
-        X = ops.device_entries(seeds, GAUSSIAN, (1,), 0, 4, 3)
+        X = ops.draw(seeds, True, (1,), 0, 4, 3)
         tick()
         tick()
         return {"sum": X.sum(-1) + ops.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}
@@ -142,7 +141,7 @@ def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
 
 
 def test_a_stop_while_recording_ends_the_run(monkeypatch):
-    from onegrad.arrays import Stopped
+    from onegrad.parallel import WorkCancelled
 
     ops = get_ops("torch")
     monkeypatch.setattr(ops, "graph", tape)
@@ -151,9 +150,9 @@ def test_a_stop_while_recording_ends_the_run(monkeypatch):
     recorder(work, (1,), lambda: None)
 
     def stop():
-        raise Stopped
+        raise WorkCancelled
 
-    with pytest.raises(Stopped):
+    with pytest.raises(WorkCancelled):
         recorder(work, (2,), stop)
 
 

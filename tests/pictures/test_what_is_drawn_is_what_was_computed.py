@@ -138,5 +138,5 @@ def test_a_spectrum_is_drawn_over_singular_values(ax):
 
 def test_an_unknown_quantity_is_one_line():
     p = og.predict(PROBLEM, "random-features", ridge=[0.1, 1.0])
-    with pytest.raises(og.InvalidInput, match=r"quantities must be among test, train.*'tset'"):
+    with pytest.raises(og.InvalidInput, match=r"quantities 'tset': did you mean test\?"):
         p.plot(quantities="tset")

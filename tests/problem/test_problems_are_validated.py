@@ -36,7 +36,7 @@ def test_bad_fields_get_one_line_that_names_them(field, value):
     with pytest.raises(og.InvalidInput) as error:
         og.Problem(**BASE | {field: value})
     message = str(error.value)
-    assert field in message
+    assert error.value.argument == field and message.startswith(field)
     assert "\n" not in message
     assert len(message) < 320
 
@@ -49,7 +49,7 @@ def test_step_as_exponent_or_number():
     assert og.Problem(**BASE, alpha=0.5, eta=1000**0.5).alpha == 0.5
     with pytest.raises(og.InvalidInput, match="give alpha or eta, not both"):
         og.Problem(**BASE, alpha=0.3, eta=8.0)
-    with pytest.raises(og.InvalidInput, match="alpha needs n >= 2"):
+    with pytest.raises(og.InvalidInput, match="needs n >= 2"):
         og.Problem(n=1, d=5, N=5, alpha=0.3)
 
 
@@ -71,7 +71,7 @@ def test_replace_keeps_what_is_meant():
     assert p.replace(eta=2.0).alpha == pytest.approx(math.log(2) / math.log(1000))
     assert p.replace(alpha=0.1).eta == pytest.approx(1000**0.1)
     assert p.replace(noise=1.0).eta == p.eta
-    with pytest.raises(og.InvalidInput, match="unknown argument 'rigde'"):
+    with pytest.raises(og.InvalidInput, match=r"'rigde': did you mean ridge\?"):
         p.replace(rigde=1.0)
 
 
@@ -82,7 +82,7 @@ def test_grids_are_in_c_order():
     assert [(q.noise, q.alpha) for q in problems[2:4]] == [(0.0, 0.3), (1.0, 0.1)]
     assert {q.ridge for q in problems} == {0.5}
     assert p.grid() == ([p], ())
-    with pytest.raises(og.InvalidInput, match="alpha is an empty list"):
+    with pytest.raises(og.InvalidInput, match="alpha must be a list of at least one value"):
         p.grid(alpha=[])
 
 

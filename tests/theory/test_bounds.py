@@ -46,5 +46,5 @@ def test_bad_arguments_are_named(ratio, C, name):
 
 def test_several_indices_have_a_kernel_bound_and_no_single_neuron():
     assert kernel_lower_bound("H1@1 + H1@1*H1@2 + 0.5*H2@2") == pytest.approx(1.5)
-    with pytest.raises(og.OutOfScope, match="teacher: the bounds cover functions"):
+    with pytest.raises(og.OutOfScope, match="teacher: the single-neuron theory covers functions"):
         tau_star("tanh", "H1@1*H1@2")

@@ -46,7 +46,10 @@ def test_bad_values_are_named(theory, axes, name):
     ("call", "match"),
     [
         (lambda p: og.predict(p, theory="magic"), "theory must be one of uniform, staircase"),
-        (lambda p: og.predict(p, theory="small-step", printed=True), "printed is for theory"),
+        (
+            lambda p: og.predict(p, theory="small-step", printed=True),
+            "printed must be False with",
+        ),
         (lambda p: og.spectrum(p, method="magic"), "method must be one of asymptotic"),
         (lambda p: og.spectrum(p.replace(activation="H1 - H1", eta=0.0)), "constant"),
     ],
@@ -61,7 +64,7 @@ def test_bad_choices_are_named(call, match):
 def test_spike_theories_need_a_linear_part(activation):
     p = og.Problem(**BASE | {"activation": activation}, alpha=0.3)
     for call in (lambda: og.predict(p, theory="staircase"), lambda: og.spectrum(p)):
-        with pytest.raises(og.OutOfScope, match=r"activation: .* needs c_1 != 0") as error:
+        with pytest.raises(og.OutOfScope, match=r"activation: .* covers .* c_1 != 0") as error:
             call()
         one_line(error)
     untrained = p.replace(eta=0.0)  # no step, no spikes, no need

@@ -1,4 +1,4 @@
-"""Arrays on NumPy and torch, BLAS without Python's lock, threads, standard errors."""
+"""Arrays on NumPy and torch, BLAS without Python's lock, standard errors."""
 
 from onegrad.arrays.devices import (
     get_ops,
@@ -22,26 +22,12 @@ from onegrad.arrays.namespace import (
 from onegrad.arrays.numpy_ops import Ops
 from onegrad.arrays.recording import Repeat, run_directly
 from onegrad.arrays.statistics import standard_error
-from onegrad.arrays.threads import (
-    Stopped,
-    abreast,
-    blas_threads,
-    cores,
-    share,
-    start,
-    team,
-    team_size,
-)  # fmt: skip
 
 __all__ = [
     "Array",
     "Floats",
     "Ops",
     "Repeat",
-    "Stopped",
-    "abreast",
-    "blas_threads",
-    "cores",
     "erf",
     "get_ops",
     "gpus",
@@ -52,12 +38,8 @@ __all__ = [
     "one_minus_square",
     "ops_of",
     "run_directly",
-    "share",
     "standard_error",
-    "start",
     "symmetric",
-    "team",
-    "team_size",
     "to_numpy",
     "transpose",
     "visible_gpus",

@@ -51,9 +51,8 @@ def visible_gpus() -> list[str]:
 
 
 @contextmanager
-def one_line_memory_errors() -> Iterator[None]:
-    """Running out of memory, on the host or on a GPU, as one line that says what to change."""
-    advice = "lower n, N or batch, list fewer etas, or use dtype float32"
+def one_line_memory_errors(advice: str) -> Iterator[None]:
+    """Raise MemoryError in one line, with advice, when the host or a GPU runs out of memory."""
     try:
         yield
     except MemoryError as error:

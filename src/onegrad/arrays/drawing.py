@@ -11,18 +11,17 @@ from typing import Any
 from onegrad.arrays.namespace import Array
 
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
-DRAWN = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
-DERIVED = ("power-law", "spiked", "mixture")  # laws that are made of these
 
 _here = threading.local()
 
 
 def drawing(
-    out: Array, law: str, key: Sequence[int], start: int
+    out: Array, normal: bool, key: Sequence[int], start: int
 ) -> Callable[[Sequence[int]], None]:
-    """What fills `out`, (B, rows, width), for B seeds: normal numbers, else uniform ones.
+    """Return the function that fills `out`, (B, rows, width), with the numbers of B seeds.
 
-    They are those of the rows from `start` on of the matrix that (law, key) names.
+    They are standard normal or uniform over [0, 1): the rows from `start` on of the matrix that
+    `key` names.
     """
     blocks = [
         (reduce(_mix, (*key, start + r), 0), out[:, r : r + DEVICE_BLOCK].unbind(0))
@@ -34,19 +33,12 @@ def drawing(
         for name, stack in blocks:
             for seed, part in zip(seeds, stack, strict=True):
                 generator.manual_seed(_mix(name, seed) >> 1)
-                if law == "gaussian":
+                if normal:
                     part.normal_(generator=generator)
                 else:
                     part.uniform_(generator=generator)
 
     return draw
-
-
-def shaped(drawn: Array, law: str) -> Array:
-    """Entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1)) from those drawn."""
-    if law == "rademacher":
-        return (drawn < 0.5).to(drawn.dtype) * 2 - 1
-    return (drawn - 0.5) * 12**0.5 if law == "uniform" else drawn
 
 
 def _generator(device: Any) -> Any:

@@ -16,8 +16,7 @@ from onegrad.arrays import blas, tiles
 from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, transpose, upper
 from onegrad.arrays.recording import Repeat, run_directly
-from onegrad.arrays.threads import Item, Value, share, team_size, whole_blas
-from onegrad.exceptions import InvalidInput
+from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
 
@@ -35,6 +34,8 @@ class Ops:
     """NumPy arrays on the host; matrices come in stacks, with any number of leading axes."""
 
     device = "cpu"
+    can_draw = False  # whether the device has a generator of its own
+    prefers_to_draw = False  # whether that is faster than drawing on the host
     blas_threads: int | None = 1  # of each thread of a team; None: BLAS is left as it is
 
     def __init__(self, dtype: str = "float64", threads: int = 1) -> None:
@@ -92,7 +93,7 @@ class Ops:
 
     def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """f(item) for every item, by the team."""
-        return share(f, items)
+        return pool_map(f, items)
 
     def takers(self, rows: int, entries: int, team: int) -> int:
         """Threads that take rows by themselves and have sums of so many entries of their own.
@@ -106,9 +107,9 @@ class Ops:
 
     def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
         """f(slice) for the slices of so many rows, joined again: (B, rows, ...), by the team."""
-        if team_size() == 1:
+        if pool_size() == 1:
             return f(slice(0, rows))
-        return np.concatenate(share(f, tiles.slices(rows, team_size())), 1)
+        return np.concatenate(pool_map(f, tiles.slices(rows, pool_size())), 1)
 
     # -- elementwise -------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class Ops:
         The result may be made in `out`, which may be x.
         """
         made = np.empty_like(x) if out is None else out
-        step = max(1, min(_cached() // max(1, x.shape[-1]), -(-x.shape[1] // team_size())))
+        step = max(1, min(_cached() // max(1, x.shape[-1]), -(-x.shape[1] // pool_size())))
         rows = [
             (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
         ]
@@ -139,14 +140,14 @@ class Ops:
                     z += x[place]
                 f(z, out=made[place])
 
-        share(some, [rows[i :: team_size()] for i in range(team_size())])
+        pool_map(some, [rows[i :: pool_size()] for i in range(pool_size())])
         return made
 
     def scaled(self, X: Array, r: Array) -> Array:
         """diag(r) X for X (B, rows, d) and r (B, rows)."""
         out = np.empty_like(X)
-        parts = tiles.slices(X.shape[1], team_size())
-        share(lambda i: np.multiply(X[:, i], r[:, i, None], out=out[:, i]), parts)
+        parts = tiles.slices(X.shape[1], pool_size())
+        pool_map(lambda i: np.multiply(X[:, i], r[:, i, None], out=out[:, i]), parts)
         return out
 
     # -- matrices ----------------------------------------------------------------------------
@@ -154,7 +155,7 @@ class Ops:
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
         """f(X W^T) for X (B, rows, d) and W (B, N, d); f follows while a tile is in the cache."""
         P = np.empty((*X.shape[:-1], W.shape[-2]), X.dtype)
-        parts, cached = tiles.grid(P.shape[-2:], team_size()), _cached()
+        parts, cached = tiles.grid(P.shape[-2:], pool_size()), _cached()
 
         def tile(place: tuple[int, slice, slice]) -> None:
             b, i, j = place
@@ -165,22 +166,22 @@ class Ops:
                     z = P[b, r : min(r + step, i.stop), j]
                     f(z, out=z)
 
-        share(tile, [(b, i, j) for b in range(len(P)) for i, j in parts])
+        pool_map(tile, [(b, i, j) for b in range(len(P)) for i, j in parts])
         return P
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         """C += A^T B."""
-        parts = tiles.grid(C.shape[-2:], team_size())
+        parts = tiles.grid(C.shape[-2:], pool_size())
 
         def tile(place: tuple[tuple[int, ...], slice, slice]) -> None:
             b, i, j = place
             blas.add_product(C[b][i, j], A[b][:, i], B[b][:, j])
 
-        share(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
+        pool_map(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         """C += A^T A, or A A^T where `over_rows`, in the upper triangles."""
-        parts = tiles.triangle(C.shape[-1], team_size())
+        parts = tiles.triangle(C.shape[-1], pool_size())
 
         def tile(place: tuple[tuple[int, ...], slice, slice]) -> None:
             b, i, j = place
@@ -190,7 +191,7 @@ class Ops:
             else:
                 blas.add_product(C[b][i, j], left, right, over_rows)
 
-        share(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
+        pool_map(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
 
     def add_mixture(self, c: Array, y: Array, F: Array) -> None:
         """c += y F: rows of F (B, rows, N) mixed with weights y (B, rows)."""
@@ -198,7 +199,7 @@ class Ops:
         def some(columns: slice) -> None:
             c[:, columns] += (y[:, None, :] @ F[..., columns])[:, 0]
 
-        share(some, tiles.slices(F.shape[-1], team_size()))
+        pool_map(some, tiles.slices(F.shape[-1], pool_size()))
 
     def add_all(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
         """Every array of `total` becomes its sum with those of the others, by the team."""
@@ -210,16 +211,16 @@ class Ops:
                 for x in rest:
                     flat[part] += x[part]
 
-            share(some, tiles.slices(len(flat), team_size()))
+            pool_map(some, tiles.slices(len(flat), pool_size()))
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of symmetric matrices, from their upper triangles."""
-        with whole_blas():
+        with all_blas_threads():
             return np.linalg.eigh(C, UPLO="U")
 
     def shifts_at_once(self, C: Array) -> int:
         """How many shifted copies of C are made and factored together."""
-        return team_size()
+        return pool_size()
 
     def shifted(self, C: Array, shifts: Sequence[float], use_up: bool = False) -> Array:
         """C + shift for every shift, shape (..., shifts, m, m), in upper triangles.
@@ -241,9 +242,9 @@ class Ops:
         """U with U^T U = A, made in A's upper triangles, and which matrices have one."""
         places = list(np.ndindex(A.shape[:-2]))
         if len(places) > 1:
-            found = share(lambda i: blas.cholesky(A[i]), places)
+            found = pool_map(lambda i: blas.cholesky(A[i]), places)
         else:
-            with whole_blas():
+            with all_blas_threads():
                 found = [blas.cholesky(A[i]) for i in places]
         return A, np.reshape(found, A.shape[:-2])
 
@@ -278,16 +279,18 @@ class Ops:
             blas.invert_triangle(inverse[i])
         return inverse
 
-    def draws(self, law: str) -> bool:
-        """Whether random numbers of a law are drawn on the device where nothing else is asked."""
-        return False
-
-    def device_entries(
-        self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
+    def draw(
+        self,
+        seeds: Sequence[int],
+        normal: bool,
+        key: Sequence[int],
+        start: int,
+        rows: int,
+        width: int,
     ) -> Array:
-        raise InvalidInput("random='device' needs device='torch' or 'cuda'")
+        raise NotImplementedError("NumPy arrays have no device that draws")
 
 
 def _cached() -> int:
     """Entries of an elementwise slice: longer where many threads would queue for Python's lock."""
-    return CACHED * min(4, max(1, team_size() // 4))
+    return CACHED * min(4, max(1, pool_size() // 4))

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays.drawing import DERIVED, DEVICE_BLOCK, DRAWN, drawing, shaped
+from onegrad.arrays.drawing import DEVICE_BLOCK, drawing
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.numpy_ops import Elementwise, Ops
 from onegrad.arrays.recording import Recorder, Recording, Repeat, recording, run_directly
-from onegrad.arrays.threads import Item, Value
 from onegrad.exceptions import InvalidInput
+from onegrad.parallel.threads import Item, Value
 
 DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 STRETCH = 2**28  # entries of features that a GPU makes at a time
@@ -32,6 +32,7 @@ class TorchOps(Ops):
     """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
 
     blas_threads = None
+    can_draw = True
 
     def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
         super().__init__(dtype, threads)
@@ -54,7 +55,7 @@ class TorchOps(Ops):
             )
         self.torch, self.device = torch, device
         self.kind = getattr(torch, dtype)
-        self.is_cuda = self.place.type == "cuda"
+        self.is_cuda = self.prefers_to_draw = self.place.type == "cuda"
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
@@ -248,23 +249,24 @@ class TorchOps(Ops):
         eye = self.torch.eye(U.shape[-1], dtype=self.kind, device=self.place)
         return self.torch.linalg.solve_triangular(U, eye.expand(U.shape), upper=True)
 
-    def draws(self, law: str) -> bool:
-        return self.is_cuda and law in (*DRAWN, *DERIVED)
-
-    def device_entries(
-        self, seeds: Any, law: Any, key: Any, start: int, rows: int, width: int
+    def draw(
+        self,
+        seeds: Sequence[int],
+        normal: bool,
+        key: Sequence[int],
+        start: int,
+        rows: int,
+        width: int,
     ) -> Array:
-        """As `Sampler.entries`, drawn on the device by its own generator."""
-        if law.name not in DRAWN:
-            raise InvalidInput(f"random='device' draws no {law.name}; use random='host'")
+        """Numbers from the device's own generator, shape (seeds, rows, width); see `drawing`."""
         shape, kind = (len(seeds), rows, width), {"dtype": self.kind, "device": self.place}
         out = self._kept(lambda: self.torch.empty(shape, **kind))
-        draw = drawing(out, law.name, key, start)
+        draw = drawing(out, normal, key, start)
         if isinstance(now := recording(), Recording):
             now.draws.append(draw)
         else:
             draw(seeds)
-        return shaped(out, law.name)
+        return out
 
 
 def _stack(A: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import print_json
-from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
 EXAMPLE = """examples:
@@ -47,7 +47,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.inputs import Unknown, as_read
+    from onegrad.estimators.inputs import Unknown, UnknownValueWarning, as_read
 
     shown = _checked(args.out, args.json)
     model = load(args.model)
@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
         not_an_input("--out", args.out, data, args.model)
     with warnings.catch_warnings():
         # said once for all blocks, below
-        warnings.filterwarnings("ignore", "column .* rows hold", AssumptionWarning)
+        warnings.simplefilter("ignore", UnknownValueWarning)
         blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
         rows = _print(blocks) if shown else _write(args.out, blocks)
-    warn(*unknown.lines)
+    warn(*unknown.warnings)
     if args.json:
         counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
         kind = type(model).__name__

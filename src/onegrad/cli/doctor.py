@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import os
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +15,7 @@ import onegrad as og
 from onegrad.arrays import gpus
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json, styled
+from onegrad.parallel import core_count
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2",
@@ -64,13 +63,10 @@ def _version(name: str) -> str | None:
 
 
 def _devices() -> dict[str, str]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    A = np.random.default_rng(0).standard_normal((1500, 1500))
-    A @ A  # the first product pays for waking the threads
-    start = time.perf_counter()
-    A @ A
-    rate = 2 * 1500**3 / (time.perf_counter() - start) / 1e9
-    cpu = {"cpu": f"{cores} cores, {rate:.0f} GFLOP/s in float64 matrix products"}
+    from onegrad.networks.cost import product_rate
+
+    rate = product_rate(size=1500, repeats=1) / 1e9
+    cpu = {"cpu": f"{core_count()} cores, {rate:.0f} GFLOP/s in float64 matrix products"}
     return cpu | ({f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"})
 
 

@@ -15,6 +15,7 @@ from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
+from onegrad.parallel import core_count
 
 LOOPBACK = "127.0.0.1"
 PORT = 8321
@@ -90,7 +91,7 @@ def _export(name: str, as_json: bool) -> int:
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput(f"--export must name a file in a folder that exists; got {name!r:.60}")
     progress = Progress("export", quiet=as_json)
-    size = export(path, jobs=os.cpu_count() or 1, progress=progress)
+    size = export(path, jobs=core_count(), progress=progress)
     if as_json:
         print_json({"file": str(path), "bytes": size})
     else:

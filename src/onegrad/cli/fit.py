@@ -16,7 +16,7 @@ from onegrad.cli.options import add_json_option, not_an_input
 from onegrad.cli.output import note, print_json
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
-from onegrad.io.workers import connected
+from onegrad.parallel.cluster import cluster_client
 
 EXAMPLE = """examples:
   onegrad fit sales.parquet --target price --out price.model
@@ -26,6 +26,18 @@ EXAMPLE = """examples:
 CODES = 20  # numbers by which classes may be called, beside others
 MOST_SEEDS = 2**32
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
+
+
+class FamilyNames:
+    """Names of the families of estimators; scikit-learn is imported once somebody needs them."""
+
+    def __iter__(self) -> Iterator[str]:
+        from onegrad.estimators import FAMILIES
+
+        return iter(FAMILIES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,8 +52,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
     parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")
     parser.add_argument(
-        "--estimator", type=str.lower, choices=("alternating", "one-step"), default="alternating",
-        help="alternating (default) is the one for real data",
+        "--estimator", type=str.lower, metavar="FAMILY", default="alternating",
+        choices=FamilyNames(),
+        help="one of %(choices)s; %(default)s (default) is the one for real data",
     )  # fmt: skip
     parser.add_argument(
         "--task", type=str.lower, choices=("auto", "regression", "classification"), default="auto",
@@ -75,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         data = source(args.data, target=args.target, weight=args.weight, columns=columns)
         not_an_input("--out", args.out, data)
         estimator = _estimator(args, _classifies(args, data))
-        with nullcontext() if args.cluster is None else connected(args.cluster) as client:
+        with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
             estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
     estimator.save(args.out)
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:
@@ -152,17 +165,18 @@ def _zeros_and_ones(targets: Iterable[Any], both: bool = False) -> bool:
 
 
 def _estimator(args: argparse.Namespace, classes: bool) -> Any:
-    from onegrad import estimators
+    from onegrad.estimators import FAMILIES
 
-    family = "Alternating" if args.estimator == "alternating" else "OneStep"
-    kind = getattr(estimators, family + ("Classifier" if classes else "Regressor"))
+    family = FAMILIES[args.estimator]
+    kind = family.classifier if classes else family.regressor
     wished = ("width", "sample_rows", "members", "budget")
     settings = {name: getattr(args, name) for name in wished if getattr(args, name) is not None}
     if args.categorical is not None:
         settings["categorical_features"] = args.categorical.split(",")
-    for name in ("members", "budget"):
-        if name in settings and family == "OneStep":
-            raise InvalidInput(f"--{name} is for --estimator alternating")
+    for name in settings:
+        owners = [other for other, row in FAMILIES.items() if name in row.options]
+        if owners and args.estimator not in owners:
+            raise InvalidInput(f"--{name}", problem=f"it is for --estimator {', '.join(owners)}")
     return kind(device=args.device, n_jobs=args.workers, random_state=args.seed, **settings)
 
 
@@ -185,7 +199,7 @@ def _classes_or_a_mistake(target: str, y: Any) -> None:
 
 
 def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    importance = zip(estimator.input_names_, estimator.feature_importances_, strict=True)
+    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
     return {
         "model": str(args.out),
         "estimator": type(estimator).__name__,

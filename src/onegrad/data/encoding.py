@@ -118,6 +118,11 @@ class Encoding:
         """Names of the matrix's columns."""
         return tuple(name for c in self.columns for name in c.inputs)
 
+    def sum_by_column(self, values: Floats) -> Floats:
+        """(columns,) sums of values (inputs,) over the inputs that each column becomes."""
+        ends = np.cumsum([len(c.inputs) for c in self.columns])
+        return np.array([part.sum() for part in np.split(values, ends[:-1])])
+
     @property
     def column_types(self) -> dict[str, ColumnType]:
         """The type that each column is read as."""

@@ -17,7 +17,8 @@ from typing import Any, Protocol, Self, TypeVar
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
-from onegrad.io.workers import over_processes, sum_over_cluster
+from onegrad.parallel.cluster import cluster_sum
+from onegrad.parallel.processes import process_map
 
 
 class Summable(Protocol):
@@ -59,13 +60,13 @@ def sum_over_partitions(
         calls = [partition.remake() for partition in partitions]
         tasks = [(make, *arguments) for make, arguments in calls]
         add: Callable[[S | None, S | None], S | None] = add_optional
-        total = sum_over_cluster(partial(_call_on_worker, function), tasks, client, add, progress)
+        total = cluster_sum(partial(_call_on_worker, function), tasks, client, add, progress)
     else:
         jobs = jobs if len(partitions) > 1 else 1
         if isinstance(progress, Progress) and jobs == 1:
             progress(0, len(partitions))
             partitions = [_CountedPartition(p, progress.rows) for p in partitions]
-        for done, result in enumerate(over_processes(function, partitions, jobs), 1):
+        for done, result in enumerate(process_map(function, partitions, jobs), 1):
             total = add_optional(total, result)
             if progress is not None:
                 progress(done, len(partitions))

@@ -8,13 +8,12 @@ random numbers of its own; one ridge readout goes over all of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onegrad.arrays import abreast
 from onegrad.data.sample import Sample
 from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
 from onegrad.estimators.documentation import documented
@@ -23,9 +22,11 @@ from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, lowest, try
 from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
 from onegrad.estimators.pipeline import Split
 from onegrad.estimators.predicting import Classification, Regression
+from onegrad.estimators.report import listed
 from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, continued, search
 from onegrad.exceptions import check_choice
 from onegrad.layers.layer import Layer
+from onegrad.parallel import thread_map
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class AlternatingRecipe:
             check_number("rounds", self.rounds, 0, whole=True)
         check_choice("budget", self.budget, BUDGETS)
 
-    def ops(self, rows: int, outputs: int) -> AlternatingRecipe:
+    def sized(self, rows: int, outputs: int) -> AlternatingRecipe:
         wish = Wish(self.budget, self.width, self.members, self.rounds)
-        return replace(self, capacity=wish.ops(rows, outputs if self.manner.classes else 0))
+        return replace(self, capacity=wish.capacity(rows, outputs if self.manner.classes else 0))
 
     @property
     def size(self) -> Capacity:
@@ -93,7 +94,9 @@ class AlternatingRecipe:
         widths = [len(part) for part in np.array_split(range(size.width), size.searches)]
         alone = replace(lesson, threads=1)
         jobs = [*zip(widths, (rng, *rng.spawn(size.searches - 1)), strict=True)]
-        found = [*abreast(lambda job: search(terms(job[0]), alone, job[1]), jobs, lesson.threads)]
+        found = [
+            *thread_map(lambda job: search(terms(job[0]), alone, job[1]), jobs, lesson.threads)
+        ]
         best = [one.best for one in found]
         label = {key: [trial.label[key] for trial in best] for key in ("update", "round")}
         start = min(trial.ridge for trial in best)
@@ -136,6 +139,12 @@ PARAMETERS = """
 """
 
 
+def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Lines of a report, by name, on the rounds that were chosen."""
+    update, rounds = (listed("{}", choice[key]) for key in ("update", "round"))
+    return [("first layer", f"{update}, round {rounds}")]
+
+
 @dataclass(eq=False, repr=False)
 class _Alternating(FeatureLearner):
     """Rounds of first-layer updates with the trained readout."""
@@ -150,6 +159,8 @@ class _Alternating(FeatureLearner):
     sample_rows: int | None = None
     ridge: float | str = "auto"
     clip: float = 4.0
+
+    _describe = staticmethod(describe)
 
     def _recipe(self) -> AlternatingRecipe:
         return recipe_of(AlternatingRecipe, self, manner=self._manner, capacity=None)

@@ -50,7 +50,7 @@ class Wish:
     def __post_init__(self) -> None:
         check_choice("budget", self.budget, BUDGETS)
 
-    def ops(self, rows: int, classes: int) -> Capacity:
+    def capacity(self, rows: int, classes: int) -> Capacity:
         """The capacity for a sample of so many rows and classes, none where targets are numbers."""
         fast, search = self.budget == "fast", FAST if self.budget == "fast" else SEARCH
         many = rows >= MANY

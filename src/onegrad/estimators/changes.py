@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import abreast
 from onegrad.data.encoding import Encoding, encode
 from onegrad.data.partition_sum import add_optional
 from onegrad.data.partitions import Partition, RowBlock
@@ -21,6 +20,7 @@ from onegrad.estimators.targets import Numbers, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import ScaledRows
+from onegrad.parallel import thread_map
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class CountedPass:
     seed: int | None
 
     def __call__(self, partition: Partition) -> Counted | None:
-        return reduce(add_optional, abreast(self.block, checked(partition.blocks())), None)
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
     def block(self, block: RowBlock) -> Counted:
         targets, y = self.sums.targets, targets_of(block)
@@ -113,7 +113,7 @@ def described_by(fitted: Fitted, blocks: Iterator[RowBlock], encoding: Encoding 
             predicted = targets.clipped(predicted)
         pieces.append((scaling(x), targets.encode(y), weights, predicted))
     if not pieces:
-        raise InvalidInput("the data have no rows")
+        raise InvalidInput("X", problem="the table is empty")
     z, t, w, predicted = map(np.concatenate, zip(*pieces, strict=True))
     rows = ScaledRows(z, t, w)
     members = ((m.layer, m.second.readout.coef) for m in fitted.members)

@@ -58,7 +58,7 @@ class SecondLayer:
     @cached_property
     def equations(self) -> NormalEquations:
         if self.moments.weight <= 0:
-            raise InvalidInput("no rows are left to fit the readout on")
+            raise InvalidInput("X", problem="no rows are left to fit the readout on")
         return NormalEquations.of(self.moments, self.intercept)
 
     @cached_property
@@ -222,6 +222,13 @@ class Fitted:
         coef = np.concatenate([member.second.readout.coef for member in self.members])
         return coef / len(self.members)
 
+    @property
+    def importances(self) -> Floats:
+        """(d,) diagonal of the metric, scaled to sum to one; zeros where it is zero."""
+        diagonal = np.diag(self.at_fit.metric)
+        total = diagonal.sum()
+        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
     @cached_property
     def spectrum(self) -> FeatureSpectrum:
         each = [member.second.equations.eigenvalues() for member in self.members]
@@ -242,7 +249,9 @@ class Fitted:
         """(n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
-            raise InvalidInput("the model's numbers are too large: its predictions overflow")
+            raise InvalidInput(
+                "model", problem="its numbers are so large that predictions overflow"
+            )
         return scores
 
     def variance(self, x: Floats) -> Floats:

@@ -29,7 +29,7 @@ class Goal:
 
 def number_targets(sample: Sample, scaled: bool) -> Targets:
     if sample.y.dtype.kind not in "fiub":
-        raise InvalidInput("the target is text: use a classifier")
+        raise InvalidInput("y", problem="the target is text; use a classifier")
     return Numbers.of(sample.y, sample.w, scaled)
 
 
@@ -39,12 +39,12 @@ def class_targets(
     """Of the labels that were seen, or of those that were declared before."""
     if sample.y.ndim > 1:
         if class_weight is not None:
-            raise InvalidInput("class_weight is for one label a row; y has several")
+            raise InvalidInput("class_weight", problem="y has several labels per row; give None")
         return Multilabel(sample.y.shape[1])
     values = np.array(sorted(sample.labels)) if declared is None else declared
     if len(values) < 2:
         raise InvalidInput(
-            f"classification needs at least 2 classes; the data have {len(values)} class"
+            "y", problem=f"a classifier needs at least 2 classes; y has {len(values)}"
         )
     return Classes(values, class_weights(class_weight, values, sample.labels))
 
@@ -58,15 +58,13 @@ def class_weights(given: Any, values: Values, seen: Mapping[Any, float]) -> Floa
         each = [seen.get(v, 0.0) * len(values) for v in values.tolist()]
         return np.array([total / n if n else 1.0 for n in each])
     if not isinstance(given, Mapping):
-        raise InvalidInput(
-            f'class_weight must be None, "balanced" or weights by label; got {given!r:.60}'
-        )
+        raise InvalidInput("class_weight", given, 'None, "balanced" or a dict of weights by label')
     strange = [label for label in given if label not in values.tolist()]
     if strange:
-        raise InvalidInput(f"class_weight has a label {strange[0]!r:.40} that is no class")
+        raise InvalidInput("class_weight", problem=f"{strange[0]!r:.40} is not a class")
     weights = np.array([given.get(v, 1.0) for v in values.tolist()], dtype=np.float64)
     if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInput("class_weight must be finite and not negative")
+        raise InvalidInput("class_weight", given, "finite and not negative")
     return weights
 
 

@@ -47,7 +47,7 @@ class Incremental(FeatureLearner):
         check_is_fitted(other)
         if type(other) is not type(self) or not _same_layer(self.fitted_, other.fitted_):
             raise InvalidInput(
-                "merge needs an estimator with the same first layer: start it with blank()"
+                "other", problem="it needs the same first layer; make it with blank() and fill it"
             )
         theirs = other.fitted_
         rows = Counted(theirs.moments, theirs.tally, theirs.targets)

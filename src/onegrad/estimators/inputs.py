@@ -20,9 +20,13 @@ from onegrad.arrays import Floats
 from onegrad.data import Source, source
 from onegrad.data.encoding import Encoding, encode
 from onegrad.data.table import as_table, is_frame
-from onegrad.exceptions import InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
-EXAMPLES = 3  # values that a note about unknown ones names
+MAX_EXAMPLES = 3  # values that a warning about unknown ones names
+
+
+class UnknownValueWarning(AssumptionWarning):
+    """A column holds values that the model has not seen."""
 
 
 def is_source(X: Any) -> bool:
@@ -34,13 +38,15 @@ def check_plain(**arrays: Any) -> None:
     """Refuse arrays that lose what they say when they become numbers: units, masks, field names."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
-            raise InvalidInput(f"{name} is masked: fill in what is missing, or drop those rows")
+            raise InvalidInput(
+                name, problem="it is masked; fill in what is missing, or drop those rows"
+            )
     dtype = getattr(arrays["X"], "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind == "c":
-        raise InvalidInput(f"Complex data not supported: X holds {dtype}")
+        raise InvalidInput("X", problem=f"Complex data not supported; it holds {dtype}")
     if kind in ("m", "M", "V"):
-        raise InvalidInput(f"X holds {dtype}; a matrix is of numbers: give a table for dates")
+        raise InvalidInput("X", problem=f"it holds {dtype}, not numbers; give a table for dates")
 
 
 # -- rows to learn from --------------------------------------------------------------------------
@@ -56,7 +62,9 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     if is_source(X):
         text = () if chosen is None else chosen
         if any(not isinstance(name, str) for name in text):
-            raise InvalidInput("categorical_features of a source are names of columns")
+            raise InvalidInput(
+                "categorical_features", chosen, "names of columns where X is a source"
+            )
         return source(X, y, sample_weight).aligned(text)
     if is_frame(X):
         table = as_table(X)
@@ -82,15 +90,15 @@ def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         X, y = estimator._validated(X, y, False)
         return source(X, y, _weights(sample_weight, X))
     table = table_of(estimator, X, encoding)
-    say_unknown(Unknown().noticed(encoding, table))
+    warn(*Unknown().noticed(encoding, table).warnings)
     return as_read(_beside(estimator, table, y, sample_weight, ()), encoding)
 
 
 def _beside(estimator: Any, table: Any, y: Any, sample_weight: Any, text: Sequence[str]) -> Source:
     """A table with targets and weights beside it, as a source."""
     if not table.num_rows or not table.num_columns:
-        shape = table.shape
-        raise InvalidInput(f"X has shape {shape}: a row and a column are the least to learn from")
+        problem = f"its shape is {table.shape}; it needs at least one row and one column"
+        raise InvalidInput("X", problem=problem)
     y = estimator._targets_of(y)
     check_consistent_length(table, y)
     return source(table, y, _weights(sample_weight, table)).aligned(text)
@@ -113,18 +121,16 @@ def named(chosen: Any, names: Sequence[str]) -> list[str]:
     asked = list(chosen) if np.ndim(chosen) else [chosen]
     if asked and all(isinstance(c, bool | np.bool_) for c in asked):
         if len(asked) != len(names):
-            raise InvalidInput(
-                f"categorical_features has {len(asked)} truth values for {len(names)} columns"
-            )
+            problem = f"the mask has {len(asked)} entries for {len(names)} columns"
+            raise InvalidInput("categorical_features", problem=problem)
         return [name for name, c in zip(names, asked, strict=True) if c]
     found = []
     for c in asked:
         number = isinstance(c, int | np.integer) and -len(names) <= c < len(names)
         name = names[int(c)] if number else str(c)
         if name not in names:
-            raise InvalidInput(
-                f"categorical_features: no column {c!r:.40} among {', '.join(names):.200}"
-            )
+            problem = f"no such column; there are {', '.join(names):.200}"
+            raise InvalidInput("categorical_features", c, problem=problem)
         found.append(name)
     return found
 
@@ -145,13 +151,13 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     for block in as_read(source(X), encoding).blocks():
         x = encode(block.X, encoding)
         if x.ndim != 2 or x.shape[1] != width:
-            raise InvalidInput(f"X has shape {x.shape}; the model has {width} inputs")
+            raise InvalidInput("X", problem=f"its shape is {x.shape}; the model has {width} inputs")
         if not np.isfinite(x).all():
-            raise InvalidInput("inputs must be finite; found NaN or infinity")
+            raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
         if encoding is not None:
             unknown.noticed(encoding, block.X)
         yield x
-    say_unknown(unknown)
+    warn(*unknown.warnings)
 
 
 def as_read(data: Source, encoding: Encoding | None) -> Source:
@@ -168,10 +174,8 @@ def table_of(estimator: Any, X: Any, encoding: Encoding) -> Any:
     table = as_table(X)
     if hasattr(estimator, "_of_frame_") and tuple(table.column_names) != encoding.names:
         _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does
-        raise InvalidInput(
-            "The feature names should match those that were passed during fit: "
-            f"{', '.join(encoding.names):.200}"
-        )
+        problem = "The feature names should match those that were passed during fit: "
+        raise InvalidInput("X", problem=problem + f"{', '.join(encoding.names):.200}")
     return table
 
 
@@ -195,15 +199,16 @@ class Unknown:
         return self
 
     @property
-    def lines(self) -> list[str]:
-        """One sentence a column."""
-        return [
-            f"column {name!r}: {sum(counts.values())} rows hold {len(counts)} values that the "
-            f"model does not know ({', '.join(repr(v)[:30] for v in list(counts)[:EXAMPLES])}"
-            f"{', …' if len(counts) > EXAMPLES else ''}); they count as none of the known ones"
-            for name, counts in self.counts.items()
-        ]
+    def warnings(self) -> list[UnknownValueWarning]:
+        """One warning per column."""
+        return [_unknown_values(column, values) for column, values in self.counts.items()]
 
 
-def say_unknown(unknown: Unknown) -> None:
-    warn(*unknown.lines)
+def _unknown_values(column: str, values: Counter[str]) -> UnknownValueWarning:
+    examples = ", ".join(repr(value)[:30] for value in list(values)[:MAX_EXAMPLES])
+    more = ", …" if len(values) > MAX_EXAMPLES else ""
+    text = (
+        f"column {column!r}: {values.total()} rows hold {len(values)} values that the model does "
+        f"not know ({examples}{more}); they count as none of the known ones"
+    )
+    return UnknownValueWarning("encoding", column, text)

@@ -6,6 +6,8 @@ in onegrad.estimators.predicting.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -21,8 +23,8 @@ from onegrad.estimators.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.goals import Goal
 from onegrad.estimators.inputs import first_rows, is_source
 from onegrad.estimators.parameters import check_number
-from onegrad.estimators.report import Report, importances
-from onegrad.exceptions import warn
+from onegrad.estimators.report import Report
+from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.progress import Progress
 
 
@@ -48,6 +50,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _recipe(self) -> pipeline.Recipe:
+        raise NotImplementedError
+
+    @staticmethod
+    def _describe(choice: dict[str, Any]) -> list[tuple[str, str]]:
+        """Lines of a report, by name, on the first layer that was chosen."""
         raise NotImplementedError
 
     def _rows_of_sample(self) -> Any:
@@ -126,24 +133,42 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Floats:
-        """Diagonal of the metric, scaled to sum one, in the order of `input_names_`."""
-        return importances(self.metric_)
+        """Importance of each column of X: the sum over the inputs that it is encoded as.
+
+        All of them add up to one, or are zero where the fitted function is constant.
+        """
+        importances = self.feature_importances_encoded_
+        encoding = self.fitted_.encoding
+        return importances if encoding is None else encoding.sum_by_column(importances)
+
+    @property
+    def feature_importances_encoded_(self) -> Floats:
+        """Diagonal of the metric, scaled to sum to one, in the order of `input_names_`."""
+        self._say_changes("importances")
+        return self.fitted_.importances
 
     def _say_changes(self, what: str) -> None:
         """What describes the rows of the fit says so once others came, or some went."""
         if self.fitted_.changes:
-            warn(
+            text = (
                 f"{what} describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
                 f"{self.fitted_.changes}: calibrate(X, y) with new rows brings them up to date"
             )
+            warn(AssumptionWarning("calibration", what, text))
+
+    @property
+    def column_names_(self) -> list[str]:
+        """Names of the columns of X; x0, x1, … where they have none."""
+        if self.fitted_.encoding is not None:
+            return list(self.fitted_.encoding.names)
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
 
     @property
     def input_names_(self) -> list[str]:
         """Names of the network's inputs: columns, or their categories."""
-        if self.fitted_.encoding is not None:
-            return list(self.fitted_.encoding.inputs)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        encoding = self.fitted_.encoding
+        return self.column_names_ if encoding is None else list(encoding.inputs)
 
     @property
     def spectrum_(self) -> FeatureSpectrum:
@@ -151,9 +176,23 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self.fitted_.spectrum
 
     @property
-    def coef_(self) -> Floats:
+    def readout_(self) -> Floats:
         """(features, outputs) coefficients of all features of all members, for scaled targets."""
         return self.fitted_.coef
+
+    @property
+    def coef_(self) -> Floats:
+        """Former name of `readout_`, which goes in the next release.
+
+        In scikit-learn `coef_` has one column per input, and its selectors rank inputs by it
+        before they look at `feature_importances_`: for them there is none.
+        """
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.startswith("sklearn."):
+            raise AttributeError("coef_ is now readout_: its rows are features, not inputs")
+        text = "coef_ is now readout_, and goes in the next release"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return self.readout_
 
     def report(self) -> Report:
         """What was learned, in words and numbers."""

@@ -35,6 +35,7 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
 from onegrad.ridge import Moments
 
+NOT_A_MODEL = "not a model file, or truncated or damaged"
 UNBOUNDED = ("low", "high", "y_low", "y_high", "scale")  # may be infinite
 # where numbers that are not finite were written as text; names and categories are text
 NUMERIC = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
@@ -45,7 +46,7 @@ def load(path: str | Path, kinds: Mapping[str, Callable[..., Any]]) -> Any:
     try:
         header, arrays = _read(Path(path))
         if header["estimator"] not in kinds:
-            raise InvalidInput(f"unknown estimator {header['estimator']!r:.40}")
+            raise InvalidInput("estimator", header["estimator"], problem="it is unknown")
         parameters = header["parameters"]
         if isinstance(parameters.get("class_weight"), list):
             parameters["class_weight"] = dict(parameters["class_weight"])
@@ -57,38 +58,38 @@ def load(path: str | Path, kinds: Mapping[str, Callable[..., Any]]) -> Any:
         estimator._publish(fitted)
         return estimator
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise InvalidInput(str(path), problem=str(error)) from None
     except (zipfile.BadZipFile, EOFError, struct.error, zlib.error, OSError):
-        raise InvalidInput(f"{path} is not a model file, or is truncated or damaged") from None
+        raise InvalidInput(str(path), problem=NOT_A_MODEL) from None
     except (
         LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError,
         AssertionError, MemoryError,
     ) as error:  # fmt: skip
         reason = " ".join(str(error).split())
-        raise InvalidInput(f"{path} is not a valid model file: {reason:.100}") from None
+        raise InvalidInput(str(path), problem=f"not a valid model file: {reason:.100}") from None
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
-        raise InvalidInput("no such file")
+        raise InvalidInput("model", problem="no such file")
     with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
         if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
-            raise InvalidInput("compressed members are not allowed in a model file")
+            raise InvalidInput("archive", problem="compressed members are not allowed")
         names = archive.namelist()
         if HEADER not in names:
-            raise InvalidInput(f"not a model file: it has no {HEADER}")
+            raise InvalidInput("archive", problem=f"not a model file; it has no {HEADER}")
         header = json.loads(archive.read(HEADER))
         if header.get("format") not in READABLE:
-            raise InvalidInput(
-                f"written by onegrad {header.get('onegrad', '?')!s:.20} in format "
-                f"{header.get('format')!s:.20}; this version reads format "
-                f"{' and '.join(map(str, READABLE))}"
+            problem = (
+                f"written by onegrad {header.get('onegrad', '?')!s:.20}; this version reads "
+                f"formats {', '.join(map(str, READABLE))}"
             )
+            raise InvalidInput("format", header.get("format"), problem=problem)
         header |= {key: _restored(header[key]) for key in NUMERIC if key in header}
         arrays: Arrays = {}
         for name in header["arrays"]:
             if name not in names:
-                raise InvalidInput(f"array {name!r:.40} is missing: the file is incomplete")
+                raise InvalidInput("array", name, problem="it is missing; the file is incomplete")
             data = io.BytesIO(archive.read(name))  # all of it, so that its checksum is compared
             arrays[name.removesuffix(".npy")] = read_array(data, f"array {name!r:.40}")
     return header, arrays
@@ -165,7 +166,7 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
         return None
     keys, weights = arrays["row_keys"], arrays["row_weights"]
     if keys.dtype != np.uint64 or keys.ndim != 1 or weights.shape != keys.shape:
-        raise InvalidInput("the keys of its rows are damaged")
+        raise InvalidInput("row keys", problem="they are damaged")
     return Tally(keys, weights, int(header["tally_seed"]))
 
 
@@ -191,9 +192,11 @@ def check_together(fitted: Fitted) -> None:
         _check_classes(fitted.targets)
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype != np.float64:
-            raise InvalidInput(f"array {name} is {array.dtype}{array.shape}, not float64{shape}")
+            raise InvalidInput(
+                "array", name, problem=f"{array.dtype}{array.shape}, not float64{shape}"
+            )
         if np.isnan(array).any() or (name not in UNBOUNDED and np.isinf(array).any()):
-            raise InvalidInput(f"array {name} has entries that are not finite")
+            raise InvalidInput("array", name, problem="it has entries that are not finite")
     for bounded in (scaling, fitted.targets):
         if (
             isinstance(bounded, Scaling | Numbers)
@@ -201,15 +204,17 @@ def check_together(fitted: Fitted) -> None:
                 np.maximum(bounded.low, -MAX_INPUT) <= np.minimum(bounded.high, MAX_INPUT)
             ).all()
         ):
-            raise InvalidInput("its bounds have nothing between them")
+            raise InvalidInput("bounds", problem="nothing lies between them")
     encoding = fitted.encoding
     if encoding is not None and len(encoding.inputs) != d:
-        raise InvalidInput(f"its columns make {len(encoding.inputs)} inputs; the layer has {d}")
+        raise InvalidInput(
+            "columns", problem=f"they make {len(encoding.inputs)} inputs; the layer has {d}"
+        )
     sizes = (second.moments.weight, at_fit.slope, *(m.second.ridge for m in fitted.members))
     if second.moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
-        raise InvalidInput("its weights, ridge or slope are no sizes")
+        raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")
     if not all(np.isfinite(member.second.readout.coef).all() for member in fitted.members):
-        raise InvalidInput("its sums have no readout")
+        raise InvalidInput("moments", problem="they have no finite readout")
 
 
 def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
@@ -230,8 +235,8 @@ def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ..
 def _check_classes(classes: Classes) -> None:
     values, weights = classes.values, classes.weights
     if values.ndim != 1 or len(values) < 1 or values.dtype.kind not in "fiubU":
-        raise InvalidInput(f"its classes are {values.dtype}{values.shape}")
+        raise InvalidInput("classes", f"{values.dtype}{values.shape}", "a vector of labels")
     if len(np.unique(values)) != len(values) or (np.sort(values) != values).any():
-        raise InvalidInput("its classes are not in order")
+        raise InvalidInput("classes", problem="they are not distinct and sorted")
     if weights is not None and (weights.shape != values.shape or weights.dtype != np.float64):
-        raise InvalidInput("the weights of its classes do not fit them")
+        raise InvalidInput("class weights", allowed="one number per class")

@@ -11,7 +11,7 @@ on held-out rows among multiples of |W_0| / |G|.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -110,7 +110,7 @@ class OneStepRecipe:
             check_number("alpha", self.alpha, -10, 10)
             check_number("c", self.c, 0)
             if self.eta != "auto":
-                raise InvalidInput("give eta, or c and alpha, not both")
+                raise InvalidInput("eta", self.eta, '"auto" where alpha is given')
         if self.rows == "fresh":
             check_number("step_share", self.step_share, 0.01, 0.99)
 
@@ -132,12 +132,11 @@ class OneStepRecipe:
         below = (np.cumsum(sample.w) - 0.5 * sample.w) < self.step_share * sample.w.sum()
         update, fit = below & ~held, ~below & ~held
         if not update.any() or not fit.any():
-            raise InvalidInput(
-                f"rows='fresh' needs at least 2 rows besides held-out ones; got {(~held).sum()}"
-            )
+            problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
+            raise InvalidInput("rows", "fresh", problem=problem)
         return Split(update, fit, used_up=int(sample.keys[np.flatnonzero(~below)[0]]))
 
-    def ops(self, rows: int, outputs: int) -> OneStepRecipe:
+    def sized(self, rows: int, outputs: int) -> OneStepRecipe:
         return self
 
     def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned:
@@ -218,6 +217,22 @@ PARAMETERS = r"""
 """
 
 
+def implied_alpha(choice: Mapping[str, Any]) -> float:
+    """Exponent alpha of the step eta = n^alpha that was chosen for n rows; -inf for no step."""
+    eta, n = float(choice["eta"]), choice["step_rows"]
+    return math.log(eta) / math.log(n) if eta > 0 and n > 1 else -math.inf
+
+
+def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Lines of a report, by name, on the step that was chosen."""
+    alpha = implied_alpha(choice)
+    exponent = f"{alpha:.3g}" if alpha > -math.inf else "none: no step"
+    return [
+        ("step", f"eta = {choice['eta']:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
+        ("implied alpha", f"{exponent} (eta = n^alpha, n = {choice['step_rows']:,})"),
+    ]
+
+
 @dataclass(eq=False, repr=False)
 class _OneStep(FeatureLearner):
     """One gradient step with a random readout, then ridge."""
@@ -273,8 +288,10 @@ class _OneStep(FeatureLearner):
     @property
     def alpha_(self) -> float:
         """The exponent that the step amounts to: log eta / log n over its n rows."""
-        n = self.choice_["step_rows"]
-        return math.log(self.eta_) / math.log(n) if self.eta_ > 0 and n > 1 else -math.inf
+        check_is_fitted(self)
+        return implied_alpha(self.choice_)
+
+    _describe = staticmethod(describe)
 
 
 class OneStepRegressor(_OneStep, Regression):

@@ -27,7 +27,7 @@ def check_number(
     if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high:
         what = "a whole number" if whole else "a number"
         upper = "" if high == math.inf else f" and <= {high:g}"
-        raise InvalidInput(f"{name} must be {what} >= {low:g}{upper}; got {value!r:.60}")
+        raise InvalidInput(name, value, f"{what} >= {low:g}{upper}")
 
 
 def check_layer(width: Any, clip: Any, ridge: Any) -> None:

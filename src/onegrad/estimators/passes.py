@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Ops, abreast, get_ops, to_numpy
+from onegrad.arrays import Array, Ops, get_ops, to_numpy
 from onegrad.data.encoding import Encoding, encode
 from onegrad.data.partition_sum import add_optional
 from onegrad.data.partitions import Partition, RowBlock
@@ -19,6 +19,7 @@ from onegrad.estimators.fitted import CommitteeMoments
 from onegrad.estimators.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
+from onegrad.parallel import thread_map
 from onegrad.ridge import Moments
 
 HEAVIEST = 1e100  # weight whose sums with squares of anything scaled are numbers
@@ -33,7 +34,7 @@ class SamplePass:
     labels: str
 
     def __call__(self, partition: Partition) -> Sample | None:
-        return reduce(add_optional, abreast(self.block, checked(partition.blocks())), None)
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
     def block(self, block: RowBlock) -> Sample:
         return sample_block(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
@@ -54,7 +55,7 @@ class MomentsPass:
     skip_below: int = 0
 
     def __call__(self, partition: Partition) -> CommitteeMoments | None:
-        return reduce(add_optional, abreast(self.block, checked(partition.blocks())), None)
+        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
 
     def block(self, block: RowBlock) -> CommitteeMoments:
         """Moments of one block, on the device, and back."""
@@ -78,7 +79,7 @@ class MomentsPass:
 def targets_of(block: RowBlock) -> Any:
     """The targets of a block that has some."""
     if block.y is None:
-        raise InvalidInput("the data have no target; name its column, or give y")
+        raise InvalidInput("y", problem="there is no target; name its column, or give y")
     return block.y
 
 
@@ -88,29 +89,30 @@ def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
         n = len(block)
         for name, values in (("y", block.y), ("weights", block.w)):
             if values is not None and len(values) != n:
-                raise InvalidInput(f"a block has {n} rows of inputs and {len(values)} of {name}")
+                problem = f"a block has {n} rows of inputs and {len(values)} of {name}"
+                raise InvalidInput(name, problem=problem)
             if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise InvalidInput(f"{name} must be finite; found NaN or infinity")
+                raise InvalidInput(name, problem="it must be finite; found NaN or infinity")
         if not is_table(block.X):
             _check_matrix(block.X)
         if block.y is not None and block.y.ndim > 2:
-            raise InvalidInput(f"y must be a vector or a matrix; it has {block.y.ndim} dimensions")
+            raise InvalidInput("y", f"{block.y.ndim} dimensions", "a vector or a matrix")
         if block.y is not None and block.y.dtype.kind == "c":
-            raise InvalidInput("y must be real; found complex numbers")
+            raise InvalidInput("y", problem="it must be real; found complex numbers")
         if block.w is not None and block.w.dtype.kind not in "fiub":
-            raise InvalidInput(f"weights must be numbers; found {block.w.dtype}")
+            raise InvalidInput("weights", str(block.w.dtype), "numbers")
         if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
-            raise InvalidInput("weights must be one a row, and not negative")
+            raise InvalidInput("weights", allowed="one number per row, and not negative")
         if block.w is not None and len(block.w) and block.w.max() > HEAVIEST:
-            raise InvalidInput(f"weights must be at most {HEAVIEST:g}; found {block.w.max():g}")
+            raise InvalidInput("weights", block.w.max(), f"at most {HEAVIEST:g}")
         if n:
             yield block
 
 
 def _check_matrix(X: Any) -> None:
     if X.ndim != 2:
-        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
+        raise InvalidInput("X", f"{X.ndim} dimensions", "a matrix")
     if X.dtype.kind not in "fiub":
-        raise InvalidInput(f"inputs must be real numbers; found entries of type {X.dtype}")
+        raise InvalidInput("X", str(X.dtype), "a matrix of real numbers")
     if not np.isfinite(X).all():
-        raise InvalidInput("inputs must be finite; found NaN or infinity")
+        raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays import Floats, blas_threads, cores, keep_freed_memory
+from onegrad.arrays import Floats, keep_freed_memory
 from onegrad.data import Source, sum_over_partitions
 from onegrad.data.encoding import Encoding, SampleTargets, encode
 from onegrad.data.sample import Sample
@@ -32,11 +32,12 @@ from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
 from onegrad.estimators.passes import MomentsPass, SamplePass
 from onegrad.estimators.targets import Targets
 from onegrad.estimators.watching import Watch, interruptible, staged
-from onegrad.exceptions import InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling
+from onegrad.parallel import blas_threads, thread_count
 
 FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
 FAR = 20.0  # standard deviations beyond which even the linear skip clips its inputs
@@ -73,7 +74,7 @@ class Recipe(Protocol):
     def chooses(self) -> bool:
         """Whether there is anything to choose on held-out rows."""
 
-    def ops(self, rows: int, outputs: int) -> Recipe:
+    def sized(self, rows: int, outputs: int) -> Recipe:
         """The recipe for a sample of so many rows and outputs."""
 
     @property
@@ -129,12 +130,12 @@ def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Mea
     staged(means.progress, "first pass")
     drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
     if not len(drawn.y):
-        raise InvalidInput("all weights are zero: there are no rows to learn from")
+        raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     keep_freed_memory()  # trials take and free the same memory again and again
-    threads = cores()
+    threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        recipe = recipe.ops(len(drawn.y), lesson.targets.outputs)
+        recipe = recipe.sized(len(drawn.y), lesson.targets.outputs)
         lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
         learned = networks(recipe, lesson, sampling.seed)
         at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
@@ -165,10 +166,11 @@ def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
                 learned.append(recipe.learn(lesson, rng))
     watch.over()
     if watch.enough:
-        warn(
-            f"interrupted after {watch.done} trials of the first layer: the best so far is kept, "
+        text = (
+            f"interrupted after {watch.done} trials of the first layer: the best so far is kept; "
             "its readout is fitted on all rows"
         )
+        warn(AssumptionWarning("first layer", "rounds", text))
     return learned
 
 

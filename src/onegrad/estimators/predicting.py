@@ -88,20 +88,20 @@ class Regression(RegressorMixin, Predictor):  # type: ignore[misc]
         least `coverage` up to the effect of one row on the fit, and at most 1/(m + 1) more.
         """
         if not 0 < coverage < 1:
-            raise InvalidInput(f"coverage must be between 0 and 1; got {coverage!r}")
+            raise InvalidInput("coverage", coverage, "between 0 and 1")
         mean = self.predict(X)
         if self.fitted_.changes:
-            raise InvalidInput(
+            problem = (
                 f"intervals describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
                 f"{self.fitted_.changes}: calibrate(X, y) with new rows first"
             )
+            raise InvalidInput("model", problem=problem)
         residuals = self.fitted_.at_fit.residuals
         m = len(residuals)
         rank = int(np.ceil(coverage * (m + 1)))
         if rank > m:
-            raise InvalidInput(
-                f"coverage {coverage:g} needs more than the {m} held-out rows of this fit"
-            )
+            problem = f"it needs more than the {m} held-out rows of this fit"
+            raise InvalidInput("coverage", coverage, problem=problem)
         width = np.sort(np.abs(residuals), axis=0)[rank - 1] * self._targets.scale
         if self._targets.single:
             width = width[0]
@@ -176,7 +176,7 @@ def _numbers(y: Any) -> Floats:
     """Targets as numbers; dates and durations would be counts of a unit that nobody said."""
     y = np.asarray(y)
     if y.dtype.kind in "mM":
-        raise InvalidInput(f"y holds {y.dtype}; targets are numbers: say in which unit")
+        raise InvalidInput("y", str(y.dtype), "numbers, in a unit of your choice")
     return np.asarray(y, dtype=np.float64)
 
 
@@ -187,9 +187,8 @@ def _labels(y: Any) -> Any:
     if kind == "multilabel-indicator":
         return np.asarray(y)
     if kind == "multiclass-multioutput":
-        raise InvalidInput(
-            "y has several columns; several labels a row are 0 and 1, one column each"
-        )
+        problem = "it has several columns; several labels per row are 0 and 1, one column each"
+        raise InvalidInput("y", problem=problem)
     return column_or_1d(y, warn=True)
 
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import html
-import math
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-
-from onegrad.arrays import Floats
 
 MOST_INPUTS = 10
 
@@ -21,31 +16,23 @@ class Report:
     title: str
     lines: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, float], ...]
-    about: str = "importance of inputs"
+    about: str = "importance of columns"
 
     @classmethod
     def of(cls, estimator: Any) -> Report:
         """The report of a fitted estimator."""
         fitted, choice = estimator.fitted_, estimator.choice_
         several = len(fitted.members) > 1
-        relative = _listed("{:.3g}", choice["relative_ridge"])
-        ridge = _listed("{:.3g}", [member.second.ridge for member in fitted.members])
-        neurons = _listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
+        relative = listed("{:.3g}", choice["relative_ridge"])
+        ridge = listed("{:.3g}", [member.second.ridge for member in fitted.members])
+        neurons = listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
         lines = [
             ("rows", f"{fitted.moments.rows:,}"),
             ("features", f"{fitted.width} ({neurons} neurons)"),
         ]
         if several:
             lines.insert(1, ("members", f"{len(fitted.members)}, whose mean is predicted"))
-        if "eta" in choice:
-            alpha = f"{estimator.alpha_:.3g}" if estimator.alpha_ > -math.inf else "none: no step"
-            lines += [
-                ("step", f"eta = {choice['eta']:.4g} = {choice['relative_step']:.3g} x |W0|/|G|"),
-                ("implied alpha", f"{alpha} (eta = n^alpha, n = {choice['step_rows']:,})"),
-            ]
-        else:
-            update, rounds = (_listed("{}", choice[key]) for key in ("update", "round"))
-            lines.append(("first layer", f"{update}, round {rounds}"))
+        lines += estimator._describe(choice)
         spikes = fitted.spectrum.spikes
         largest = fitted.spectrum.untrained.max(initial=0.0)
         lines += [
@@ -56,13 +43,16 @@ class Report:
                 f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
             ),
         ]
-        about = "importance of inputs"
+        about = "importance of columns"
         if fitted.changes:
             rows = f"the {fitted.at_fit.rows:,} rows of the fit"
             lines.append(("since the fit", f"{fitted.changes}; held out: of {rows}"))
             about += f" ({rows})"
+        importances = fitted.importances
+        if fitted.encoding is not None:
+            importances = fitted.encoding.sum_by_column(importances)
         weights = sorted(
-            zip(estimator.input_names_, importances(fitted.at_fit.metric).tolist(), strict=True),
+            zip(estimator.column_names_, importances.tolist(), strict=True),
             key=lambda pair: -pair[1],
         )
         return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]), about)
@@ -87,13 +77,6 @@ class Report:
         )
 
 
-def importances(metric: Floats) -> Floats:
-    """The diagonal of the metric, scaled to sum one."""
-    diagonal = np.diag(metric)
-    total = diagonal.sum()
-    return diagonal / total if total > 0 else np.zeros_like(diagonal)
-
-
 def _scores(choice: dict[str, Any]) -> str:
     """How good the model is on rows it has not seen, each score by name and direction."""
     if not choice["held_out_rows"]:
@@ -107,7 +90,7 @@ def _scores(choice: dict[str, Any]) -> str:
     return f"{rows}, {', '.join(scores)}"
 
 
-def _listed(form: str, values: Any, between: str = ", ") -> str:
+def listed(form: str, values: Any, between: str = ", ") -> str:
     """One value, or those of all members; equal ones once where they are only listed."""
     values = [form.format(x) for x in (values if isinstance(values, list) else [values])]
     return values[0] if between == ", " and len(set(values)) == 1 else between.join(values)

@@ -71,10 +71,8 @@ def _parameters(estimator: Any) -> dict[str, Any]:
         except InvalidInput:
             known = None
         if known != activation:
-            raise InvalidInput(
-                f"activation {activation.name!r} is a Python function and cannot be saved; "
-                "give it by name"
-            )
+            problem = "a Python function cannot be saved; give it by name"
+            raise InvalidInput("activation", activation.name, problem=problem)
         parameters["activation"] = activation.name
     if not isinstance(parameters["random_state"], int | None):
         parameters["random_state"] = None

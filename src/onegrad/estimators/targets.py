@@ -39,7 +39,7 @@ class Numbers:
         K, single = matrix.shape[1], y.ndim == 1
         most = MAX_TARGET if scaled else math.sqrt(MAX_TARGET)  # sums of squares are numbers, too
         if np.abs(matrix).max(initial=0.0) > most:
-            raise InvalidInput(f"y must be at most {most:g} in size; found larger targets")
+            raise InvalidInput("y", allowed=f"at most {most:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
             return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
@@ -60,10 +60,12 @@ class Numbers:
     def encode(self, y: Values) -> Floats:
         """(n, K) scaled targets."""
         if y.dtype.kind not in "fiub":
-            raise InvalidInput("targets must be numbers, as when fitted")
+            raise InvalidInput("y", str(y.dtype), "numbers, as when fitted")
         matrix = y if y.ndim > 1 else y[:, None]
         if matrix.shape[1] != self.outputs:
-            raise InvalidInput(f"y has {matrix.shape[1]} outputs; the model has {self.outputs}")
+            raise InvalidInput(
+                "y", f"{matrix.shape[1]} columns", f"{self.outputs} outputs, as when fitted"
+            )
         t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
@@ -119,12 +121,16 @@ class Classes:
         """The number of each label."""
         text = self.values.dtype.kind in "UO"
         if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
-            raise InvalidInput(f"labels must be one a row and {'text' if text else 'numbers'}")
+            raise InvalidInput(
+                "y", allowed=f"one label per row, all {'text' if text else 'numbers'}"
+            )
         found = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         unknown = self.values[found] != y
         if np.any(unknown):
             known = ", ".join(map(str, self.values[:20]))
-            raise InvalidInput(f"label {y[unknown][0]!r:.60} is not among the classes {known}")
+            raise InvalidInput(
+                "label", y[unknown][0], problem=f"it is not among the classes {known}"
+            )
         return found
 
     def weighted(self, y: Values, w: Floats | None) -> Floats | None:
@@ -202,7 +208,7 @@ class Multilabel:
     def encode(self, y: Values) -> Floats:
         """(n, K) plus or minus one."""
         if y.ndim != 2 or y.shape[1] != self.outputs or not np.isin(y, (0, 1)).all():
-            raise InvalidInput(f"y must be a matrix of 0 and 1 with {self.outputs} columns")
+            raise InvalidInput("y", allowed=f"a matrix of 0 and 1 with {self.outputs} columns")
         return np.where(np.asarray(y) == 1, 1.0, -1.0)
 
     def decode(self, t: Floats) -> Values:

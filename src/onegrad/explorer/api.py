@@ -16,7 +16,7 @@ from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.explorer.readers import for_readers
 from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
@@ -68,12 +68,12 @@ def limit_spikes(problem: Problem) -> dict[str, Any]:
     """
     stepped = problem.replace(alpha=0.1)
     try:
-        assumptions.need_linear_part([stepped], "staircase")
+        require_linear_part("staircase", [stepped])
     except InvalidInput:
         return {"degrees": [], "unless": "the activation has no linear part"}
-    broken = assumptions.broken([stepped], "staircase")
+    violated = violated_assumptions([stepped])
     degrees, _ = learned_degrees(Scalars.of([stepped]), np.array([len(THRESHOLDS)]))
-    unless = broken[0].partition(": ")[2].partition(";")[0] if broken else None
+    unless = violated[0].statement if violated else None
     return {"degrees": np.flatnonzero(degrees[0]), "unless": unless}
 
 

@@ -14,7 +14,7 @@ from onegrad.explorer import api, measure
 from onegrad.explorer.controls import DEFAULTS, PRESETS, Preset, describe
 from onegrad.explorer.network import one_network
 from onegrad.explorer.request import read_problem
-from onegrad.io.workers import over_processes
+from onegrad.parallel.processes import process_map
 from onegrad.problem import Problem
 
 SLIDER = tuple(round(a, 3) for a in np.arange(api.ALPHAS[0], api.ALPHAS[-1] + 1e-9, 0.005).tolist())
@@ -46,7 +46,7 @@ def numbers(
     tasks = [task for preset in grids.presets for task in _tasks(preset, grids)]
     tasks.sort(key=lambda task: task[0][1] not in ("network", "simulation"))  # the long ones first
     found: dict[tuple[Any, ...], Any] = {}
-    for place, answer in over_processes(_answer, tasks, jobs):
+    for place, answer in process_map(_answer, tasks, jobs):
         found[place] = answer
         if progress:
             progress(len(found), len(tasks))

@@ -13,7 +13,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.explorer import measure
 from onegrad.explorer.workers import in_the_background
-from onegrad.io.children import end_with
+from onegrad.parallel.children import end_with_parent
 
 AT_ONCE = 4  # simulations of all pages together
 FORGOTTEN = 20.0  # seconds without a question after which the page is taken to be gone
@@ -135,7 +135,7 @@ def _work(connection: Connection, run: Run, plan: measure.SimulationPlan) -> Non
     """The process: run the plan and report; the pages' own work goes first."""
     parent = multiprocessing.parent_process()
     assert parent is not None and parent.pid is not None
-    end_with(parent.pid)
+    end_with_parent(parent.pid)
     in_the_background(10)
     try:
         for said in run(plan):

@@ -15,7 +15,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from onegrad.exceptions import NotConverged
-from onegrad.io.children import TRIES, Attempt, Child
+from onegrad.parallel import core_count
+from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
 
 REMEMBERED = 64 * 2**20  # bytes of answers and questions
 
@@ -65,7 +66,7 @@ class Workers:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self.count = count or min(2, os.cpu_count() or 1)
+        self.count = count or min(2, core_count())
         self._asking = ThreadPoolExecutor(self.count)  # a thread waits for each process
         self._thread = ThreadPoolExecutor(1)
         self._children: set[Child] = set()
@@ -99,15 +100,15 @@ class Workers:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The value from a process; from a fresh one if that is killed over it."""
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             child = self._spare.pop() if self._spare else Child(_apply, threads=1)
             self._children.add(child)
             if self._stopped:
                 child.end()
                 break
-            child.give([Attempt((function, arguments))])
+            child.send([Attempt((function, arguments))])
             try:
-                answers = child.answer()
+                answers = child.receive()
             except Exception:  # the function's own
                 self._spare.append(child)
                 raise

@@ -76,7 +76,7 @@ def exponents(teacher: Spec, activation: Spec | None = None) -> Exponents:
     if activation is not None:
         sigma = resolve(activation, "activation")
         if not isinstance(sigma, Function):
-            raise InvalidInput("activation acts on one number: a multi-index function is a teacher")
+            raise InvalidInput("activation", sigma.name, "a function of one number")
         own = label_energy(sigma)
         sees = {k for k in degrees if own[k] > ZERO}
     seen = (k for k, e in enumerate(label_classes(f), 1) if k in degrees or e > CLASSES_ZERO)
@@ -98,7 +98,7 @@ def label_energy(f: Function | MultiIndex) -> Floats:
     else:
         share += [math.factorial(k) * f.c[k] ** 2 for k in range(DEGREE + 1)]
     if not f.second_moment > 0:
-        raise OutOfScope("teacher: labels that are all zero have no exponents")
+        raise OutOfScope("exponent", "teacher", f.name, "labels that are not all zero")
     return share / f.second_moment
 
 
@@ -106,7 +106,7 @@ def label_classes(f: Function | MultiIndex) -> Iterator[float]:
     r"""The energy of :math:`E[h_k(z)\mid y]`, k = 1, 2, ..., averaged over classes of labels."""
     indices = f.indices if isinstance(f, MultiIndex) else 1
     if indices not in POINTS:
-        raise OutOfScope(f"teacher: exponents of up to {max(POINTS)} indices; got {indices}")
+        raise OutOfScope("exponent", "teacher", f.name, f"up to {max(POINTS)} indices")
     x = np.linspace(-8.0, 8.0, POINTS[indices])
     places = np.indices((len(x),) * indices).reshape(indices, -1)
     p = np.exp(-(x[places] ** 2).sum(0) / 2)

@@ -36,9 +36,7 @@ def looks_like_formula(text: str) -> bool:
 def parse(text: str) -> Combination:
     """The combination as {monomial: coefficient}, or one clear line of complaint."""
     if len(text) > MAX_LENGTH:
-        raise InvalidInput(
-            f"formula is {len(text)} characters long; at most {MAX_LENGTH} are allowed"
-        )
+        raise InvalidInput("formula", text, f"at most {MAX_LENGTH} characters long")
     parser = _Parser(text)
     combination = parser.sum(0)
     if parser.next is not None:
@@ -69,10 +67,8 @@ class _Parser:
         if at is None:
             at = self.next.start() if self.next else len(self.text)
         near = self.text[at : at + 12].strip() or "the end"
-        return InvalidInput(
-            f"formula {self.text[:60]!r}: {what} at {near!r}; "
-            "allowed are numbers, sqrt(), Hk or Hk@j, + - * / and parentheses"
-        )
+        syntax = "allowed are numbers, sqrt(), Hk or Hk@j, + - * / and parentheses"
+        return InvalidInput("formula", self.text, problem=f"{what} at {near!r}; {syntax}")
 
     def sign(self, allowed: str) -> str | None:
         """Consume the next token if it is one of these signs."""

@@ -39,9 +39,8 @@ def register(function: Function) -> None:
     'bump'
     """
     if not function.name.isidentifier() or function.name in REGISTRY:
-        raise InvalidInput(
-            f"name must be a new identifier (taken: {', '.join(REGISTRY)}); got {function.name!r}"
-        )
+        taken = f"a new identifier (taken: {', '.join(REGISTRY)})"
+        raise InvalidInput("name", function.name, taken)
     REGISTRY[function.name] = function
     _resolve_text.cache_clear()
 
@@ -58,12 +57,10 @@ def resolve(spec: Spec, argument: str = "activation") -> Function | MultiIndex:
         return _resolve_text(spec, argument)
     value, slope = spec if isinstance(spec, tuple) and len(spec) == 2 else (spec, None)
     if not callable(value) or not (slope is None or callable(slope)):
-        raise InvalidInput(
-            f"{argument} must be a name, a Hermite combination, or a callable with its derivative; "
-            f"got {spec!r:.60}"
-        )
+        allowed = "a name, a Hermite combination, or a callable with its derivative"
+        raise InvalidInput(argument, spec, allowed)
     if slope is None and argument == "activation":
-        raise InvalidInput(f"{argument} is a callable without its derivative: give (f, df)")
+        raise InvalidInput(argument, spec, "a callable with its derivative: (f, df)")
     hashable = isinstance(value, Hashable) and isinstance(slope, Hashable)
     return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
 
@@ -77,19 +74,17 @@ _resolve_callable = lru_cache(maxsize=64)(_from_callable)  # every point of a gr
 
 
 def _no_slope(x: Array) -> Array:
-    raise InvalidInput("this teacher was given without a derivative")
+    raise InvalidInput("teacher", problem="this function was given without a derivative")
 
 
 @lru_cache(maxsize=1024)
 def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if len(text) > formula.MAX_LENGTH:
-        raise InvalidInput(
-            f"{argument} is {len(text)} characters long; at most {formula.MAX_LENGTH} are allowed"
-        )
+        raise InvalidInput(argument, text, f"at most {formula.MAX_LENGTH} characters long")
     base, _, mode = text.partition(":")
     base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
     if mode not in MODES:
-        raise InvalidInput(f"{argument} {text!r:.60}: after ':' comes raw, unit or centred")
+        raise InvalidInput(argument, text, problem="after ':' comes raw, unit or centred")
     if base in REGISTRY:
         name = f"{base}:{mode}" if ":" in text else base
         return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
@@ -100,14 +95,14 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     try:
         combination = formula.parse(base)
     except InvalidInput as error:
-        raise InvalidInput(f"{argument}: {error}") from None
+        raise InvalidInput(argument, text, problem=error.problem) from None
     if formula.indices(combination) == 1:
         degrees = {m[0][1] if m else 0: c for m, c in combination.items()}
         c = tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
         sum_ = HermiteSum(c)
         return _adjusted(Function(text, sum_, sum_.derivative, polynomial=c), mode, argument)
     if argument == "activation":
-        raise InvalidInput(f"activation acts on one number: Hk@j is for teachers; got {text!r:.60}")
+        raise InvalidInput(argument, text, "a function of one number: Hk@j is for teachers")
     if mode != "raw":
         combination.pop((), None)
     teacher = MultiIndex(text, tuple(sorted(combination.items())))
@@ -120,12 +115,10 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
 def _adjusted(f: Function, mode: str, argument: str) -> Function:
     """f centred, or centred and scaled to unit variance, or as it is."""
     if not math.isfinite(f.second_moment):
-        raise InvalidInput(f"{argument} {f.name!r:.60} has no finite second moment under N(0, 1)")
+        raise InvalidInput(argument, f.name, problem="no finite second moment under N(0, 1)")
     if f.second_moment > LARGEST:
-        raise InvalidInput(
-            f"{argument} {f.name!r:.60} has second moment {f.second_moment:.1e} under N(0, 1); "
-            f"at most {LARGEST:.0e} is allowed"
-        )
+        excess = f"second moment {f.second_moment:.1e} under N(0, 1); at most {LARGEST:.0e}"
+        raise InvalidInput(argument, f.name, problem=f"{excess} is allowed")
     if mode == "raw":
         return f
     mean = float(f.c[0])
@@ -133,5 +126,5 @@ def _adjusted(f: Function, mode: str, argument: str) -> Function:
     if mode == "centred":
         return centred
     if centred.variance == 0.0:
-        raise InvalidInput(f"{argument} {f.name!r:.60} is constant: it has no unit variance")
+        raise InvalidInput(argument, f.name, problem="a constant has no unit variance")
     return replace(centred, scale=1 / math.sqrt(centred.variance))

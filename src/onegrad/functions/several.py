@@ -72,9 +72,8 @@ def square(terms: Terms) -> Terms:
         indices = sorted(one | two)
         ways = [range(min(one.get(i, 0), two.get(i, 0)) + 1) for i in indices]
         if math.prod(map(len, ways)) > MOST_TERMS or len(total) > MOST_TERMS:
-            raise OutOfScope(
-                f"teacher: its square has more than {MOST_TERMS} terms; use lower degrees"
-            )
+            covered = f"teachers whose square has at most {MOST_TERMS} terms; use lower degrees"
+            raise OutOfScope("multi-index", "teacher", covered=covered)
         for chosen in itertools.product(*ways):
             c, monomial = c1 * c2, []
             for i, j in zip(indices, chosen, strict=True):

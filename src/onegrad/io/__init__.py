@@ -1,1 +1,1 @@
-"""What passes between the package and the world: files, JSON, ranges in text, progress, workers."""
+"""What passes between the package and the world: files, JSON, ranges in text, progress."""

@@ -17,10 +17,11 @@ from operator import add
 
 import numpy as np
 
-from onegrad.arrays import Array, Ops, abreast, namespace
+from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import Scaling, clip
+from onegrad.parallel import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid, total
 
 CACHE_ROWS = 64  # rows of elementwise work on them
@@ -102,7 +103,7 @@ class Layer:
             return self._moments(lambda some: z[some], t, w)
 
         pieces = row_slices(len(rows), -(-max(len(rows), 1) // threads))
-        return reduce(add, abreast(part, pieces, threads))
+        return reduce(add, thread_map(part, pieces, threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))

@@ -81,9 +81,11 @@ def arrange(
     while at_once > 1 and need(stack, at_once) > limit:
         at_once = (at_once + 1) // 2
     if need(stack, at_once) > limit:
+        needed = need(stack, at_once) / 2**30
         raise InvalidInput(
-            f"this run needs about {need(stack, at_once) / 2**30:.3g} GiB but "
-            f"{limit / 2**30:.3g} GiB may be used ({_advice(problem, options.model, stack, ops)})"
+            "memory_limit",
+            problem=f"this run needs about {needed:.3g} GiB but {limit / 2**30:.3g} GiB may be "
+            f"used ({_advice(problem, options.model, stack, ops)})",
         )
     return Arrangement(stack, workers, at_once)
 

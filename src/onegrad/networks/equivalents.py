@@ -33,7 +33,7 @@ def spike_count(n: int, eta: float) -> int:
         return 0
     alpha = math.log(eta) / math.log(n)
     if alpha >= 0.5:
-        raise InvalidInput(f"alpha must be < 1/2 for the spiked features; got alpha = {alpha:.4g}")
+        raise InvalidInput("alpha", float(f"{alpha:.4g}"), "< 1/2 for the spiked features")
     return math.floor(2 * alpha / (1 - 2 * alpha)) + 1
 
 
@@ -80,7 +80,7 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
     """The spiked approximation of one step, corrected or as printed."""
     p, first = network.sampler.problem, network.first
     if p.steps != 1:
-        raise InvalidInput(f"steps must be 1 for the spiked features; got {p.steps}")
+        raise InvalidInput("steps", p.steps, "1 for the spiked features")
     c = [float(x) for x in p.sigma.c]
     terms = tuple(
         tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spike_count(p.n, eta) + 1))

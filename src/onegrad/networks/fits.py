@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from onegrad.arrays import Array, Ops, team_size, transpose
+from onegrad.arrays import Array, Ops, transpose
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streaming import total
+from onegrad.parallel import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, dual
 from onegrad.ridge.moments import add_rows, no_rows
 
@@ -73,9 +74,9 @@ def _dual(
     ops, p = sampler.ops, sampler.problem
     B, N = len(sampler.seeds), features.width
     rows = sampler.whole()
-    if ops.may_hold(3 * B * p.n * N, team_size()):
+    if ops.may_hold(3 * B * p.n * N, pool_size()):
         return _dual_whole(ops, features.tiles(rows), rows, ridges, (p.intercept, leave_one_out))
-    size = ops.stretch(NEURONS, B * p.n, team_size())
+    size = ops.stretch(NEURONS, B * p.n, pool_size())
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
     for neurons in tiles:

@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats, Ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.sampling import rows_before
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import DEVICE_LAWS, Role
 from onegrad.problem import Problem
 
 TRAINED = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
@@ -79,22 +79,25 @@ class Limits:
 def random_source(asked: str | None, ops: Ops, problems: Sequence[Problem]) -> str:
     """Where random numbers are drawn: as asked, else on a GPU where it can draw them."""
     if asked not in (None, "host", "device"):
-        raise InvalidInput(f"random must be host or device; got {asked!r:.60}")
+        raise InvalidInput("random", asked, "host or device")
+    if asked == "device" and not ops.can_draw:
+        raise InvalidInput("random", asked, problem="needs device 'torch' or 'cuda'")
     laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
-    return asked or ("device" if all(ops.draws(name) for name in laws) else "host")
+    drawn = ops.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
+    return asked or ("device" if drawn else "host")
 
 
 def _whole(name: str, value: Any) -> None:
     if value is not None and (value != int(value) or value < 1):
-        raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
+        raise InvalidInput(name, value, "a whole number >= 1")
 
 
 def seed_tuple(seeds: Any) -> tuple[int, ...]:
     """A count k as the seeds 0..k-1, or a sequence of distinct whole numbers as it is."""
-    complaint = f"seeds must be a count >= 1 or distinct whole numbers >= 0; got {seeds!r:.60}"
+    complaint = InvalidInput("seeds", seeds, "a count >= 1 or distinct whole numbers >= 0")
     if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
         if not 1 <= seeds <= 10**7:
-            raise InvalidInput(complaint)
+            raise complaint
         return tuple(range(int(seeds)))
     try:
         values = tuple(int(s) for s in seeds)
@@ -102,7 +105,7 @@ def seed_tuple(seeds: Any) -> tuple[int, ...]:
     except (TypeError, ValueError, OverflowError):
         exact, values = False, ()
     if not exact or not values or min(values) < 0 or len(set(values)) < len(values):
-        raise InvalidInput(complaint)
+        raise complaint
     return values
 
 
@@ -111,16 +114,18 @@ def _user_rows(data: Any, problem: Problem, n_test: int) -> Floats:
     try:
         X = np.asarray(data, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidInput("rows must be an array of numbers, one row per input") from None
+        allowed = "an array of numbers, one row per input"
+        raise InvalidInput("rows", allowed=allowed) from None
     if X.ndim != 2 or X.shape[1] != problem.d:
-        raise InvalidInput(f"rows must have shape (m, d) with d = {problem.d}; got {X.shape}")
+        raise InvalidInput("rows", X.shape, f"an array of shape (m, d) with d = {problem.d}")
     bad = np.flatnonzero(~np.isfinite(X).all(1))
     if len(bad):
-        raise InvalidInput(f"rows must be finite; row {bad[0]} of {len(X)} has a NaN or infinity")
+        raise InvalidInput("rows", problem=f"row {bad[0]} of {len(X)} has a NaN or infinity")
     needed = rows_before(problem, Role.TEST) + n_test
     if len(X) < needed:
         raise InvalidInput(
-            f"rows must number at least {needed} (steps, ridge and {n_test} test rows); "
-            f"got {len(X)}: lower n, n_step or n_test"
+            "rows",
+            problem=f"the steps, ridge and {n_test} test rows take at least {needed} rows, but "
+            f"there are {len(X)}: lower n, n_step or n_test",
         )
     return X

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onegrad.arrays import Ops, cores, get_ops
+from onegrad.arrays import Ops, get_ops
 from onegrad.networks.options import Limits, Options, random_source, seed_tuple
 from onegrad.networks.replicate import Group
+from onegrad.parallel import thread_count
 from onegrad.problem import Problem
 
 
@@ -42,7 +43,7 @@ def plan(
     chosen, o, allowed = seed_tuple(seeds), options or Options(), limits or Limits()
     points, shape = problem.grid(**axes)
     groups = tuple(Group.of(points))
-    ops = get_ops(device, dtype, allowed.threads or cores())
+    ops = get_ops(device, dtype, allowed.threads or thread_count())
     source = random_source(random, ops, [group.problem for group in groups])
     o = replace(o, device_random=source == "device")
     for group in groups:

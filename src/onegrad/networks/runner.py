@@ -10,17 +10,17 @@ from itertools import chain
 from onegrad.arrays import (
     Ops,
     Repeat,
-    Stopped,
-    abreast,
     one_line_memory_errors,
     run_directly,
-    team,
 )  # fmt: skip
 from onegrad.networks.arrangement import Arrangement, arrange
 from onegrad.networks.fits import NEURONS
 from onegrad.networks.options import KERNELS, Options
 from onegrad.networks.plan import Plan
 from onegrad.networks.replicate import Group, Replicate, replicates
+from onegrad.parallel import WorkCancelled, thread_map, thread_pool
+
+LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"
 
 
 class Meter:
@@ -33,11 +33,11 @@ class Meter:
 
     def tick(self) -> None:
         if self.stop.is_set():
-            raise Stopped
+            raise WorkCancelled
         if self.progress:
             with self._lock:
                 if self.stop.is_set():
-                    raise Stopped
+                    raise WorkCancelled
                 self.done = min(self.done + 1, self.total - 1)  # the estimate may be short
                 try:
                     self.progress(self.done, self.total)
@@ -66,7 +66,7 @@ def run(
     )
     meter = Meter(total, progress)
     _, alone = ops.side_by_side()
-    with one_line_memory_errors():
+    with one_line_memory_errors(LESS_MEMORY):
         for group, how in zip(groups, chosen, strict=True):
             parts = [seeds[i : i + how.batch] for i in range(0, len(seeds), how.batch)]
             work = partial(
@@ -75,7 +75,9 @@ def run(
             )  # fmt: skip
             call = partial(_stack, work, stop=meter.stop)
             even = len(parts) // how.workers * how.workers if how.workers > 1 else 0
-            together = abreast(partial(call, ops=alone), parts[:even], how.workers, stop=meter.stop)
+            together = thread_map(
+                partial(call, ops=alone), parts[:even], how.workers, stop=meter.stop
+            )
             for found in chain(together, map(partial(call, ops=ops), parts[even:])):
                 yield from ((group, replicate) for replicate in found)
     meter.finish()
@@ -93,7 +95,7 @@ def _stack(
     work: Callable[..., list[Replicate]], seeds: Sequence[int], ops: Ops, stop: threading.Event
 ) -> list[Replicate]:
     """One stack, by a team of all threads that its backend has."""
-    with ops.lane(), team(ops.threads, ops.blas_threads, stop):
+    with ops.lane(), thread_pool(ops.threads, ops.blas_threads, stop):
         return work(seeds=seeds, ops=ops)
 
 

@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, Ops, namespace, team_size
-from onegrad.arrays import start as begin
+from onegrad.arrays import Array, Floats, Ops, namespace
 from onegrad.functions.function import MultiIndex
-from onegrad.networks.streams import ENTRIES, GAUSSIAN, Role, block_rows, fill, stream
+from onegrad.networks.streams import (
+    ENTRIES,
+    GAUSSIAN,
+    Role,
+    block_rows,
+    draw_on_device,
+    fill,
+    stream,
+)
+from onegrad.parallel import pool_size, pool_submit
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
@@ -73,7 +81,7 @@ class Sampler:
         """The team may begin to draw; the entries are there when they are asked for."""
         ops, size = self.ops, block_rows(width)
         if self.device_random:
-            return lambda: ops.device_entries(self.seeds, law, key, start, rows, width)
+            return lambda: draw_on_device(ops, self.seeds, law, key, start, rows, width)
         out = ops.host_buffer(len(self.seeds), rows, width)
 
         def one(place: tuple[int, int]) -> None:
@@ -81,7 +89,9 @@ class Sampler:
             rng = stream(self.seeds[i], *key, (start + r) // size)
             fill(rng, law, out[i, r : r + size])
 
-        wait = begin(one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)])
+        wait = pool_submit(
+            one, [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)]
+        )
 
         def found() -> Array:
             wait()
@@ -140,13 +150,13 @@ class Sampler:
         plain : labels as the teacher gives them, whatever the problem takes off.
         """
         p, (k, takers) = self.problem, taker
-        stretch = self.ops.stretch(1024, len(self.seeds) * max(p.N, p.d), team_size())
+        stretch = self.ops.stretch(1024, len(self.seeds) * max(p.N, p.d), pool_size())
         places = [
             (role, index, start, min(stretch, n - start))
             for start in range(k * stretch, n, takers * stretch)
         ]
         numbers: list[Callable[[], Array]] = []
-        ahead = 1 if team_size() > 1 else 0  # stretches that the team may already draw
+        ahead = 1 if pool_size() > 1 else 0  # stretches that the team may already draw
         for i, place in enumerate(places):
             numbers += [self._numbers(*x) for x in places[i + len(numbers) : i + 1 + ahead]]
             X = self._inputs(numbers.pop(0), *place)

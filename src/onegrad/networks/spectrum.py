@@ -54,7 +54,7 @@ class MeasuredSpectrum:
     def outliers(self) -> Floats:
         """Eigenvalues of F F^T/n beyond the edge, one count per seed."""
         if self.edge is None:
-            raise InvalidInput("edge must be given to count outliers")
+            raise InvalidInput("edge", None, "a number where outliers are counted")
         return np.asarray((self.F**2 / self.problem.n > self.edge).sum(1))
 
     def to_dict(self) -> dict[str, Any]:

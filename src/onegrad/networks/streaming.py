@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from onegrad.arrays import Array, share, team_size
+from onegrad.arrays import Array
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streams import Role
+from onegrad.parallel import pool_map, pool_size
 
 Sums = TypeVar("Sums")
 
@@ -28,7 +29,7 @@ def total(
     role, n, index = rows
     first = begin()
     entries = sum(math.prod(x.shape) for x in arrays(first))
-    workers = sampler.ops.takers(n, entries, team_size())
+    workers = sampler.ops.takers(n, entries, pool_size())
     if workers == 1:
         for stretch in sampler.rows(role, n, index):
             add(first, stretch)
@@ -40,6 +41,6 @@ def total(
         for stretch in sampler.rows(role, n, index, (k, workers)):
             add(sums[k], stretch)
 
-    share(take, range(workers))
+    pool_map(take, range(workers))
     sampler.ops.add_all(arrays(first), [arrays(x) for x in sums[1:]])
     return first

@@ -8,11 +8,13 @@ filled row by row: a smaller n sees the first rows of a larger one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Array, Floats, Ops
+from onegrad.exceptions import InvalidInput
 from onegrad.problem.laws import Law
 
 
@@ -36,6 +38,9 @@ class Role(IntEnum):
 
 GAUSSIAN = Law("gaussian")
 ENTRIES = ("gaussian", "rademacher", "uniform", "student-t")  # laws of independent entries
+
+DEVICE_ENTRIES = ("gaussian", "rademacher", "uniform", "unit")  # those that a device draws
+DEVICE_LAWS = (*DEVICE_ENTRIES, "power-law", "spiked", "mixture")  # and those made of them
 
 
 def block_rows(width: int) -> int:
@@ -66,3 +71,21 @@ def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
         assert law.name == "student-t" and law.parameter is not None
         out[...] = rng.standard_t(law.parameter, out.shape)
         out *= math.sqrt(1 - 2 / law.parameter)
+
+
+def draw_on_device(
+    ops: Ops,
+    seeds: Sequence[int],
+    law: Law,
+    key: Sequence[int],
+    start: int,
+    rows: int,
+    width: int,
+) -> Array:
+    """Return the entries that `fill` would make, from the device's own generator."""
+    if law.name not in DEVICE_ENTRIES:
+        raise InvalidInput("random", "device", problem=f"cannot draw {law.name}; use random='host'")
+    drawn = ops.draw(seeds, law.name == "gaussian", key, start, rows, width)
+    if law.name == "rademacher":
+        return (drawn < 0.5).to(drawn.dtype) * 2 - 1
+    return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import check_choice
 from onegrad.pictures.layout import Layout, read_in_factors
 from onegrad.pictures.style import (
     BLACK,
@@ -42,24 +42,35 @@ def chosen(quantities: str | Sequence[str], known: Sequence[str]) -> list[str]:
     """The quantities to draw, or the complaint that one is none of those known."""
     names = [quantities] if isinstance(quantities, str) else list(quantities)
     for name in names:
-        if name not in known:
-            raise InvalidInput(f"quantities must be among {', '.join(known)}; got {name!r:.60}")
+        check_choice("quantities", name, known)
     return names
 
 
 def predicted(
-    ax: Any, theory: str, axes: dict[str, list[Any]], found: Mapping[str, Any],
-    levels: Mapping[str, Any], **line: Any,
-) -> Any:  # fmt: skip
+    ax: Any,
+    theory: str,
+    axes: dict[str, list[Any]],
+    found: Mapping[str, Any],
+    levels: Mapping[str, Any],
+    *,
+    dash: Any = None,
+    jumps: bool | None = None,
+    **line: Any,
+) -> Any:
     """Draw what a theory says.
 
     Parameters
     ----------
-    theory : its name, which the legend says and the dashes show.
+    theory : the theory's name in the legend.
     axes : the listed values of the grid, in the order of the arrays' axes.
     found : by quantity: values, how far the mean may lie off, and the spread of one network.
     levels : by name: errors that others reach, drawn where they are one number.
+    dash : matplotlib's line style of the theory; by default that of its name, or a solid line.
+    jumps : whether the theory jumps at the thresholds of alpha, so that no line joins both sides.
+    line : options of matplotlib's lines, such as color and label; they have the last word.
     """
+    dash = DASHES.get(theory, "-") if dash is None else dash
+    jumps = theory.startswith("staircase") if jumps is None else jumps
     layout = Layout.of(axes)
     with drawing(ax) as ax:
         for k, (quantity, (values, off, spread)) in enumerate(found.items()):
@@ -67,13 +78,13 @@ def predicted(
                 _point(ax, quantity, theory, float(values), float(off), float(spread))
                 continue
             for i, (y, half) in enumerate(zip(*map(layout.lines, (values, off)), strict=True)):
-                style = _style(quantity, i, k, len(layout.series)) | {"linestyle": DASHES[theory]}
+                style = _style(quantity, i, k, len(layout.series)) | {"linestyle": dash}
                 style |= {"label": _label(layout, quantity, f"{theory} theory", i, k)} | line
-                style |= {"marker": "_"} if len(y) == 1 or theory.startswith("staircase") else {}
-                x, y, half = _broken(layout, theory, y, half)
+                style |= {"marker": "_"} if len(y) == 1 or jumps else {}
+                x, y, half = _broken(layout, jumps, y, half)
                 ax.plot(x, y, gid="error", **style)
                 band(ax, x, y, half, style["color"], "accuracy, 95 %")
-        _keys(ax, layout, list(found), f"{theory} theory", linestyle=DASHES[theory])
+        _keys(ax, layout, list(found), f"{theory} theory", linestyle=dash)
         _levels(ax, levels)
         layout.dress(ax)
         return _finished(ax, layout, list(found))
@@ -184,11 +195,11 @@ def _levels(ax: Any, levels: Mapping[str, Any]) -> None:
             ax.axhline(number, label=label, zorder=1, gid=label, **style)
 
 
-def _broken(layout: Layout, theory: str, y: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
-    """The curve in order of x, with a gap at each threshold that a staircase jumps at."""
+def _broken(layout: Layout, jumps: bool, y: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return x, y and the band in order of x, with a gap at each threshold if the theory jumps."""
     order = np.argsort(layout.x, kind="stable")
     x, y, half = (values[order] for values in (layout.x, y, half))
-    if layout.name != "alpha" or not theory.startswith("staircase"):
+    if layout.name != "alpha" or not jumps:
         return x, y, half
     stairs = [(k - 1) / (2 * k) for k in range(1, 40)]
     gaps = [int(i) for i in np.unique(np.searchsorted(x, stairs, "right")) if 0 < i < len(x)]

@@ -83,7 +83,7 @@ def line(
     ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
 ) -> None:
     """Theory: a line whose dashes say which one, in the band of its accuracy where it has one."""
-    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES[kind]} | options
+    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES.get(kind, "-")} | options
     ax.plot(curve.x, curve.y, label=label, **style)
     if curve.band is not None:
         band(ax, curve.x, curve.y, curve.band, style["color"])
@@ -98,7 +98,7 @@ def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | Non
 
 def key(ax: Any, label: str, kind: str = "uniform") -> None:
     """An entry of the legend for the lines of a theory, whatever their colours."""
-    ax.plot([], [], color="#555555", linestyle=DASHES[kind], label=label)
+    ax.plot([], [], color="#555555", linestyle=DASHES.get(kind, "-"), label=label)
 
 
 def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:

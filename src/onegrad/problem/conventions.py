@@ -105,7 +105,7 @@ def ratio(name: str, value: Any, size_name: str, of: Any) -> int:
     share, whole = number(name, value, 0.0, above=True), size(size_name, of)
     found = share * whole
     if not math.isfinite(found):
-        raise InvalidInput(f"{name} must leave sizes that are numbers; got {share:g}")
+        raise InvalidInput(name, value, f"such that {name} * {size_name} is finite")
     return max(1, round(found))
 
 
@@ -113,7 +113,7 @@ def exponent(alpha: Any) -> float:
     """The step's exponent, bounded so that n**alpha stays a number."""
     found = number("alpha", alpha)
     if abs(found) > 10:
-        raise InvalidInput(f"alpha must be between -10 and 10; got {found:g}")
+        raise InvalidInput("alpha", alpha, "between -10 and 10")
     return found
 
 
@@ -122,12 +122,14 @@ def step(n: int, alpha: float | None, eta: float | None) -> tuple[float | None, 
     if alpha is not None and eta is not None:
         number("eta", eta, 0.0, above=True)
         if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
-            raise InvalidInput(f"give alpha or eta, not both; got alpha={alpha:g}, eta={eta:g}")
+            both = f"give alpha or eta, not both; alpha is {alpha:g}"
+            raise InvalidInput("eta", eta, problem=both)
         return alpha, eta
     if alpha is not None:
         alpha = exponent(alpha)
         if n == 1:
-            raise InvalidInput("alpha needs n >= 2, since eta = n**alpha; give eta for n = 1")
+            problem = "eta = n**alpha needs n >= 2; give eta for n = 1"
+            raise InvalidInput("alpha", alpha, problem=problem)
         return alpha, float(n) ** alpha
     eta = 0.0 if eta is None else eta
     return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.exceptions import InvalidInput, OutOfScope, not_a_choice
 from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
 from onegrad.problem.conventions import Conventions, step
 from onegrad.problem.fields import Field, described, fields_of, is_sequence
@@ -163,10 +163,11 @@ class Problem(Conventions):
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the one moment in which a field may change
         if not isinstance(self.sigma, Function):
-            raise InvalidInput("activation acts on one number: a multi-index function is a teacher")
+            raise InvalidInput("activation", self.sigma.name, "a function of one number")
         teacher = self.teacher_function
         if isinstance(teacher, MultiIndex) and teacher.indices > self.d:
-            raise InvalidInput(f"teacher reads {teacher.indices} indices but d is {self.d}")
+            allowed = f"a function of at most d = {self.d} indices"
+            raise InvalidInput("teacher", teacher.name, allowed)
 
     # -- derived quantities ------------------------------------------------------------------
 
@@ -217,9 +218,8 @@ class Problem(Conventions):
     def sigma_star(self) -> Function:
         """The single-index teacher; raises for several indices, where it is not enough."""
         if isinstance(self.teacher_function, MultiIndex):
-            raise OutOfScope(
-                "teacher: one index is covered here; the uniform theory and simulation take several"
-            )
+            name = self.teacher_function.name
+            raise OutOfScope("single-index", "teacher", name, "teachers of one index")
         return self.teacher_function
 
     @property
@@ -240,7 +240,7 @@ class Problem(Conventions):
         fields = {name: getattr(self, name) for name in FIELDS}
         unknown = sorted(set(changes) - set(fields))
         if unknown:
-            raise InvalidInput(f"unknown argument {unknown[0]!r}; allowed are {', '.join(fields)}")
+            raise not_a_choice("field", unknown[0], fields)
         if "n" in changes and self.n_step == self.n:
             fields["n_step"] = None
         if "alpha" in changes or "eta" in changes:
@@ -260,7 +260,7 @@ class Problem(Conventions):
         values = {k: list(v) if is_sequence(v) else [v] for k, v in axes.items()}
         empty = next((k for k, v in values.items() if not v), None)
         if empty is not None:
-            raise InvalidInput(f"{empty} is an empty list; give at least one value")
+            raise InvalidInput(empty, axes[empty], "a list of at least one value")
         shape = tuple(len(values[k]) for k in axes if is_sequence(axes[k]))
         points = itertools.product(*values.values())
         return [self.replace(**dict(zip(values, point, strict=True))) for point in points], shape

@@ -104,7 +104,7 @@ class Field:
                 found = (number(self.name, v, -10.0, 10.0) for v in parts if v != "")
                 return ",".join(f"{v:.12g}" for v in found)
             case "flag" if not isinstance(value, bool):
-                raise InvalidInput(f"{self.name} must be True or False; got {value!r:.60}")
+                raise InvalidInput(self.name, value, "True or False")
         return value
 
 
@@ -131,8 +131,10 @@ def size(name: str, value: Any) -> int:
         whole = int(value) if float(value).is_integer() else operator.index(value)
     except (TypeError, ValueError, OverflowError):
         whole = 0
-    if isinstance(value, bool) or not 1 <= whole <= LARGEST:
-        raise InvalidInput(f"{name} must be a whole number >= 1; got {value!r:.60}")
+    if isinstance(value, bool) or whole < 1:
+        raise InvalidInput(name, value, "a whole number >= 1")
+    if whole > LARGEST:
+        raise InvalidInput(name, value, f"at most {LARGEST:.0e}")
     return whole
 
 
@@ -146,9 +148,9 @@ def number(
         found = math.nan
     if not math.isfinite(found) or found < low or (found == low and above):
         bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
-        raise InvalidInput(f"{name} must be a finite number{bound}; got {value!r:.60}")
+        raise InvalidInput(name, value, f"a finite number{bound}")
     if found > high:
-        raise InvalidInput(f"{name} must be between {low:g} and {high:g}; got {found:g}")
+        raise InvalidInput(name, value, f"between {low:g} and {high:g}")
     return found
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, not_a_choice
 
 _FORM = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
 
@@ -53,20 +53,18 @@ def parse_law(text: str, allowed: Mapping[str, Parameter | None], argument: str)
     """`"student-t(5)"` as a Law, checked against the laws that `argument` allows."""
     match = _FORM.fullmatch(text.lower()) if isinstance(text, str) and len(text) <= 80 else None
     if match is None or match[1] not in allowed:
-        names = ", ".join(n if p is None else f"{n}({p.default:g})" for n, p in allowed.items())
-        raise InvalidInput(f"{argument} must be one of {names}; got {text!r:.60}")
+        names = [n if p is None else f"{n}({p.default:g})" for n, p in allowed.items()]
+        raise not_a_choice(argument, text, names)
     parameter = allowed[match[1]]
     if parameter is None:
         if match[2] is not None:
-            raise InvalidInput(f"{argument}: {match[1]} takes no parameter; got {text!r:.60}")
+            raise InvalidInput(argument, text, problem=f"{match[1]} takes no parameter")
         return Law(match[1])
     try:
         value = parameter.default if match[2] is None else float(match[2])
     except ValueError:
         value = float("nan")
     if not parameter.above < value < float("inf"):
-        raise InvalidInput(
-            f"{argument}: {parameter.meaning} of {match[1]} must be a number > "
-            f"{parameter.above:g}; got {match[2]!r}"
-        )
+        rule = f"{parameter.meaning} must be a number > {parameter.above:g}"
+        raise InvalidInput(argument, text, problem=rule)
     return Law(match[1], value)

@@ -105,5 +105,5 @@ def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> f
 def _function(spec: Spec, argument: str) -> Function:
     function = resolve(spec, argument)
     if isinstance(function, MultiIndex):
-        raise OutOfScope(f"{argument}: the bounds cover functions of one index")
+        raise OutOfScope("single-neuron", argument, function.name, "functions of one index")
     return function

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice
+from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
 from onegrad.problem import Problem
 from onegrad.problem.fields import listed
 from onegrad.theory import uniform
@@ -16,7 +16,7 @@ from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic import spectrum as asymptotic
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.results import Errors, Prediction, Value
-from onegrad.theory.scope import answering, require_numbers, sensible
+from onegrad.theory.scope import answering, require_representable, sensible
 from onegrad.theory.spectra import Spectrum
 
 THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
@@ -57,14 +57,15 @@ def predict(
     """
     theory = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
     if printed and theory != "staircase":
-        raise InvalidInput(f"printed is for theory 'staircase' only; got theory {theory!r}")
+        raise InvalidInput("printed", printed, f"False with theory {theory!r}")
     problems, shape = problem.grid(**axes)
-    require_numbers(problems)
+    require_representable(theory, problems)
     with answering(f"{theory} theory"):
         if printed:
             errors = staircase.printed_errors(problems)
         else:
             errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
+    warn(*errors.warnings)
     noise = np.array([p.noise**2 for p in problems])
     floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
     apart = ("warnings", "accuracy", "spread")
@@ -116,10 +117,11 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
     """
     check_choice("method", method, METHODS)
-    require_numbers([problem])
+    require_representable(method, [problem])
     with answering(f"{method} spectrum"):
         found = METHODS[method](problem)
     numbers = [found.edge, found.atom, *found.x, *found.rho]
     if not np.all(np.isfinite([*numbers, *(spike.eigenvalue for spike in found.spikes)])):
         raise NotConverged(f"{method} spectrum: no digits are left at these numbers")
+    warn(*found.warnings)
     return found

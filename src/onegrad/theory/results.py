@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
 from onegrad.pictures import errors as error_pictures
 from onegrad.pictures import tables
@@ -44,7 +45,7 @@ class Errors:
     spread : standard deviation of a single network around that mean; NaN likewise.
     quadrature_error, nodes : estimated relative error of finitely many nodes, and how many of the
         index and of a neuron (a last axis of two); None for closed forms.
-    warnings : each broken assumption in one line, already issued.
+    warnings : one for each assumption that does not hold.
     """
 
     train: Value
@@ -56,7 +57,7 @@ class Errors:
     spread: Bars = Bars()
     quadrature_error: Value = None
     nodes: Value = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[AssumptionWarning, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -123,7 +124,7 @@ class Prediction(Errors):
                 "printed": self.printed,
                 "linear": self.linear,
                 "kernel_bound": self.kernel_bound,
-                "warnings": self.warnings,
+                "warnings": [str(warning) for warning in self.warnings],
             }
         )
         return found

@@ -18,19 +18,17 @@ RIDGES = 1e-40, 1e40  # of the activation's mean square
 ROUNDING = 1e-3  # beyond a bound by less than quadrature may be: put on it
 
 
-def require_numbers(problems: Sequence[Problem]) -> None:
-    """Raise OutOfScope where the squares of a problem's numbers are no numbers."""
+def require_representable(theory: str, problems: Sequence[Problem]) -> None:
+    """Raise OutOfScope where the squares of a problem's numbers overflow or vanish."""
     for p in problems:
         for name, value in (("noise", p.noise), ("eta", p.step)):
             if value > LARGEST:
-                raise OutOfScope(f"{name}: the theories cover up to {LARGEST:g}; got {value:g}")
+                raise OutOfScope(theory, name, value, f"values up to {LARGEST:g}")
         energy = p.sigma.second_moment
         low, high = (bound * energy for bound in RIDGES)
         if energy and not low <= p.ridge <= high:
-            raise OutOfScope(
-                f"ridge: the theories cover {low:.1e} to {high:.1e} with this activation; "
-                f"got {p.ridge:g}"
-            )
+            covered = f"{low:.1e} to {high:.1e} with this activation"
+            raise OutOfScope(theory, "ridge", p.ridge, covered)
 
 
 @contextmanager

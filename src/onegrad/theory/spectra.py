@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from onegrad.arrays import Floats
+from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
 from onegrad.pictures import spectra as spectrum_pictures
 from onegrad.pictures import tables
@@ -47,7 +48,7 @@ class Spectrum:
     atom : mass at zero.
     x, rho : a ready grid of the density, without the atom.
     residual, iterations : largest last Newton step and all steps together; None for closed forms.
-    warnings : each broken assumption in one line, already issued.
+    warnings : one for each assumption that does not hold.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Spectrum:
     density: Callable[[Floats], Floats]
     residual: float | None = None
     iterations: int | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[AssumptionWarning, ...] = ()
 
     def __repr__(self) -> str:
         spikes = ", ".join(f"{s.eigenvalue:.4g}" for s in self.spikes) or "none"
@@ -87,7 +88,7 @@ class Spectrum:
                 "density": {"x": self.x, "rho": self.rho},
                 "method": self.method,
                 "problem": self.problem.to_dict(),
-                "warnings": self.warnings,
+                "warnings": [str(warning) for warning in self.warnings],
             }
         )
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import onegrad as og
 from onegrad import AssumptionWarning, Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform import predict
@@ -35,4 +36,4 @@ def test_the_constant_matters():
 def test_a_constant_that_takes_over_warns():
     problem = Problem(**RUNS[1]["problem"]).replace(eta=4.0)
     with pytest.warns(AssumptionWarning, match="constant of the initial output"):
-        predict(problem)
+        og.predict(problem)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import onegrad as og
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
 from onegrad.theory.uniform import Sizes, errors, predict, spectrum
 from onegrad.theory.uniform.equations import equations
@@ -47,20 +48,22 @@ def test_what_is_not_covered_raises_one_line(changes, named):
 def test_leaving_the_checked_range_warns_and_is_kept(changes, named):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = predict(BASE.replace(**changes))
-    assert any(named in message for message in result.warnings)
-    assert [str(w.message) for w in caught] == list(result.warnings)
+        result = og.predict(BASE.replace(**changes))
+    assert any(named in str(warning) for warning in result.warnings)
+    assert [w.message for w in caught] == list(result.warnings)
+    assert {w.theory for w in result.warnings} == {"uniform"}
+    assert all(w.field in ("accuracy", "spread", "noise_law") for w in result.warnings)
     assert all(w.category is AssumptionWarning for w in caught)
 
 
 def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert predict(BASE).warnings == ()
+        assert og.predict(BASE).warnings == ()
     heavy = BASE.replace(activation="H1 + H3")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        errors([heavy.replace(eta=20.0), heavy.replace(eta=20.0, ridge=0.1)])
+        og.predict(heavy, eta=20.0, ridge=[0.01, 0.1])
     assert len(caught) == 1
 
 

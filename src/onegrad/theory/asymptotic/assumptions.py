@@ -1,55 +1,90 @@
-"""What each theory assumes, and what is said when a problem is outside."""
+"""What the asymptotic theories assume of a problem, and the warnings of a problem outside."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 
-Rule = tuple[Callable[[Problem], bool], str]
 
-EVERY: tuple[Rule, ...] = (
-    (lambda p: p.inputs != "gaussian", "inputs: isotropic Gaussian inputs are assumed"),
-    (lambda p: p.corrupted > 0, "corrupted: clean labels are assumed"),
-)
-TRAINED: tuple[Rule, ...] = (
-    (lambda p: p.steps > 1, "steps: a single gradient step is assumed"),
-    (lambda p: p.labels != "plain", "labels: a step on the labels as they are is assumed"),
-    (lambda p: p.update != "gradient", "update: a step along the gradient is assumed"),
-    (lambda p: p.ridge_rows == "same", "ridge_rows: ridge on fresh rows is assumed"),
-    (lambda p: p.readout != "gaussian", "readout: a Gaussian readout is assumed"),
-    (
-        lambda p: p.residual == "full" and uncentred(p),
-        "residual: a centred activation is assumed with the full residual",
-    ),
-    (
-        lambda p: p.sigma_star.c[1] == 0.0,
-        "teacher: a linear part c_star_1 != 0 is assumed; without it nothing is learned",
-    ),
-)
+@dataclass(frozen=True)
+class Assumption:
+    """What a theorem assumes of one field of a problem.
+
+    statement : the assumption in words; consequence : what is lost without it.
+    violated : whether a problem is outside.
+    """
+
+    field: str
+    statement: str
+    violated: Callable[[Problem], bool]
+    consequence: str = ""
+
+    def warning(self, theory: str) -> AssumptionWarning:
+        """Return the warning that a theory was used outside this assumption."""
+        lost = f"; {self.consequence}" if self.consequence else ""
+        text = f"{theory} theory, {self.field}: {self.statement}{lost}"
+        return AssumptionWarning(theory, self.field, text)
 
 
-def uncentred(p: Problem) -> bool:
-    """Whether the activation has a constant part."""
+def is_uncentred(p: Problem) -> bool:
+    """Return whether the activation has a constant part."""
     return bool(abs(p.sigma.c[0]) > 1e-12 * p.sigma.second_moment**0.5)
 
 
-def broken(problems: Sequence[Problem], theory: str, *, trained: bool = True) -> tuple[str, ...]:
-    """One line for each assumption that some problem breaks."""
-    found = [message for rule, message in EVERY if any(map(rule, problems))]
+OF_EVERY_NETWORK = (
+    Assumption("inputs", "isotropic Gaussian inputs are assumed", lambda p: p.inputs != "gaussian"),
+    Assumption("corrupted", "clean labels are assumed", lambda p: p.corrupted > 0),
+)
+OF_TRAINED_NETWORKS = (
+    Assumption("steps", "a single gradient step is assumed", lambda p: p.steps > 1),
+    Assumption(
+        "labels", "a step on the labels as they are is assumed", lambda p: p.labels != "plain"
+    ),
+    Assumption("update", "a step along the gradient is assumed", lambda p: p.update != "gradient"),
+    Assumption("ridge_rows", "ridge on fresh rows is assumed", lambda p: p.ridge_rows == "same"),
+    Assumption("readout", "a Gaussian readout is assumed", lambda p: p.readout != "gaussian"),
+    Assumption(
+        "residual",
+        "a centred activation is assumed with the full residual",
+        lambda p: p.residual == "full" and is_uncentred(p),
+    ),
+    Assumption(
+        "teacher",
+        "a linear part c_star_1 != 0 is assumed",
+        lambda p: p.sigma_star.c[1] == 0.0,
+        "without it nothing is learned",
+    ),
+)
+
+
+def violated_assumptions(
+    problems: Sequence[Problem], *, trained: bool = True
+) -> tuple[Assumption, ...]:
+    """Return the assumptions that some of the problems violate.
+
+    trained : also those of the gradient step, for the problems that take one.
+    """
+    violated = [a for a in OF_EVERY_NETWORK if any(map(a.violated, problems))]
     if trained:
-        moved = [p for p in problems if p.step > 0]
-        found += [message for rule, message in TRAINED if any(map(rule, moved))]
-    return tuple(f"{theory} theory, {message}" for message in found)
+        stepped = [p for p in problems if p.step > 0]
+        violated += [a for a in OF_TRAINED_NETWORKS if any(map(a.violated, stepped))]
+    return tuple(violated)
 
 
-def need_linear_part(problems: Sequence[Problem], theory: str) -> None:
-    """Spikes grow like powers of c_1: without it there are none of the theorem's kind."""
+def assumption_warnings(
+    theory: str, problems: Sequence[Problem], *, trained: bool = True
+) -> tuple[AssumptionWarning, ...]:
+    """Return one warning for each assumption that some of the problems violate."""
+    return tuple(a.warning(theory) for a in violated_assumptions(problems, trained=trained))
+
+
+def require_linear_part(theory: str, problems: Sequence[Problem]) -> None:
+    """Raise OutOfScope without c_1: spikes grow like its powers, and there are none without it."""
     for p in problems:
         c1 = float(p.sigma.c[1])
         if p.step > 0 and abs(c1) <= 1e-8 * p.sigma.second_moment**0.5:
-            raise OutOfScope(
-                f"activation: the {theory} theory needs c_1 != 0; {p.sigma.name!r:.60} has "
-                f"c_1 = {c1:.1e}"
-            )
+            covered = f"activations with a linear part, c_1 != 0 (here c_1 = {c1:.1e})"
+            raise OutOfScope(theory, "activation", p.sigma.name, covered)

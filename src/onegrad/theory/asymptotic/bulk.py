@@ -35,7 +35,8 @@ class Bulk:
 
     def __post_init__(self) -> None:
         if self.a + self.b <= 0.0:
-            raise OutOfScope("activation: a constant has no bulk; its features are all equal")
+            covered = "activations that are not constant: equal features have no bulk"
+            raise OutOfScope("asymptotic", "activation", covered=covered)
 
     @property
     def atom(self) -> float:
@@ -161,7 +162,8 @@ class Bulk:
             high = self.edge if last else self._boundary(grid[stop - 1], grid[stop], True)
             intervals.append((low, high))
         if not intervals:
-            raise OutOfScope(f"n, N: the bulk at n/N = {self.r:.2g} is too narrow to be resolved")
+            covered = f"a bulk that can be resolved; at n/N = {self.r:.2g} it is too narrow"
+            raise OutOfScope("asymptotic", "N", covered=covered)
         return tuple(intervals)
 
     def _boundary(self, low: float, high: float, low_inside: bool) -> float:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import warn
+from onegrad.exceptions import AssumptionWarning
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.assumptions import assumption_warnings
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.results import Errors
 
@@ -25,8 +25,8 @@ class Pair(NamedTuple):
 def errors(problems: Sequence[Problem]) -> Errors:
     """Errors of the untrained features; any eta is ignored."""
     s = Scalars.of(problems)
-    lines = assumptions.broken(problems, "random-features", trained=False)
-    return completed(s, untrained(s), lines)
+    warnings = assumption_warnings("random-features", problems, trained=False)
+    return completed(s, untrained(s), warnings)
 
 
 def untrained(s: Scalars) -> Pair:
@@ -55,13 +55,12 @@ def untrained(s: Scalars) -> Pair:
     return Pair(train, test)
 
 
-def completed(s: Scalars, found: Pair, warnings: tuple[str, ...]) -> Errors:
-    r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`; say the warnings.
+def completed(s: Scalars, found: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
+    r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`.
 
     It is the generalised cross-validation identity, which i.i.d. rows obey in the limit, trained
     or not: finitely many spikes leave :math:`\mathrm{Tr}\,R` at :math:`M_1`.
     """
-    warn(*warnings)
     return Errors(
         train=found.train,
         test=found.test,
@@ -72,7 +71,7 @@ def completed(s: Scalars, found: Pair, warnings: tuple[str, ...]) -> Errors:
     )
 
 
-def lowered(s: Scalars, drops: Pair, warnings: tuple[str, ...]) -> Errors:
+def lowered(s: Scalars, drops: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
     """Errors of the untrained features less the drops of a step."""
     start = untrained(s)
     return completed(s, Pair(start.train - drops.train, start.test - drops.test), warnings)

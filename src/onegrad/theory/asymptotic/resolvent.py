@@ -160,6 +160,6 @@ def _checked(**arguments: ArrayLike) -> list[Floats]:
         bound = 0.0 if name.startswith("c") else np.nextafter(0.0, 1.0)
         if not np.all(np.isfinite(array) & (array >= bound)):
             sign = ">= 0" if bound == 0.0 else "> 0"
-            raise InvalidInput(f"{name} must be finite and {sign}; got {value!r:.60}")
+            raise InvalidInput(name, value, f"finite and {sign}")
         arrays.append(array)
     return [np.array(x) for x in np.broadcast_arrays(*arrays)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic.assumptions import uncentred
+from onegrad.theory.asymptotic.assumptions import is_uncentred
 from onegrad.theory.asymptotic.resolvent import Traces, traces
 from onegrad.theory.direction import Direction, from_moments, output_energy
 
@@ -63,7 +63,7 @@ class Scalars:
             "c_star_squared": [f.variance for f in teacher],
             "full": [p.residual == "full" for p in problems],
             "gaussian_weights": [p.weights == "gaussian" for p in problems],
-            "free_constant": [p.intercept or uncentred(p) for p in problems],
+            "free_constant": [p.intercept or is_uncentred(p) for p in problems],
         }
         return cls(**{name: np.array(values, dtype=float) for name, values in columns.items()})
 

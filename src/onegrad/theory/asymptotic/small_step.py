@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.assumptions import assumption_warnings
 from onegrad.theory.asymptotic.random_features import Pair, lowered
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.results import Errors
@@ -14,7 +14,7 @@ from onegrad.theory.results import Errors
 def errors(problems: Sequence[Problem]) -> Errors:
     """Errors after one constant-size step: those of the untrained features less the drops."""
     s = Scalars.of(problems)
-    return lowered(s, drops(s), assumptions.broken(problems, "small-step"))
+    return lowered(s, drops(s), assumption_warnings("small-step", problems))
 
 
 def drops(s: Scalars) -> Pair:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import warn
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.outliers import outliers, perturbation
 from onegrad.theory.spectra import Spectrum, spikes
@@ -22,9 +21,7 @@ def spectrum(problem: Problem) -> Spectrum:
     See Moniri et al. 2024, Theorem 3.3; tests/theory/asymptotic/test_reference_values.py (task 8),
     test_bulk_is_a_probability_law.py.
     """
-    assumptions.need_linear_part([problem], "spectrum")
-    lines = assumptions.broken([problem], "spectrum")
-    warn(*lines)
+    require_linear_part("asymptotic", [problem])
     bulk, x, rho = _drawn(bulk_of(problem))
     return Spectrum(
         problem=problem,
@@ -36,7 +33,7 @@ def spectrum(problem: Problem) -> Spectrum:
         rho=rho,
         spikes=spikes(problem.n, outliers(bulk, perturbation(problem))),
         density=bulk.density,
-        warnings=lines,
+        warnings=assumption_warnings("asymptotic", [problem]),
     )
 
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.functions.function import DEGREE
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
-from onegrad.theory.asymptotic import assumptions
+from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
 from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.asymptotic.windows import Ints, counts
+from onegrad.theory.asymptotic.windows import Ints, spike_counts
 from onegrad.theory.results import Errors
 
 Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -34,19 +34,21 @@ _AT_ZERO = np.array([hermite_at_zero(k) for k in range(DEGREE + 1)]) / _ROOT_FAC
 
 def errors(problems: Sequence[Problem]) -> Errors:
     """Errors after a step that adds as many spikes as the window of its exponent has."""
-    count, lines = _spikes(problems)
+    count, warnings = _spikes(problems)
     s = Scalars.of(problems)
     learned, missing = learned_degrees(s, count)
-    return lowered(s, drops(s, learned), lines + missing)
+    return lowered(s, drops(s, learned), warnings + missing)
 
 
-def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[str, ...]]:
+def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
     """The number of spikes of each problem, and what is outside the theorem so far."""
-    assumptions.need_linear_part(problems, "staircase")
-    if any(p.step > 0 and p.alpha is None for p in problems):
-        raise OutOfScope("n: the staircase needs n >= 2, since it counts spikes by eta = n**alpha")
-    count, lines = counts([p.alpha for p in problems])
-    return count, assumptions.broken(problems, "staircase") + lines
+    require_linear_part("staircase", problems)
+    without_alpha = next((p for p in problems if p.step > 0 and p.alpha is None), None)
+    if without_alpha is not None:
+        covered = "n >= 2, since it counts spikes by eta = n**alpha"
+        raise OutOfScope("staircase", "n", without_alpha.n, covered)
+    count, warnings = spike_counts([p.alpha for p in problems])
+    return count, assumption_warnings("staircase", problems) + warnings
 
 
 def all_degrees(count: Ints) -> Bools:
@@ -54,7 +56,7 @@ def all_degrees(count: Ints) -> Bools:
     return np.asarray((_DEGREES >= 1) & (count[:, None] >= _DEGREES))
 
 
-def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[str, ...]]:
+def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[AssumptionWarning, ...]]:
     """Degrees k <= count for which the activation has a spike, c_k != 0, and what is missing.
 
     The theorem assumes all of them; an activation without some (odd ones have no even c_k) learns
@@ -64,12 +66,14 @@ def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[str, ...]]:
     spike = size > VANISHING * np.sqrt(s.second_moment)[:, None]
     expected = all_degrees(count)
     missing = np.flatnonzero(np.any(expected & ~spike, axis=0))
-    lines = tuple(
-        f"staircase theory, activation: c_1, ..., c_l != 0 are assumed; c_{k} = 0, so degree "
-        f"{k} is not learned"
+    text = "staircase theory, activation: c_1, ..., c_l != 0 are assumed; "
+    warnings = tuple(
+        AssumptionWarning(
+            "staircase", "activation", f"{text}c_{k} = 0, so degree {k} is not learned"
+        )
         for k in missing[:1]
     )
-    return np.asarray(expected & spike), lines
+    return np.asarray(expected & spike), warnings
 
 
 def unbroken(learned: Bools) -> Bools:
@@ -176,18 +180,16 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     with :math:`m_i = \frac\phi\psi M_i`, where the first lacks the factor
     :math:`\phi/(\psi m_1^2)` and the second :math:`\phi/\psi`.
     """
-    count, lines = _spikes(problems)
+    count, warnings = _spikes(problems)
     if np.any(count > 2):
-        raise OutOfScope(
-            "printed: the test error is printed for at most two spikes (alpha < 1/3); "
-            f"got {int(count.max())} spikes"
-        )
+        covered = "alpha < 1/3 as printed: its test error is for at most two spikes"
+        raise OutOfScope("staircase", "alpha", problems[int(count.argmax())].alpha, covered)
     s = Scalars.of([p.replace(residual="labels", weights="sphere") for p in problems])
-    lines += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
+    warnings += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
     t, r = s.traces, s.psi / s.phi
     start, drop = untrained(s), drops(s, all_degrees(count), rank_one=True)
     test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.dM2 / r, 0.0)
     quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.dM1 * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
     found = Pair(start.train - drop.train, start.test - test)
-    return replace(completed(s, found, lines), squared_loss=None)
+    return replace(completed(s, found, warnings), squared_loss=None)

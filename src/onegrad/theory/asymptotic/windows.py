@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.functions.function import DEGREE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -29,7 +29,7 @@ def thresholds(count: int) -> Floats:
     tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
-        raise InvalidInput(f"count must be a whole number >= 0; got {count!r:.60}")
+        raise InvalidInput("count", count, "a whole number >= 0")
     k = np.arange(1, count + 1)
     return np.asarray((k - 1) / (2 * k))
 
@@ -54,14 +54,14 @@ def spike_count(alpha: float) -> int:
     tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
     """
     try:
-        alpha = float(alpha)
+        exponent = float(alpha)
     except (TypeError, ValueError):
-        alpha = math.nan
-    if not alpha < 0.5:
-        raise InvalidInput(f"alpha must be a number < 1/2; got {alpha!r:.60}")
-    count, at_threshold = _window(alpha)
+        exponent = math.nan
+    if not exponent < 0.5:
+        raise InvalidInput("alpha", alpha, "a number < 1/2")
+    count, at_threshold = _window(exponent)
     if at_threshold:
-        warn(_on_thresholds([alpha]))
+        warn(_on_thresholds([exponent]))
     return count
 
 
@@ -76,36 +76,38 @@ def _window(alpha: float) -> tuple[int, bool]:
     return math.ceil(windows) - 1, False
 
 
-def counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[str, ...]]:
-    """Spikes at each alpha, and what to say of them.
+def spike_counts(
+    alphas: Sequence[float | None],
+) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
+    """Return the number of spikes at each alpha, and warnings where the theorem is silent.
 
     None means eta = 0: no spike. From 1/2 on all DEGREE are counted.
     """
-    found: dict[float | None, int] = {None: 0}
-    ops, beyond = [], []
+    count_at: dict[float | None, int] = {None: 0}
+    on_threshold, beyond = [], []
     for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
         if alpha >= 0.5 - AT_THRESHOLD:
-            found[alpha] = DEGREE
+            count_at[alpha] = DEGREE
             beyond.append(alpha)
             continue
         count, at_threshold = _window(alpha)
-        found[alpha] = min(count, DEGREE)
+        count_at[alpha] = min(count, DEGREE)
         if at_threshold and count < DEGREE:
-            ops.append(alpha)
-    lines = [_on_thresholds(ops)] if ops else []
+            on_threshold.append(alpha)
+    warnings = [_on_thresholds(on_threshold)] if on_threshold else []
     if beyond:
-        lines.append(
-            f"staircase theory, alpha: alpha < 1/2 is assumed; at {_listed(beyond)} every degree "
-            "is taken as learned"
-        )
-    return np.array([found[alpha] for alpha in alphas], dtype=np.int64), tuple(lines)
+        text = f"at {_listed(beyond)} every degree is taken as learned"
+        text = f"staircase theory, alpha: alpha < 1/2 is assumed; {text}"
+        warnings.append(AssumptionWarning("staircase", "alpha", text))
+    return np.array([count_at[alpha] for alpha in alphas], dtype=np.int64), tuple(warnings)
 
 
-def _on_thresholds(alphas: list[float]) -> str:
-    return (
+def _on_thresholds(alphas: list[float]) -> AssumptionWarning:
+    text = (
         f"staircase theory, alpha: values strictly between the thresholds (k-1)/(2k) are assumed; "
         f"{_listed(alphas)} is on one, and the spike that starts there is not counted"
     )
+    return AssumptionWarning("staircase", "alpha", text)
 
 
 def _listed(alphas: list[float]) -> str:

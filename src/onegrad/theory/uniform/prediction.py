@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, NotConverged, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.results import Bars, Errors
@@ -46,7 +46,7 @@ def errors(
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
     if not rtol > 0:
-        raise InvalidInput(f"rtol must be > 0; got {rtol!r:.60}")
+        raise InvalidInput("rtol", rtol, "> 0")
     for problem in problems:
         require_covered(problem)
     walk = Walk()
@@ -54,12 +54,11 @@ def errors(
         walk.refined(problem, rtol) if sizes is None else walk.at(problem, sizes)
         for problem in problems
     ]
-    lines = tuple(dict.fromkeys(line for point in points for line in point.warnings))
-    warn(*lines)
+    warnings = _distinct(points)
     names = [f.name for f in fields(Errors) if f.name not in ("nodes", "warnings")]
     columns: dict[str, Any] = {name: _column(points, name) for name in names}
     nodes = np.array([astuple(point.nodes) for point in points])
-    return Errors(**columns, nodes=nodes, warnings=lines)
+    return Errors(**columns, nodes=nodes, warnings=warnings)
 
 
 def predict(problem: Problem, *, rtol: float = RTOL, sizes: Sizes | None = None) -> Errors:
@@ -107,7 +106,9 @@ class Walk:
             units[i] /= COARSER
             sizes = resolving(problem, *units)
             if units[i] < FINEST or sizes.index > MOST.index or sizes.neuron > MOST.neuron:
-                note = f"quadrature error {sum(estimates):.1g} at the largest number of nodes"
+                percent = f"{100 * sum(estimates):.1g} %"
+                text = f"uniform theory: computed to within {percent} (see quadrature_error)"
+                note = AssumptionWarning("uniform", "quadrature_error", text)
                 fine = replace(fine, warnings=(*fine.warnings, note))
                 break
             finer = self.at(problem, sizes)
@@ -129,8 +130,7 @@ class Walk:
         means: dict[str, Any] = {
             name: float(np.mean([getattr(x, name) for x in parts])) for name in AVERAGED
         }
-        lines = tuple(dict.fromkeys(line for x in parts for line in x.warnings))
-        return replace(parts[0], **means, warnings=lines)
+        return replace(parts[0], **means, warnings=_distinct(parts))
 
     def given(self, problem: Problem, sizes: Sizes, constant: float) -> Errors:
         """The prediction at one constant; leaves its solution as the next start."""
@@ -165,6 +165,11 @@ class Walk:
                 except NotConverged:
                     pass
         return solve(eq, ridge)
+
+
+def _distinct(points: Sequence[Errors]) -> tuple[AssumptionWarning, ...]:
+    """Return the warnings of all points, each text once."""
+    return tuple({str(w): w for point in points for w in point.warnings}.values())
 
 
 def _change(a: Errors, b: Errors) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import NotConverged, warn
+from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.spectra import SHOWN, Spectrum, spikes
 from onegrad.theory.uniform.accuracy import slope_kurtosis
@@ -36,13 +36,13 @@ def spectrum(problem: Problem) -> Spectrum:
     See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
     """
     require_covered(problem)
-    lines: tuple[str, ...] = ()
+    warnings: tuple[AssumptionWarning, ...] = ()
     if slope_kurtosis(problem.sigma) > HEAVY_SLOPE:
-        lines = (
+        text = (
             f"uniform spectrum: heavy-tailed activation {problem.sigma.name!r:.40}: single samples "
-            "rule the largest eigenvalues, and the edge is not sharp",
+            "rule the largest eigenvalues, and the edge is not sharp"
         )
-    warn(*lines)
+        warnings = (AssumptionWarning("uniform", "activation", text),)
     branch = Exterior(spectral_equations(problem))
     edge = branch.edge()
     outliers = find_outliers(branch, SHOWN)
@@ -64,7 +64,7 @@ def spectrum(problem: Problem) -> Spectrum:
         density=lambda y: density(eq, np.asarray(y, dtype=float)),
         residual=max(solution.residual for solution in solved),
         iterations=sum(solution.iterations for solution in solved),
-        warnings=lines,
+        warnings=warnings,
     )
 
 

@@ -1,59 +1,66 @@
-"""Where the theory ends: what it refuses, and one line for each reason to distrust a prediction.
+"""Where the uniform theory ends: what it refuses, and the reasons to distrust a prediction.
 
 The reasons follow from the accuracy and the spread that come with every prediction.
 """
 
 from __future__ import annotations
 
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.results import Bars
 
-LARGEST = 1e12  # of a mean square or a step: beyond it rounding takes over
-INACCURATE = 0.08  # relative error that is worth a word
-SCATTER = 0.2  # spread of single networks that is worth a word
+MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
+MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
+MAX_SILENT_SPREAD = 0.2  # the same for the spread of single networks
 
 
 def require_covered(p: Problem) -> None:
-    """Raise OutOfScope, in one line, for what the theory does not describe."""
+    """Raise OutOfScope for a problem that the theory does not describe."""
     covered = {
-        "one step": f"steps={p.steps}" if p.steps != 1 else "",
-        "the gradient itself": f"update={p.update!r}" if p.update != "gradient" else "",
-        "plain labels": f"labels={p.labels!r}" if p.labels != "plain" else "",
-        "'gaussian'": f"inputs={p.inputs!r}" if p.inputs != "gaussian" else "",
-        "ridge on fresh rows": "ridge_rows='same'" if p.ridge_rows != "fresh" else "",
+        "steps": (1, "one step"),
+        "update": ("gradient", "the gradient itself"),
+        "labels": ("plain", "plain labels"),
+        "inputs": ("gaussian", "'gaussian'"),
+        "ridge_rows": ("fresh", "ridge on fresh rows"),
     }
-    for what, instead in covered.items():
-        if instead:
-            raise OutOfScope(f"{instead}: the uniform theory covers {what}")
-    labels = p.teacher_function.second_moment
-    largest = max(p.sigma.second_moment, labels, p.noise * p.noise)
-    if labels + p.noise * p.noise == 0.0:
-        raise OutOfScope("teacher: labels that are all zero have no learned direction")
-    if largest > LARGEST or p.step > LARGEST:
-        raise OutOfScope(f"activation, teacher, noise and eta: sizes up to {LARGEST:g} are covered")
+    for field, (default, words) in covered.items():
+        value = getattr(p, field)
+        if value != default:
+            raise OutOfScope("uniform", field, value, words)
+    labels, noise = p.teacher_function.second_moment, p.noise * p.noise
+    if labels + noise == 0.0:
+        raise OutOfScope("uniform", "teacher", covered="labels that are not all zero")
+    energies = {"activation": p.sigma.second_moment, "teacher": labels, "noise": noise}
+    for field, energy in energies.items():
+        if energy > MAX_MEAN_SQUARE:
+            raise OutOfScope("uniform", field, energy, f"mean squares up to {MAX_MEAN_SQUARE:g}")
+    if p.step > MAX_MEAN_SQUARE:
+        raise OutOfScope("uniform", "eta", p.step, f"steps up to {MAX_MEAN_SQUARE:g}")
 
 
-def concerns(problem: Problem, bars: Bars, reason: str, scatter: float) -> tuple[str, ...]:
-    """Reasons to distrust a prediction, each one line; empty where the theory is accurate.
+def concerns(
+    problem: Problem, accuracy: Bars, reason: str, relative_spread: float
+) -> tuple[AssumptionWarning, ...]:
+    """Return the reasons to distrust a prediction; none where the theory is accurate.
 
-    scatter : standard deviation of single networks, of the prediction.
+    reason : the largest contribution to the accuracy, in words.
+    relative_spread : standard deviation of the test error of single networks over the prediction.
     """
-    found = []
-    worst = max(bars.train, bars.test)
-    if not worst <= INACCURATE:
-        found.append(
-            f"uniform theory: may be off by more than {INACCURATE:.0%} (see accuracy), "
-            f"because of {reason}"
-        )
-    if not scatter <= SCATTER:
-        found.append(
-            f"uniform theory: single networks scatter by more than {SCATTER:.0%} (see spread)"
+    reasons = {}
+    if not max(accuracy.train, accuracy.test) <= MAX_SILENT_ERROR:
+        text = f"may be off by more than {MAX_SILENT_ERROR:.0%} (see accuracy), because of {reason}"
+        reasons["accuracy"] = text
+    if not relative_spread <= MAX_SILENT_SPREAD:
+        reasons["spread"] = (
+            f"single networks scatter by more than {MAX_SILENT_SPREAD:.0%} (see spread)"
         )
     freedom = problem.noise_distribution.parameter
     if freedom is not None and freedom <= 4 and problem.noise:
-        found.append(
-            f"uniform theory: noise_law {problem.noise_law} has no fourth moment; single draws "
-            "rule the mean over networks"
+        reasons["noise_law"] = (
+            f"noise_law {problem.noise_law} has no fourth moment; single draws rule the mean over "
+            "networks"
         )
-    return tuple(found)
+    return tuple(
+        AssumptionWarning("uniform", field, f"uniform theory: {text}")
+        for field, text in reasons.items()
+    )

@@ -1,0 +1,68 @@
+"""The families of estimators: one table for files, the command line and reports.
+
+A new family is a learner of first layers, its scikit-learn classes, and one row of `FAMILIES`.
+Saved models, `onegrad fit --estimator` and reports find it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onegrad.estimators import loading
+from onegrad.estimators.alternating import AlternatingClassifier, AlternatingRegressor
+from onegrad.estimators.one_step import OneStepClassifier, OneStepFeatures, OneStepRegressor
+
+
+@dataclass(frozen=True)
+class Family:
+    """Estimators that learn their first layer in the same way.
+
+    Parameters
+    ----------
+    regressor, classifier : the estimators by task.
+    others : further estimators, which the command line does not offer.
+    options : parameters that the command line sets, besides those that every family has.
+    """
+
+    regressor: type[Any]
+    classifier: type[Any]
+    others: tuple[type[Any], ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def estimators(self) -> tuple[type[Any], ...]:
+        return (self.regressor, self.classifier, *self.others)
+
+
+# by name on the command line; the first is the default
+FAMILIES: Mapping[str, Family] = {
+    "alternating": Family(
+        AlternatingRegressor, AlternatingClassifier, options=("members", "budget")
+    ),
+    "one-step": Family(OneStepRegressor, OneStepClassifier, (OneStepFeatures,)),
+}
+
+
+def load(path: str | Path) -> Any:
+    """Return the fitted estimator in a file written by `save`; refuse a damaged or foreign file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import onegrad as og
+    >>> from onegrad.estimators import load
+    >>> X = [[float(i), float(i % 7)] for i in range(60)]
+    >>> model = og.OneStepRegressor(width=10, eta=0.0, random_state=0).fit(X, [x[0] for x in X])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/line.model")
+    ...     again = load(f"{folder}/line.model")
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    kinds: dict[str, Callable[..., Any]] = {
+        kind.__name__: kind for family in FAMILIES.values() for kind in family.estimators
+    }
+    return loading.load(path, kinds)

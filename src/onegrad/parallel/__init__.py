@@ -1,0 +1,36 @@
+"""Ways of running in parallel, one file each, all maps of a function over items.
+
+========================  ==============  =====================================================
+``thread_map``            `threads`       threads of this process, results in order
+``pool_map``              `threads`       the threads of the pool that this thread has opened
+``process_map``           `processes`     joblib's processes, results in order
+``child_map``             `children`      processes of our own, results as they finish
+``cluster_map``           `cluster`       workers of a Dask cluster, results as they finish
+``cluster_sum``           `cluster`       the same, added up on the workers
+========================  ==============  =====================================================
+
+`core_count` (in `cores`) is the only place where cores are counted. What starts processes is
+imported from its own file, so that threads alone cost no import of it.
+"""
+
+from onegrad.parallel.cores import blas_threads, core_count, thread_count
+from onegrad.parallel.threads import (
+    WorkCancelled,
+    pool_map,
+    pool_size,
+    pool_submit,
+    thread_map,
+    thread_pool,
+)
+
+__all__ = [
+    "WorkCancelled",
+    "blas_threads",
+    "core_count",
+    "pool_map",
+    "pool_size",
+    "pool_submit",
+    "thread_count",
+    "thread_map",
+    "thread_pool",
+]

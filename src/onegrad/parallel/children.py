@@ -1,0 +1,223 @@
+"""Child processes of our own: one pipe to each, one pipe back, and nothing that outlives them.
+
+There are no semaphores, no shared memory and no helper processes: whoever is killed, nothing is
+left to clean up. A child ends when its parent does, whatever it is doing (see `end_with_parent`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from typing import Any, NoReturn, TypeVar
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+PARENT_CHECK = 0.5  # seconds between two looks at whether the parent is alive
+TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task
+MAX_ATTEMPTS = 3  # of an item over which its process dies
+MAX_DEATHS_IN_A_ROW = 8  # beside one per process, after which no more are started
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+)
+_watched = 0  # the process that is watched already: a fork starts without the thread
+
+
+def child_map(
+    function: Callable[[Item], Value],
+    items: Iterable[Item],
+    jobs: int,
+    *,
+    lost: Callable[[Item, str], Value],
+    threads: int = 1,
+) -> Iterator[Value]:
+    """Map over `jobs` processes of `threads` BLAS threads each; yield results as they finish.
+
+    Items are drawn as they are due; short ones travel together. Items whose process dies are tried
+    again, one at a time.
+
+    Parameters
+    ----------
+    function : importable by name; what it raises is raised here.
+    lost : the result of an item whose process died each time, from the item and a message.
+    """
+    source, retries = map(Attempt, items), deque[Attempt]()
+    living, idle = set[Child](), list[Child]()
+    busy: dict[Any, Child] = {}
+    ready: list[Value] = []
+    deaths_in_a_row = 0
+    try:
+        while True:
+            while len(busy) < jobs:
+                size = idle[-1].task_items if idle else 1
+                task = [retries.popleft()] if retries else list(islice(source, size))
+                if not task:
+                    break
+                child = idle.pop() if idle else Child(function, threads)
+                living.add(child)
+                busy[child.results] = child
+                child.send(task)
+            yield from ready  # results wait here while the processes work
+            ready.clear()
+            if not busy:
+                return
+            for connection in wait(list(busy)):
+                child = busy.pop(connection)
+                results = child.receive()
+                if results is not None:
+                    deaths_in_a_row = 0
+                    ready += results
+                    idle.append(child)
+                    continue
+                living.discard(child)
+                deaths_in_a_row += 1
+                code = child.process.returncode
+                if deaths_in_a_row > MAX_DEATHS_IN_A_ROW + jobs:
+                    raise RuntimeError(
+                        f"{deaths_in_a_row} processes in a row ended, the last with {code}"
+                    )
+                to_blame = len(child.task) == 1  # else another item of the task may be
+                for item, deaths in ((a.item, a.deaths + to_blame) for a in child.task):
+                    if deaths < MAX_ATTEMPTS:
+                        retries.append(Attempt(item, deaths))
+                    else:
+                        ready.append(lost(item, f"its process ended with {code}, {deaths} times"))
+    finally:
+        for child in living:
+            child.end()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An item, and how many processes have died over it alone."""
+
+    item: Any
+    deaths: int = 0
+
+
+class Child:
+    """A process that applies one function to lists of items."""
+
+    def __init__(self, function: Callable[[Any], Any], threads: int) -> None:
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            f"from onegrad.parallel.children import serve; serve({os.getpid()})"
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
+            process_group=0,  # the parent handles Ctrl-C
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.tasks = Connection(os.dup(self.process.stdin.fileno()), readable=False)
+        self.results = Connection(os.dup(self.process.stdout.fileno()), writable=False)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.task_items = 1  # that fill TASK_SECONDS, by the last task
+        self.task: list[Attempt] = []
+        self._write(pickle.dumps(function))
+
+    def send(self, task: list[Attempt]) -> None:
+        """Let the process begin with a task."""
+        self.task = task
+        self._write(pickle.dumps([attempt.item for attempt in task]))
+
+    def receive(self) -> list[Any] | None:
+        """Return the results of the task; None if the process died over it."""
+        try:
+            seconds, results, error = pickle.loads(self.results.recv_bytes())
+        except (EOFError, OSError):
+            self.end()
+            return None
+        if error is not None:
+            raise error
+        self.task_items = items_per_task(seconds, len(self.task))
+        return list(results)
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        self.tasks.close()
+        self.results.close()
+
+    def _write(self, data: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # it is dead, which `receive` will find
+            self.tasks.send_bytes(data)
+
+
+def serve(parent: int) -> None:
+    """Run in the child: read a function, then tasks until the parent closes the pipe."""
+    end_with_parent(parent)
+    tasks = Connection(os.dup(0), writable=False)
+    answers = Connection(os.dup(1), readable=False)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what a library prints is not taken for an answer
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        function = pickle.loads(tasks.recv_bytes())
+        while True:
+            items, error = pickle.loads(tasks.recv_bytes()), None
+            seconds, results = 0.0, list[Any]()
+            try:
+                seconds, results = timed_results(function, items)
+            except Exception as raised:
+                error = raised
+            answers.send_bytes(_pickled(seconds, results, error))
+
+
+def _pickled(seconds: float, results: list[Any], error: Exception | None) -> bytes:
+    try:
+        data = pickle.dumps((seconds, results, error))
+        if error is not None:
+            pickle.loads(data)  # some exceptions can be sent but not received
+        return data
+    except Exception:
+        text = f"{type(error).__name__}: {error}" if error else "the result cannot be pickled"
+        return pickle.dumps((seconds, [], RuntimeError(text)))
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process soon after its parent, by a thread that checks whether it is alive.
+
+    The thread needs Python's lock for a moment: a call into a library that does not release it
+    delays the end until it returns.
+    """
+
+    def watch() -> NoReturn:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)  # not sys.exit: the main thread may be blocked in a pipe for ever
+
+    global _watched
+    if _watched != os.getpid():
+        _watched = os.getpid()
+        threading.Thread(target=watch, name="onegrad-end-with-parent", daemon=True).start()
+
+
+def timed_results(
+    function: Callable[[Item], Value], items: Iterable[Item]
+) -> tuple[float, list[Value]]:
+    """Return the seconds that all items took, and their results."""
+    start = time.perf_counter()
+    results = [function(item) for item in items]
+    return time.perf_counter() - start, results
+
+
+def items_per_task(seconds: float, items: int) -> int:
+    """Return how many items fill TASK_SECONDS, given that `items` of them took `seconds`."""
+    return max(1, min(MAX_TASK_ITEMS, int(TASK_SECONDS * items / max(seconds, 1e-6))))
