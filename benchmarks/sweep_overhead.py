@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 
 from onegrad.experiments import Cell, Store, cells_of, run
-from onegrad.experiments.executors import Executor, Where, executor, with_processes
+from onegrad.experiments.executors import Executor, RunOptions, executor, with_processes
 from onegrad.experiments.spec import parse_spec
+from onegrad.studies.measures import MEASURES
 
 LIMIT = 5.0  # milliseconds a cell
 
@@ -26,14 +27,14 @@ LIMIT = 5.0  # milliseconds a cell
 def trivial(count: int) -> list[Cell]:
     problem = {"n": 10, "d": 5, "N": 5}
     grid = {"measure": "rehearsal", "seeds": count, "seeds_per_cell": 1, "problem": problem}
-    return cells_of(parse_spec({"grid": grid}, "overhead").grids[0])
+    return cells_of(parse_spec({"grid": grid}, "overhead", MEASURES).grids[0])
 
 
 def outside(count: int, execute: Executor, processes: int) -> float:
     """Milliseconds a cell outside the cell, the start of the processes included."""
     with tempfile.TemporaryDirectory() as directory, Store(Path(directory)) as store:
         start = time.perf_counter()
-        summary = run(trivial(count), store, execute)
+        summary = run(trivial(count), store, MEASURES, execute)
         wall = time.perf_counter() - start
         inside = sum(by.seconds for by in store.provenances().values())
     assert summary.computed == count and summary.failed == 0
@@ -62,7 +63,7 @@ def main() -> int:
     count = parser.parse_args().cells
     measured = {"one process": outside(count, with_processes(1), 1)}
     measured["2 processes"] = outside(count, with_processes(2), 2)
-    with executor(Where(workers=2)) as execute:
+    with executor(RunOptions(workers=2)) as execute:
         measured["Dask, 2 workers"] = outside(count, execute, 2)
     print(f"floor, a bare transaction: {floor(count):.3f} ms")
     for name, value in measured.items():

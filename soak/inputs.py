@@ -20,6 +20,7 @@ from onegrad.cli import main
 from onegrad.experiments import read_spec
 from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
+from onegrad.studies.measures import MEASURES
 from soak.attempt import attempt
 from soak.ledger import Tally
 
@@ -146,9 +147,9 @@ def specs(rng: np.random.Generator, count: int, where: str) -> Tally:
                 path.write_bytes(mutations.mutated(rng, example))
             with attempt(tally, f"{where}.{i}", (og.InvalidInput,)):
                 if isinstance(forged, dict):  # as TOML would give it
-                    spec = parse_spec(forged, "forged", quick=quick)
+                    spec = parse_spec(forged, "forged", MEASURES, quick=quick)
                 else:
-                    spec = read_spec(path, quick=quick)
+                    spec = read_spec(path, MEASURES, quick=quick)
                 if sum(map(count_cells, spec.grids)) <= FEW:
                     all_cells(spec)
                 tally.ends["cells"] += 1

@@ -21,9 +21,9 @@ import numpy as np
 import sweeping
 from onegrad.experiments import Store, run
 from onegrad.experiments.executors import with_processes
-from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.runner import commit
 from onegrad.parallel.children import MAX_ATTEMPTS
+from onegrad.studies.measures import MEASURES
 from soak.ledger import Tally
 
 SMALL = (("cells", 200), ("numbers", 600), ("wait", 0.001))  # an array beside the store each
@@ -209,7 +209,7 @@ def sweep_in_processes(directory: str, arguments: dict[str, Any]) -> None:
     os.setpgid(0, 0)
     commit()
     with Store(Path(directory)) as store:
-        run(sweeping.rehearsal(**arguments), store, with_processes(2))
+        run(sweeping.rehearsal(**arguments), store, MEASURES, with_processes(2))
 
 
 def _children(parent: int) -> set[int]:

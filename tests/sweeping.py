@@ -18,10 +18,11 @@ from onegrad.experiments.executors import with_processes
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
+from onegrad.studies.measures import MEASURES
 
 NOBODY = 65534
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["onegrad.experiments.executors"])
+processes.set_forkserver_preload(["onegrad.studies.measures"])
 
 
 def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell]:
@@ -33,7 +34,7 @@ def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell
         "options": {"wait": wait, "numbers": numbers},
         "problem": {"n": 10, "d": 5, "N": 5},
     }
-    return cells_of(parse_spec({"grid": grid}, "test").grids[0])
+    return cells_of(parse_spec({"grid": grid}, "test", MEASURES).grids[0])
 
 
 def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any = None) -> None:
@@ -46,7 +47,7 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any =
     with Store(Path(directory)) as store:
         if gate is not None:
             gate.wait()
-        summary = run(cells, store, with_processes(1), progress=Progress(quiet=True))
+        summary = run(cells, store, MEASURES, with_processes(1), progress=Progress(quiet=True))
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

@@ -18,6 +18,7 @@ import sweeping
 from onegrad.experiments import Store, run
 from onegrad.experiments.executors import with_processes
 from onegrad.io.progress import Progress
+from onegrad.studies.measures import MEASURES
 
 
 def rng() -> np.random.Generator:
@@ -92,7 +93,7 @@ def test_a_cell_that_is_neither_there_nor_noted(tmp_path: Path) -> None:
     cells, tally = sweeping.rehearsal(**dict(size)), Tally()
     scene = kills.Scene(tally, "here", str(tmp_path), size)
     with Store(tmp_path) as store:
-        run(cells[1:], store, with_processes(1), progress=Progress(quiet=True))
+        run(cells[1:], store, MEASURES, with_processes(1), progress=Progress(quiet=True))
         scene.through(kills=5)
         assert tally.faults == {"lost": 1}
         store.fail(cells[0], "its process ended with -9, 3 times", "now")

@@ -25,7 +25,7 @@ EXCEPTIONS: dict[str, str] = {
     "problem.conventions.Conventions.cui": "public: the paper's own parameters",
 }
 # modules that load others by name: that is their purpose
-LOADERS = {"__init__", "cli.__init__", "experiments.gallery"}
+LOADERS = {"__init__", "cli.__init__", "studies.gallery"}
 
 
 @cache

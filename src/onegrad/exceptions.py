@@ -82,6 +82,10 @@ class InvalidInput(ValueError):
             sentence = name
         return printable(sentence)  # it may quote names from files and requests
 
+    def renamed(self, argument: str) -> InvalidInput:
+        """Return the same complaint about an argument of another name."""
+        return _rebuilt(type(self), self.__dict__ | {"argument": argument})
+
     def __reduce__(self) -> Any:
         """Cross a process boundary with any value: one that is not plain travels as its text."""
         plain = isinstance(self.value, str | int | float | Path | None | _NotGiven)

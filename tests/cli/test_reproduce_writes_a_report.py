@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onegrad.cli import main
-from onegrad.experiments import gallery
+from onegrad.studies import gallery
 
 FIGURE = "cui-maximal-step"  # the cheapest
 

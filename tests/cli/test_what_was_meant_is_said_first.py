@@ -7,7 +7,7 @@ import pytest
 import onegrad as og
 from onegrad.cli import COMMANDS, main
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments import gallery
+from onegrad.studies import gallery
 
 SIZES = ["--n", "60", "--d", "30", "--N", "40"]
 

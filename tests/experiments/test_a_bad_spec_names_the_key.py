@@ -10,6 +10,7 @@ import pytest
 from onegrad import InvalidInput
 from onegrad.experiments import cells_of, read_spec
 from onegrad.experiments.spec import parse_spec
+from onegrad.studies.measures import MEASURES
 
 GOOD: dict[str, Any] = {
     "measure": "rehearsal",
@@ -22,28 +23,28 @@ GOOD: dict[str, Any] = {
     ("change", "message"),
     [
         ({"measur": "errors"}, r"grid\[0\]\.measur: unknown key; did you mean measure\?"),
-        ({"measure": "error"}, r"\.measure: 'error': did you mean errors\? .*rehearsal"),
-        ({"seeds": 0}, r"grid\[0\]\.seeds: must be a whole number from 1 to 1000000000; got 0"),
-        ({"seeds": True}, r"grid\[0\]\.seeds: must be a whole number"),
-        ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell: must be a whole number"),
-        ({"dtype": "half"}, r"grid\[0\]\.dtype: must be one of float64, float32; got 'half'"),
-        ({"convention": "bo"}, r"grid\[0\]\.convention: must be one of .*moniri"),
+        ({"measure": "error"}, r"\.measure 'error': did you mean errors\? .*rehearsal"),
+        ({"seeds": 0}, r"grid\[0\]\.seeds must be a whole number from 1 to 1000000000; got 0"),
+        ({"seeds": True}, r"grid\[0\]\.seeds must be a whole number"),
+        ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell must be a whole number"),
+        ({"dtype": "half"}, r"grid\[0\]\.dtype must be one of float64, float32; got 'half'"),
+        ({"convention": "bo"}, r"grid\[0\]\.convention must be one of .*moniri"),
         ({"options": {"wat": 1}}, r"grid\[0\]\.options\.wat: unknown key; did you mean wait\?"),
-        ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait: must be a number"),
+        ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait must be a number"),
         ({"problem": {"n": 1, "noize": 2}}, r"problem\.noize: unknown key; did you mean noise\?"),
         ({"problem": {"n": "ten"}}, r"problem\.n must be a number, a list or a range; got 'ten'"),
         ({"problem": {"ridge": "0:1:3:log"}}, r"problem\.ridge: a logarithmic range needs"),
         ({"problem": {"n": []}}, r"problem\.n: an empty list"),
-        ({"problem": {"n": ["a"]}}, r"problem\.n: must be a number"),
-        ({"problem": {"teacher": 3}}, r"problem\.teacher: must be a text; got 3"),
+        ({"problem": {"n": ["a"]}}, r"problem\.n must be a number"),
+        ({"problem": {"teacher": 3}}, r"problem\.teacher must be a text; got 3"),
         ({"problem": {"alpha": 1, "eta": 1}}, r"problem\.alpha: give alpha or eta, not both"),
-        ({"problem": 3}, r"grid\[0\]\.problem: must be a table"),
+        ({"problem": 3}, r"grid\[0\]\.problem must be a table"),
         ({"quick": {"name": "x"}}, r"grid\[0\]\.quick\.name: unknown key"),
     ],
 )
 def test_a_bad_key(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as caught:
-        parse_spec({"grid": [GOOD | change]}, "test", quick=True)
+        parse_spec({"grid": [GOOD | change]}, "test", MEASURES, quick=True)
     assert "\n" not in str(caught.value)
 
 
@@ -56,7 +57,7 @@ def test_a_bad_key(change: dict[str, Any], message: str) -> None:
     ],
 )
 def test_a_bad_value(change: dict[str, Any], message: str) -> None:
-    spec = parse_spec({"grid": GOOD | {"problem": GOOD["problem"] | change}}, "test")
+    spec = parse_spec({"grid": GOOD | {"problem": GOOD["problem"] | change}}, "test", MEASURES)
     with pytest.raises(InvalidInput, match=message):
         cells_of(spec.grids[0])
 
@@ -68,34 +69,34 @@ def test_a_bad_value(change: dict[str, Any], message: str) -> None:
         ({"grid": []}, "grid: at least one"),
         ({"gird": 1}, "gird: unknown key"),
         ({"grid": [GOOD, GOOD]}, "grid: names must differ"),
-        ({"name": "", "grid": GOOD}, "name: must be a text"),
+        ({"name": "", "grid": GOOD}, "name must be a text"),
     ],
 )
 def test_a_bad_file(table: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        parse_spec(table, "test")
+        parse_spec(table, "test", MEASURES)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"missing\.toml: cannot be read: No such file"):
-        read_spec(tmp_path / "missing.toml")
+        read_spec(tmp_path / "missing.toml", MEASURES)
     (tmp_path / "bad.toml").write_text("[[grid\n")
     with pytest.raises(InvalidInput, match=r"bad\.toml: not valid TOML: .*line 1"):
-        read_spec(tmp_path / "bad.toml")
+        read_spec(tmp_path / "bad.toml", MEASURES)
     (tmp_path / "deep.toml").write_text("a = " + "[" * 20_000)
     with pytest.raises(InvalidInput, match=r"deep\.toml: not valid TOML: nested too deeply"):
-        read_spec(tmp_path / "deep.toml")
+        read_spec(tmp_path / "deep.toml", MEASURES)
     (tmp_path / "long.toml").write_text("a = " + "9" * 20_000)
     with pytest.raises(InvalidInput, match=r"long\.toml: not valid TOML: .*digits"):
-        read_spec(tmp_path / "long.toml")
+        read_spec(tmp_path / "long.toml", MEASURES)
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match=r"bytes\.toml: not valid TOML"):
-        read_spec(tmp_path / "bytes.toml")
+        read_spec(tmp_path / "bytes.toml", MEASURES)
 
 
 def test_quick_changes_what_it_names_and_nothing_else() -> None:
     table = {"grid": GOOD | {"quick": {"seeds": 1, "problem": {"n": 10}}}}
-    full, quick = (parse_spec(table, "test", quick=q).grids[0] for q in (False, True))
+    full, quick = (parse_spec(table, "test", MEASURES, quick=q).grids[0] for q in (False, True))
     assert (full.seeds, full.problem["n"]) == (3, 100)
     assert (quick.seeds, quick.problem["n"]) == (1, 10)
     assert quick.problem["alpha"] == full.problem["alpha"] == (0.0, 0.25, 0.5)
@@ -113,7 +114,7 @@ def test_what_a_file_shares_a_grid_may_change() -> None:
         ],
     }
     for quick, d, seeds in ((False, 10, (7, 3)), (True, 5, (2, 3))):
-        grids = parse_spec(table, "test", quick=quick).grids
+        grids = parse_spec(table, "test", MEASURES, quick=quick).grids
         assert tuple(g.seeds for g in grids) == seeds
         assert [[c.problem.n for c in cells_of(g)] for g in grids] == [[2 * d], [d, 4 * d]]
 
@@ -123,4 +124,4 @@ def test_every_sweep_of_the_repository_is_valid() -> None:
     assert specs
     for path in specs:
         for quick in (False, True):
-            assert all(cells_of(grid) for grid in read_spec(path, quick=quick).grids)
+            assert all(cells_of(grid) for grid in read_spec(path, MEASURES, quick=quick).grids)

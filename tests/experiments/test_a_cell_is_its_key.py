@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from onegrad import InvalidInput, Problem
 from onegrad.experiments import Cell, cells_of
 from onegrad.experiments.spec import parse_spec
+from onegrad.studies.measures import MEASURES
 
 sizes = st.integers(1, 10**6)
 numbers = st.floats(1e-6, 1e6)
@@ -42,7 +43,7 @@ def test_steps_and_penalties_share_a_cell_and_sizes_do_not() -> None:
         "seeds_per_cell": 4,
         "problem": {"n": [100, 200], "d": 50, "N": 50, "alpha": "0:0.5:11", "ridge": [0.1, 1]},
     }
-    cells = cells_of(parse_spec({"grid": table}, "test").grids[0])
+    cells = cells_of(parse_spec({"grid": table}, "test", MEASURES).grids[0])
     assert len(cells) == 2 * 3
     assert {(c.first_seed, c.seeds) for c in cells} == {(0, 4), (4, 4), (8, 2)}
     for cell in cells:
@@ -62,7 +63,7 @@ def test_steps_and_penalties_share_a_cell_and_sizes_do_not() -> None:
 )
 def test_each_papers_own_parameters(convention: str, problem: dict, expected: dict) -> None:
     table = {"measure": "rehearsal", "convention": convention, "problem": problem}
-    (cell,) = cells_of(parse_spec({"grid": table}, "test").grids[0])
+    (cell,) = cells_of(parse_spec({"grid": table}, "test", MEASURES).grids[0])
     assert {k: getattr(cell.problem, k) for k in expected} == expected
 
 

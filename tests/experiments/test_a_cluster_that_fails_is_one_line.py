@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.executors import Where, executor
+from onegrad.experiments.executors import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
@@ -54,7 +54,7 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with (
             pytest.raises(InvalidInput, match=f"cluster '{address}': no scheduler answers"),
-            executor(Where(cluster=address)),
+            executor(RunOptions(cluster=address)),
         ):
             pass
 
@@ -63,7 +63,7 @@ def test_no_workers() -> None:
     with (
         cluster(0) as empty,
         pytest.raises(InvalidInput, match="the scheduler has no workers"),
-        executor(Where(cluster=empty.scheduler_address)),
+        executor(RunOptions(cluster=empty.scheduler_address)),
     ):
         pass
 

@@ -11,13 +11,14 @@ from onegrad.experiments import cells_of, grid
 from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.ranges import parse_numbers
+from onegrad.studies.measures import MEASURES
 
 SIZES = {"n": 100, "d": 50, "N": 75}
 
 
 def spec(measure: str = "rehearsal", problem: dict[str, Any] | None = None, **others: Any) -> Any:
     table = {"measure": measure, "problem": SIZES | (problem or {}), **others}
-    return parse_spec({"grid": table}, "test")
+    return parse_spec({"grid": table}, "test", MEASURES)
 
 
 @pytest.fixture
@@ -57,14 +58,14 @@ def test_too_many(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.usefixtures("nothing_is_made")
 def test_grids_count_together() -> None:
     table = {"measure": "rehearsal", "problem": SIZES, "seeds": 600_000, "seeds_per_cell": 1}
-    both = parse_spec({"grid": [table | {"name": "a"}, table | {"name": "b"}]}, "test")
+    both = parse_spec({"grid": [table | {"name": "a"}, table | {"name": "b"}]}, "test", MEASURES)
     with pytest.raises(InvalidInput, match="grid: 1200000 cells together; at most 1000000"):
         all_cells(both)
 
 
 @pytest.mark.parametrize("changes", [{"seeds": 10**9}, {"seeds": 10**8, "seeds_per_cell": 10**7}])
 def test_a_cell_of_too_many_seeds(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"grid\[0\]\.seeds_per_cell: must be at most 1000000"):
+    with pytest.raises(InvalidInput, match=r"grid\[0\]\.seeds_per_cell must be at most 1000000"):
         spec(**changes)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sweeping
 from onegrad.experiments import Store, run, shard
 from onegrad.experiments.executors import with_processes
+from onegrad.studies.measures import MEASURES
 
 
 def test_two_runners_at_once(tmp_path: Path) -> None:
@@ -47,11 +48,11 @@ def test_shards_write_their_own_files_and_are_read_together(tmp_path: Path) -> N
     cells = sweeping.rehearsal(30)
     for i in (1, 2, 3):
         with Store(tmp_path, part=f"cells-{i}-of-3") as store:
-            run(shard(cells, f"{i}/3"), store, with_processes(1))
+            run(shard(cells, f"{i}/3"), store, MEASURES, with_processes(1))
     assert len(list(tmp_path.glob("*.sqlite"))) == 3
     with Store(tmp_path) as store:  # and a runner of the whole grid finds nothing left
         assert store.done() == {c.key for c in cells}
-        assert run(cells, store, with_processes(1)).computed == 0
+        assert run(cells, store, MEASURES, with_processes(1)).computed == 0
         assert {r.cell for r in store.records()} == set(cells)
 
 

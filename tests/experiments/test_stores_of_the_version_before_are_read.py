@@ -12,6 +12,7 @@ import pytest
 
 from onegrad.cli import main
 from onegrad.experiments import Results, Store, cells_of, read_spec
+from onegrad.studies.measures import MEASURES
 
 EARLIER = Path(__file__).parents[1] / "earlier" / "0.1"
 
@@ -22,7 +23,7 @@ def store(tmp_path):
 
 
 def test_every_cell_has_the_key_it_had(store):
-    spec = read_spec(EARLIER / "small.toml")
+    spec = read_spec(EARLIER / "small.toml", MEASURES)
     with Store(store, create=False) as opened:
         keys = {cell.key for grid in spec.grids for cell in cells_of(grid)}
         assert keys == opened.done()

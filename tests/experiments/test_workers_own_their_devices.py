@@ -8,10 +8,10 @@ import pytest
 from onegrad.arrays import visible_gpus
 from onegrad.experiments import Store, cells_of, executors, run
 from onegrad.experiments.executors import with_processes
-from onegrad.experiments.measures import papers
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import Progress
 from onegrad.parallel.cluster import cluster_client
+from onegrad.studies.measures import MEASURES, papers
 
 SPEC = {
     "measure": "errors",
@@ -26,7 +26,7 @@ def owned():
 
 
 def cells(**options):
-    return cells_of(parse_spec({"grid": SPEC | {"options": options}}, "test").grids[0])
+    return cells_of(parse_spec({"grid": SPEC | {"options": options}}, "test", MEASURES).grids[0])
 
 
 def test_visible_gpus_are_those_of_the_environment(monkeypatch):
@@ -39,15 +39,15 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
     with cluster_client(workers=3, gpus=["2", "5"]) as client:
         assert sorted(client.run(owned).values()) == ["2", "2", "5"]
         with Store(tmp_path / "many") as store:
-            done = run(wanted, store, executors.with_dask(client), progress=Progress(quiet=True))
-            assert done.computed == len(wanted) == 3 and not done.failed
-            many = {cell.key: store.record(cell.key).values["test"] for cell in wanted}
-    with Store(tmp_path / "one") as store:
-        run(wanted, store, with_processes(1), progress=Progress(quiet=True))
-        for cell in wanted:
-            np.testing.assert_allclose(
-                many[cell.key], store.record(cell.key).values["test"], rtol=1e-10
+            done = run(
+                wanted, store, MEASURES, executors.with_dask(client), progress=Progress(quiet=True)
             )
+            assert done.computed == len(wanted) == 3 and not done.failed
+            many = {cell.key: store.values(cell.key)["test"] for cell in wanted}
+    with Store(tmp_path / "one") as store:
+        run(wanted, store, MEASURES, with_processes(1), progress=Progress(quiet=True))
+        for cell in wanted:
+            np.testing.assert_allclose(many[cell.key], store.values(cell.key)["test"], rtol=1e-10)
 
 
 class Gpu:
@@ -67,4 +67,4 @@ class Gpu:
 )
 def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
     monkeypatch.setattr(papers, "get_ops", lambda *_: Gpu())
-    assert papers.origin(cells(**options)[0], device) == recorded
+    assert papers.device_record(cells(**options)[0], device) == recorded

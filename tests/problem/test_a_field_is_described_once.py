@@ -19,6 +19,7 @@ from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
 from onegrad.problem import FIELDS, RATIO_FIELDS
+from onegrad.studies.measures import MEASURES
 
 ROOT = Path(__file__).parents[2]
 OTHER = {"whole": 7, "number": 0.25, "text": "erf", "flag": True, "law": "student-t(4)"}
@@ -65,7 +66,7 @@ def test_every_field_is_an_option_with_its_meaning(name):
 def test_every_field_is_a_key_of_a_sweep(name):
     value = other_value(name)
     grid = {"measure": "errors", "problem": REST | {name: value}}
-    assert parse_spec({"grid": grid}, "test").grids[0].problem[name] == value
+    assert parse_spec({"grid": grid}, "test", MEASURES).grids[0].problem[name] == value
 
 
 @pytest.mark.parametrize("name", [name for name, f in FIELDS.items() if f.group])
@@ -113,6 +114,7 @@ from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
 from onegrad.explorer.request import read_problem
 from onegrad.problem import FIELDS, Problem
+from onegrad.studies.measures import MEASURES
 
 rest = dict(n=40, d=20, N=30)
 try:
@@ -124,7 +126,8 @@ add_problem_options(parser)
 args = parser.parse_args("--n 40 --d 20 --N 30 --momentum 0.1,0.2".split())
 problem, axes = asked(args).problem, asked(args).axes
 def cells(**fields):
-    return cells_of(parse_spec(dict(grid=dict(measure="errors", problem=fields)), "t").grids[0])
+    table = dict(grid=dict(measure="errors", problem=fields))
+    return cells_of(parse_spec(table, "t", MEASURES).grids[0])
 print(json.dumps(dict(
     complaint=complaint,
     option=[problem.momentum, axes],
@@ -154,7 +157,7 @@ def test_a_field_added_to_the_class_appears_everywhere(tmp_path):
     assert found["complaint"] == "momentum must be between 0 and 1; got 2"
     assert found["option"] == [0.1, {"momentum": [0.1, 0.2]}]
     assert found["sweep"] == [0.0, 0.5]
-    spec = parse_spec({"grid": {"measure": "errors", "problem": REST}}, "t")
+    spec = parse_spec({"grid": {"measure": "errors", "problem": REST}}, "t", MEASURES)
     assert found["keys"][0] == cells_of(spec.grids[0])[0].key  # a default changes no key
     assert found["keys"][1] != found["keys"][0]
     assert found["control"] == ["Momentum μ"]

@@ -8,10 +8,10 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.cli.sweep import add_run_options, where_of
-from onegrad.experiments import gallery
-from onegrad.experiments.reproduce import Reproduction, reproduce, to_json
+from onegrad.cli.sweep import add_run_options, run_options
 from onegrad.io.progress import Progress
+from onegrad.studies import gallery
+from onegrad.studies.reproduce import Reproduction, reproduce, to_json
 
 EXAMPLE = """examples:
   onegrad reproduce --quick                       # the papers' figures, small, in a minute
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     made = reproduce(
         args.figures,
         out,
-        where_of(args),
+        run_options(args),
         quick=args.quick,
         seeds=args.seeds,
         draw=not args.cells_only and args.shard is None,

@@ -9,13 +9,14 @@ from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.experiments.executors import Where, executor
+from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.export import FORMATS, export
-from onegrad.experiments.grid import all_cells, part_of, shard
+from onegrad.experiments.grid import all_cells, shard, store_part
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
 from onegrad.io.progress import Progress
+from onegrad.studies.measures import MEASURES
 
 EXAMPLE = """examples:
   onegrad sweep run sweeps/staircase.toml --workers 4
@@ -67,28 +68,28 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
 
 
-def where_of(args: argparse.Namespace) -> Where:
-    """What the options of `add_run_options` and --shard ask for."""
+def run_options(args: argparse.Namespace) -> RunOptions:
+    """Return where cells run, from the options of `add_run_options` and --shard."""
     if args.device.split(":")[0] == "cuda":
         print(
             "random numbers are drawn on the device, and recorded so; "
             "random = 'host' among a grid's options draws those of every device",
             file=sys.stderr,
         )
-    return Where(args.workers, args.cluster, args.device, args.shard)
+    return RunOptions(args.workers, args.cluster, args.device, args.shard)
 
 
 def run(args: argparse.Namespace) -> int:
-    spec = read_spec(args.spec, quick=getattr(args, "quick", False))
+    spec = read_spec(args.spec, MEASURES, quick=getattr(args, "quick", False))
     directory = args.store or Path("out") / spec.name
     return {"run": _run, "status": _status, "export": _export}[args.action](args, spec, directory)
 
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
-    where = where_of(args)
-    cells = shard((c for grid in all_cells(spec).values() for c in grid), where.shard)
-    with executor(where) as execute, Store(directory, part=part_of(where.shard)) as store:
-        done = run_cells(cells, store, execute, device=where.device, progress=Progress(spec.name))
+    options, progress = run_options(args), Progress(spec.name)
+    cells = shard((c for grid in all_cells(spec).values() for c in grid), options.shard)
+    with executor(options) as execute, Store(directory, part=store_part(options.shard)) as store:
+        done = run_cells(cells, store, MEASURES, execute, device=options.device, progress=progress)
     if args.json:
         print_json({"store": str(directory), **done.__dict__})
     else:

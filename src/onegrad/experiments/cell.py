@@ -22,11 +22,11 @@ DTYPES = ("float64", "float32")
 
 @dataclass(frozen=True)
 class Cell:
-    """What to measure, of which problem, on which seeds.
+    """A measure, the problem that it is taken on, and the seeds.
 
     Parameters
     ----------
-    measure : name of the measure, see onegrad.experiments.measures.
+    measure : name of the measure, see onegrad.studies.measures.
     problem : the problem; its functions are written as text.
     etas, ridges : step sizes and penalties that share one gradient, hence one cell.
     first_seed, seeds : the seeds first_seed, ..., first_seed + seeds - 1; none for a theory.
@@ -45,8 +45,9 @@ class Cell:
 
     def __post_init__(self) -> None:
         for name in ("activation", "teacher"):
-            if not isinstance(getattr(self.problem, name), str):
-                raise InvalidInput(f"{name} must be written as text in a sweep")
+            function = getattr(self.problem, name)
+            if not isinstance(function, str):
+                raise InvalidInput(name, function, "written as text in a sweep")
 
     @cached_property
     def json(self) -> str:
@@ -71,18 +72,22 @@ class Cell:
 
     @classmethod
     def from_json(cls, text: str) -> Cell:
-        """The cell that this JSON describes."""
+        """Return the cell that this JSON describes."""
         fields = json.loads(text)
         if fields.pop("format") != FORMAT:
-            raise InvalidInput("this cell was described by another version of onegrad")
+            raise InvalidInput("cell", problem="it was described by another version of onegrad")
         etas, ridges = tuple(fields.pop("etas")), tuple(fields.pop("ridges"))
         problem = Problem(**fields.pop("problem"), eta=etas[0], ridge=ridges[0])
         options = tuple(sorted(fields.pop("options").items()))
         return cls(problem=problem, etas=etas, ridges=ridges, options=options, **fields)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross a process boundary as JSON."""
+        return Cell.from_json, (self.json,)
+
 
 def _changed_fields(problem: Problem) -> dict[str, Any]:
-    """The fields that differ from their defaults, without the step and the penalty.
+    """Return the fields that differ from their defaults, without the step and the penalty.
 
     A field added to Problem later, with a default that means what was meant before, changes no key.
     """

@@ -1,7 +1,7 @@
 """Ways to map a function over cells: in this process, in several, on a Dask cluster.
 
-Each takes (measure, texts) and yields outcomes as they finish, pulling few texts ahead of time, so
-that a runner that is stopped has little in flight.
+Each takes (function, cells) and yields outcomes as they finish. It draws few cells ahead of time,
+so that a runner that is stopped has little in flight.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import Any
 
 from onegrad.arrays import get_ops, visible_gpus
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.runner import Executor, lost
+from onegrad.experiments.runner import Executor, lost_outcome
 from onegrad.parallel import core_count
 from onegrad.parallel.children import child_map
 from onegrad.parallel.cluster import cluster_client, cluster_map
 
+MAX_WORKERS = 1024
+
 
 @dataclass(frozen=True)
-class Where:
-    """Where cells run: on all cores when nothing is asked for."""
+class RunOptions:
+    """Where cells run: by default in one process per core of this machine."""
 
     workers: int | None = None  # processes of a Dask cluster on this machine
     cluster: str | None = None  # address of an existing Dask scheduler
@@ -30,30 +32,36 @@ class Where:
 
 
 def with_processes(jobs: int) -> Executor:
-    """`jobs` processes of one BLAS thread each, or this one: cells lost with theirs run again."""
+    """Run cells in `jobs` processes of one BLAS thread each; with one job, in this process.
+
+    A cell whose process dies runs again.
+    """
     if jobs == 1:
-        return lambda measure, texts: map(measure, texts)
-    return lambda measure, texts: child_map(measure, texts, jobs, lost=lost)
+        return map
+    return lambda measure, cells: child_map(measure, cells, jobs, lost=lost_outcome)
 
 
 def with_dask(client: Any) -> Executor:
-    """A Dask cluster whose workers may come and go: cells lost with their worker run again."""
-    return lambda measure, texts: cluster_map(measure, texts, client, lost=lost)
+    """Run cells on a Dask cluster whose workers may come and go.
+
+    A cell whose worker dies runs again.
+    """
+    return lambda measure, cells: cluster_map(measure, cells, client, lost=lost_outcome)
 
 
 @contextlib.contextmanager
-def executor(where: Where) -> Iterator[Executor]:
-    """The executor that is asked for; a device that this machine lacks is refused here."""
-    workers, cluster = where.workers, where.cluster
+def executor(options: RunOptions) -> Iterator[Executor]:
+    """Yield the executor for these options; a device that this machine lacks is refused here."""
+    workers, cluster = options.workers, options.cluster
     if cluster is None:
-        get_ops(where.device)
+        get_ops(options.device)
     if workers is not None and cluster is not None:
-        raise InvalidInput("give --workers or --cluster, not both")
+        raise InvalidInput("workers", problem="give workers or a cluster, not both")
     if workers is None and cluster is None:
         yield with_processes(core_count())
         return
-    if workers is not None and not 1 <= workers <= 1024:
-        raise InvalidInput(f"--workers must be 1 to 1024; got {workers}")
-    own = visible_gpus() if workers is not None and where.device == "cuda" else []
-    with cluster_client(cluster, workers, own) as client:
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
+        raise InvalidInput("workers", workers, f"1 to {MAX_WORKERS}")
+    gpus = visible_gpus() if workers is not None and options.device == "cuda" else []
+    with cluster_client(cluster, workers, gpus) as client:
         yield with_dask(client)

@@ -34,7 +34,7 @@ def rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 def export(store: Store, target: Path, form: str) -> int:
     """Write the table; the number of its rows."""
-    check_choice("--format", form, FORMATS)
+    check_choice("format", form, FORMATS)
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet

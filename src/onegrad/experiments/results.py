@@ -13,7 +13,6 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import all_cells
-from onegrad.experiments.measures import MEASURES
 from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Store
 from onegrad.pictures.curve import Curve as Curve
@@ -128,20 +127,20 @@ def _points(cells: Sequence[Cell], store: Store) -> Iterator[Point]:
     """Points of a grid from those of its cells that are done: blocks of seeds are joined."""
     blocks: dict[Cell, list[Mapping[str, Floats]]] = {}
     for cell in cells:
-        record = store.record(cell.key)
-        if record is not None:
-            whole = replace(cell, first_seed=0, seeds=0)
-            blocks.setdefault(whole, []).append(record.values)
-    for cell, found in blocks.items():
-        values = found[0]
-        if MEASURES[cell.measure].seeded:
-            values = {k: np.concatenate([block[k] for block in found]) for k in values}
-        yield from points_of(cell, values)
+        values = store.values(cell.key)
+        if values is not None:
+            one_block = replace(cell, first_seed=0, seeds=min(cell.seeds, 1))
+            blocks.setdefault(one_block, []).append(values)
+    for cell, parts in blocks.items():
+        joined = parts[0]
+        if cell.seeds:
+            joined = {name: np.concatenate([part[name] for part in parts]) for name in joined}
+        yield from points_of(cell, joined)
 
 
 def points_of(cell: Cell, values: Mapping[str, Floats]) -> Iterator[Point]:
     """The points of one cell: its arrays are ([seeds,] etas, ridges, …), an axis of 1 is shared."""
-    seeded = MEASURES[cell.measure].seeded
+    seeded = cell.seeds > 0
     for i, eta in enumerate(cell.etas):
         for j, ridge in enumerate(cell.ridges):
             at = {k: _at(np.asarray(v), i, j, seeded) for k, v in values.items()}

@@ -1,4 +1,4 @@
-"""Run the cells that a store does not hold yet, keep each result as it comes."""
+"""Run the cells that a store does not hold yet, and store each result as it comes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from onegrad import __version__
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measures import MEASURES, origin
+from onegrad.experiments.measure import Measures, Values
 from onegrad.experiments.store import Provenance, Store
 from onegrad.io.progress import Progress
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a cell: values, or the message of what it raised."""
+    """The values of a cell, or the message of the exception that it raised."""
 
-    cell: str  # its JSON: what travels between processes is text and arrays
-    values: dict[str, Any] | None
+    key: str
+    values: Values | None
     message: str
     provenance: Provenance
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended."""
+    """Number of cells of a run, by how they ended, and its duration."""
 
     cells: int
     skipped: int
@@ -42,41 +41,42 @@ class Summary:
     seconds: float
 
 
-Executor = Callable[[Callable[[str], Outcome], Iterable[str]], Iterator[Outcome]]
+Executor = Callable[[Callable[[Cell], Outcome], Iterable[Cell]], Iterator[Outcome]]
 
 
 def run(
     cells: Iterable[Cell],
     store: Store,
+    measures: Measures,
     execute: Executor,
     *,
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Summary:
-    """Compute what is missing: the grid minus the keys in the store.
+    """Compute what is missing: the cells minus the keys in the store.
 
     The order is shuffled: the time left is then a fair estimate, and two runners on one store
-    rarely meet at the same cell. When they do, one result is kept.
+    rarely meet at the same cell. When they do, one result is stored.
     """
     start = time.monotonic()
-    wanted = {cell.key: cell for cell in cells}
+    by_key = {cell.key: cell for cell in cells}
     done = store.done()
-    pending = [cell for key, cell in wanted.items() if key not in done]
+    pending = [cell for key, cell in by_key.items() if key not in done]
     random.shuffle(pending)
     progress = progress or Progress(quiet=True)
-    progress.begin(total=len(wanted), skipped=len(wanted) - len(pending))
+    progress.begin(total=len(by_key), skipped=len(by_key) - len(pending))
     computed = failed = 0
 
-    def unfinished() -> Iterator[str]:
+    def unfinished() -> Iterator[Cell]:
         for cell in pending:
             if store.has(cell):
                 progress.step(skipped=True)  # another runner was faster
             else:
-                yield cell.json
+                yield cell
 
-    measure = functools.partial(measure_cell, device=device, commit=commit())
+    measure = functools.partial(measure_cell, measures=measures, device=device, commit=commit())
     for outcome in execute(measure, unfinished()):
-        cell = Cell.from_json(outcome.cell)
+        cell = by_key[outcome.key]
         if outcome.values is None:
             store.fail(cell, outcome.message, outcome.provenance.finished)
             failed += 1
@@ -86,38 +86,41 @@ def run(
             computed += 1
             progress.step()
     progress.end()
-    skipped = len(wanted) - computed - failed
-    return Summary(len(wanted), skipped, computed, failed, time.monotonic() - start)
+    skipped = len(by_key) - computed - failed
+    return Summary(len(by_key), skipped, computed, failed, time.monotonic() - start)
 
 
-def measure_cell(text: str, device: str = "cpu", commit: str | None = None) -> Outcome:
+def measure_cell(
+    cell: Cell, measures: Measures, device: str = "cpu", commit: str | None = None
+) -> Outcome:
     """Compute one cell; an exception of the measure becomes a message, not a crash."""
-    cell = Cell.from_json(text)
     start = time.perf_counter()
     values, message = None, ""
     try:
-        values = dict(MEASURES[cell.measure].function(cell, device))
-        device = origin(cell, device)
+        measure = measures[cell.measure]
+        values = dict(measure.function(cell, device))
+        device = measure.device_record(cell, device)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         kind = type(error).__name__
         message = f"{kind}: {error} ({Path(where.filename).name}:{where.lineno})"
-    return Outcome(text, values, message, _by(cell, device, commit, time.perf_counter() - start))
+    seconds = time.perf_counter() - start
+    return Outcome(cell.key, values, message, _provenance(cell, device, commit, seconds))
 
 
-def lost(text: str, message: str) -> Outcome:
-    """The outcome of a cell that never came back, such as one that took its workers with it."""
-    return Outcome(text, None, message, _by(Cell.from_json(text), "unknown", None, 0.0))
+def lost_outcome(cell: Cell, message: str) -> Outcome:
+    """Return the outcome of a cell that never came back, such as one that killed its workers."""
+    return Outcome(cell.key, None, message, _provenance(cell, "unknown", None, 0.0))
 
 
-def _by(cell: Cell, device: str, commit: str | None, seconds: float) -> Provenance:
+def _provenance(cell: Cell, device: str, commit: str | None, seconds: float) -> Provenance:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Provenance(__version__, commit, cell.dtype, device, seconds, platform.node(), now)
 
 
 @functools.cache
 def commit() -> str | None:
-    """The commit of the source tree that this package runs from; None when installed."""
+    """Return the commit of the source tree that this package runs from; None when installed."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None

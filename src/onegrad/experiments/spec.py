@@ -13,7 +13,7 @@ problem.n = 400
 
 [[grid]]
 name = "simulation"
-measure = "errors"          # see onegrad.experiments.measures
+measure = "errors"          # a name in the table of measures
 seeds = 50
 seeds_per_cell = 5
 problem.alpha = "0:0.5:11"  # a range start:stop:count[:log]; a list works too
@@ -29,9 +29,9 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from onegrad.exceptions import InvalidInput, check_choice, did_you_mean
+from onegrad.exceptions import InvalidInput, check_choice, closest
 from onegrad.experiments.cell import DTYPES, Option
-from onegrad.experiments.measures import MEASURES
+from onegrad.experiments.measure import Measures
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, Problem
 
@@ -41,7 +41,7 @@ CONVENTIONS: dict[str, Callable[..., Problem]] = {
     "ba": Problem.ba,
     "cui": Problem.cui,
 }
-FIXED = {  # what a convention sets by itself
+FIXED_FIELDS = {  # fields that a convention sets by itself
     "moniri": {"ridge", "noise", "d", "N", "eta"},
     "ba": {"ridge", "noise", "n", "N", "residual", "weights", "alpha"},
     "cui": {"ridge", "noise", "N", "n_step", "residual", "readout", "alpha"},
@@ -49,13 +49,18 @@ FIXED = {  # what a convention sets by itself
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
 TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.written)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
-MOST_VALUES = 100_000
-MOST_SEEDS, MOST_BLOCK = 10**9, 10**6  # of a grid, of a cell
+MAX_VALUES = 100_000  # of a field
+MAX_SEEDS = 10**9  # of a grid
+MAX_SEEDS_PER_CELL = 10**6
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One grid: a measure, its seeds, and the problem's fields as values or tuples of values."""
+    """One grid: a measure, its seeds, and the problem's fields as values or tuples of values.
+
+    seeded : True if the measure is random.
+    location : the place of the grid in its file, for messages.
+    """
 
     name: str
     measure: str
@@ -65,161 +70,174 @@ class Grid:
     convention: str = "onegrad"
     options: Mapping[str, Option] = field(default_factory=dict)
     dtype: str = "float64"
-    where: str = "grid"
+    seeded: bool = True
+    location: str = "grid"
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A named list of grids; `about` holds what a figure says of itself (title, caption, …)."""
+    """A named list of grids; `about` holds the texts of a study (title, caption, …)."""
 
     name: str
     grids: tuple[Grid, ...]
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def limited(self, seeds: int | None) -> Spec:
-        """With at most this many seeds a point, in whole cells: a part of the full run's cells."""
+        """Return the spec with about this many seeds per point, rounded up to whole cells.
+
+        Its cells are a subset of those of the full spec.
+        """
         if seeds is None:
             return self
-        most = _count(seeds, "--seeds", MOST_SEEDS)
-        few = [replace(g, seeds=min(g.seeds, -(-most // g.seeds_per_cell) * g.seeds_per_cell))
-               for g in self.grids]  # fmt: skip
-        return replace(self, grids=tuple(few))
+        limit = _whole_number(seeds, "seeds", MAX_SEEDS)
+        grids = []
+        for grid in self.grids:
+            rounded = -(-limit // grid.seeds_per_cell) * grid.seeds_per_cell
+            grids.append(replace(grid, seeds=min(grid.seeds, rounded)))
+        return replace(self, grids=tuple(grids))
 
 
-SHARED = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids of a file
-ABOUT = ("title", "paper", "caption", "parameters", "order", "question", "explained")
-GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name != "where")
+SHARED_KEYS = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids
+ABOUT_KEYS = ("title", "paper", "caption", "parameters", "order", "question", "explained")
+GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "location"))
 
 
-def read_spec(path: Path, *, quick: bool = False) -> Spec:
-    """The spec in a TOML file; with quick, as its [grid.quick] tables change it."""
+def read_spec(path: Path, measures: Measures, *, quick: bool = False) -> Spec:
+    """Return the spec in a TOML file; with quick, as its [quick] tables change it."""
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)
     except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise InvalidInput(str(path), problem=problem) from None
     except RecursionError:
-        raise InvalidInput(f"{path}: not valid TOML: nested too deeply") from None
+        raise InvalidInput(str(path), problem="not valid TOML: nested too deeply") from None
     except ValueError as error:  # of TOML, of an encoding, of a number with too many digits
-        raise InvalidInput(f"{path}: not valid TOML: {error}") from None
+        raise InvalidInput(str(path), problem=f"not valid TOML: {error}") from None
     try:
-        return parse_spec(table, path.stem, quick=quick)
+        return parse_spec(table, path.stem, measures, quick=quick)
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise error.renamed(f"{path}: {error.argument}") from None
 
 
-def parse_spec(table: Mapping[str, Any], name: str, *, quick: bool = False) -> Spec:
-    """A spec from its parsed table; `name` is taken where the table gives none."""
-    _known(table, ("name", "grid", *SHARED, "quick", *ABOUT), "")
-    _known(table.get("quick", {}), SHARED, "quick")
+def parse_spec(
+    table: Mapping[str, Any], name: str, measures: Measures, *, quick: bool = False
+) -> Spec:
+    """Return the spec of a parsed table; `name` is used where the table has none."""
+    _check_keys(table, ("name", "grid", *SHARED_KEYS, "quick", *ABOUT_KEYS), "")
+    _check_keys(table.get("quick", {}), SHARED_KEYS, "quick")
     name = _text(table.get("name", name), "name")
     grids = table.get("grid")
     if isinstance(grids, Mapping):
         grids = [grids]
     if not isinstance(grids, list) or not grids:
-        raise InvalidInput("grid: at least one [[grid]] table is needed")
-    shared = {key: table[key] for key in SHARED if key in table}
+        raise InvalidInput("grid", problem="at least one [[grid]] table is needed")
+    shared = {key: table[key] for key in SHARED_KEYS if key in table}
     if quick:
         shared = _merged(shared, table.get("quick", {}))
-    parsed = tuple(_grid(g, f"grid[{i}]", shared, quick) for i, g in enumerate(grids))
+    parsed = tuple(
+        _grid(grid, f"grid[{i}]", shared, measures, quick) for i, grid in enumerate(grids)
+    )
     names = [g.name for g in parsed]
     if len(set(names)) < len(names):
-        raise InvalidInput(f"grid: names must differ; got {', '.join(names)}")
-    return Spec(name, parsed, {k: table[k] for k in ABOUT if k in table})
+        raise InvalidInput("grid", problem=f"names must differ; got {', '.join(names)}")
+    return Spec(name, parsed, {k: table[k] for k in ABOUT_KEYS if k in table})
 
 
-def _grid(table: Any, where: str, shared: Mapping[str, Any], quick: bool) -> Grid:
-    if not isinstance(table, Mapping):
-        raise InvalidInput(f"{where}: must be a table")
-    _known(table, (*GRID_KEYS, "quick"), where)
+def _grid(
+    table: Any, location: str, shared: Mapping[str, Any], measures: Measures, quick: bool
+) -> Grid:
+    _check_keys(table, (*GRID_KEYS, "quick"), location)
     if quick and "quick" in table:
-        _known(table["quick"], GRID_KEYS[2:], f"{where}.quick")
+        _check_keys(table["quick"], GRID_KEYS[2:], f"{location}.quick")
         table = _merged(table, table["quick"])
     table = _merged(shared, table)
     for key in ("measure", "problem"):
         if key not in table:
-            raise InvalidInput(f"{where}.{key}: missing")
-    measure = check_choice(f"{where}.measure:", table["measure"], MEASURES)
-    convention = check_choice(
-        f"{where}.convention:", table.get("convention", "onegrad"), CONVENTIONS
-    )
-    seeds = _count(table.get("seeds", 1), f"{where}.seeds", MOST_SEEDS)
-    block = _count(table.get("seeds_per_cell", seeds), f"{where}.seeds_per_cell", MOST_SEEDS)
-    if block > MOST_BLOCK and seeds > MOST_BLOCK:
-        raise InvalidInput(
-            f"{where}.seeds_per_cell: must be at most {MOST_BLOCK} of these {seeds} seeds"
-        )
+            raise InvalidInput(f"{location}.{key}", problem="missing")
+    name = check_choice(f"{location}.measure", table["measure"], measures)
+    convention = table.get("convention", "onegrad")
+    check_choice(f"{location}.convention", convention, CONVENTIONS)
+    seeds = _whole_number(table.get("seeds", 1), f"{location}.seeds", MAX_SEEDS)
+    per_cell = table.get("seeds_per_cell", seeds)
+    _whole_number(per_cell, f"{location}.seeds_per_cell", MAX_SEEDS)
+    if per_cell > MAX_SEEDS_PER_CELL and seeds > MAX_SEEDS_PER_CELL:
+        raise InvalidInput(f"{location}.seeds_per_cell", per_cell, f"at most {MAX_SEEDS_PER_CELL}")
     options = table.get("options", {})
-    _known(options, MEASURES[measure].options, f"{where}.options")
+    _check_keys(options, measures[name].options, f"{location}.options")
     for key, value in options.items():
         if not isinstance(value, Option):
-            raise InvalidInput(f"{where}.options.{key}: must be a number, a text or true/false")
+            allowed = "a number, a text or true/false"
+            raise InvalidInput(f"{location}.options.{key}", value, allowed)
     return Grid(
-        name=_text(table.get("name", measure), f"{where}.name"),
-        measure=measure,
-        problem=_fields(table["problem"], convention, f"{where}.problem"),
+        name=_text(table.get("name", name), f"{location}.name"),
+        measure=name,
+        problem=_fields(table["problem"], convention, f"{location}.problem"),
         seeds=seeds,
-        seeds_per_cell=block,
+        seeds_per_cell=per_cell,
         convention=convention,
         options=dict(options),
-        dtype=check_choice(f"{where}.dtype:", table.get("dtype", "float64"), DTYPES),
-        where=where,
+        dtype=check_choice(f"{location}.dtype", table.get("dtype", "float64"), DTYPES),
+        seeded=measures[name].seeded,
+        location=location,
     )
 
 
-def _fields(table: Any, convention: str, where: str) -> dict[str, Any]:
-    """The problem's fields; lists and ranges become tuples."""
+def _fields(table: Any, convention: str, location: str) -> dict[str, Any]:
+    """Return the problem's fields, lists and ranges as tuples."""
     own = inspect.signature(CONVENTIONS[convention]).parameters
     allowed = {k for k, p in own.items() if p.kind is p.KEYWORD_ONLY}
     if convention != "onegrad":
-        allowed |= set(FIELDS) - FIXED[convention]
-    _known(table, sorted(allowed), where)
+        allowed |= set(FIELDS) - FIXED_FIELDS[convention]
+    _check_keys(table, sorted(allowed), location)
     if "alpha" in table and "eta" in table:
-        raise InvalidInput(f"{where}.alpha: give alpha or eta, not both")
-    return {key: _values(value, key, f"{where}.{key}") for key, value in table.items()}
+        raise InvalidInput(f"{location}.alpha", problem="give alpha or eta, not both")
+    return {key: _values(value, key, f"{location}.{key}") for key, value in table.items()}
 
 
-def _values(value: Any, key: str, where: str) -> Any:
+def _values(value: Any, key: str, location: str) -> Any:
     if isinstance(value, list):
         if not value:
-            raise InvalidInput(f"{where}: an empty list; give at least one value")
-        return tuple(_scalar(v, key, where) for v in value)
+            raise InvalidInput(location, problem="an empty list; give at least one value")
+        return tuple(_scalar(v, key, location) for v in value)
     if isinstance(value, str) and key not in TEXT_KEYS:
-        return tuple(parse_numbers(value, where, MOST_VALUES))
-    return _scalar(value, key, where)
+        return tuple(parse_numbers(value, location, MAX_VALUES))
+    return _scalar(value, key, location)
 
 
-def _scalar(value: Any, key: str, where: str) -> Any:
-    wanted: tuple[type, ...] = (str,) if key in TEXT_KEYS else (int, float)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and key not in FLAG_KEYS):
-        kind = "a text" if key in TEXT_KEYS else "a number, a list, or a range 'start:stop:count'"
-        raise InvalidInput(f"{where}: must be {kind}; got {value!r:.60}")
+def _scalar(value: Any, key: str, location: str) -> Any:
+    types: tuple[type, ...] = (str,) if key in TEXT_KEYS else (int, float)
+    if not isinstance(value, types) or (isinstance(value, bool) and key not in FLAG_KEYS):
+        numbers = "a number, a list, or a range 'start:stop:count'"
+        raise InvalidInput(location, value, "a text" if key in TEXT_KEYS else numbers)
     return value
 
 
-def _known(table: Any, allowed: Collection[str], where: str) -> None:
+def _check_keys(table: Any, allowed: Collection[str], location: str) -> None:
     if not isinstance(table, Mapping):
-        raise InvalidInput(f"{where}: must be a table")
+        raise InvalidInput(location, table, "a table")
     for key in table:
         if key not in allowed:
-            hint = did_you_mean(str(key), allowed) or f"allowed are {', '.join(allowed)}"
-            raise InvalidInput(f"{where}{'.' if where else ''}{key}: unknown key; {hint}")
+            near = closest(str(key), allowed)
+            hint = f"did you mean {near}?" if near else f"allowed are {', '.join(allowed)}"
+            path = f"{location}.{key}" if location else str(key)
+            raise InvalidInput(path, problem=f"unknown key; {hint}")
 
 
-def _count(value: Any, where: str, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidInput(f"{where}: must be a whole number from 1 to {most}; got {value!r:.60}")
+def _whole_number(value: Any, location: str, largest: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= largest:
+        raise InvalidInput(location, value, f"a whole number from 1 to {largest}")
     return value
 
 
-def _text(value: Any, where: str) -> str:
+def _text(value: Any, location: str) -> str:
     if not isinstance(value, str) or not value or len(value) > 100:
-        raise InvalidInput(f"{where}: must be a text of 1 to 100 characters; got {value!r:.60}")
+        raise InvalidInput(location, value, "a text of 1 to 100 characters")
     return value
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """base with changes; tables are merged one level down."""
+    """Return base with changes; tables are merged one level down."""
     merged = dict(base)
     for key, value in changes.items():
         both = isinstance(value, Mapping) and isinstance(base.get(key), Mapping)

@@ -163,10 +163,10 @@ class Store:
         rows = self._rows(f"SELECT {COLUMNS} FROM cells")
         return {row[0]: Provenance(*row[3:]) for row in rows}
 
-    def record(self, key: str) -> Record | None:
-        """The finished cell with this key."""
-        rows = self._rows(f"SELECT {COLUMNS} FROM cells WHERE key = ?", (key,))
-        return next((self._record(row) for row in rows), None)
+    def values(self, key: str) -> dict[str, np.ndarray] | None:
+        """Return the arrays of the cell with this key; None if it is not finished."""
+        rows = self._rows("SELECT result FROM cells WHERE key = ?", (key,))
+        return next((self._arrays(row[0]) for row in rows), None)
 
     def records(self) -> Iterator[Record]:
         """Every finished cell once, in order of key within a file."""
@@ -178,8 +178,10 @@ class Store:
 
     def _record(self, row: tuple[Any, ...]) -> Record:
         _, cell, result, *rest = row
-        values = {name: self._loaded(value) for name, value in json.loads(result).items()}
-        return Record(Cell.from_json(cell), values, Provenance(*rest))
+        return Record(Cell.from_json(cell), self._arrays(result), Provenance(*rest))
+
+    def _arrays(self, result: str) -> dict[str, np.ndarray]:
+        return {name: self._loaded(value) for name, value in json.loads(result).items()}
 
     def _loaded(self, value: Any) -> np.ndarray:
         if not isinstance(value, dict):

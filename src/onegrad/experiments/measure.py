@@ -1,0 +1,51 @@
+"""A measure: what a cell computes, as a pure function of the cell.
+
+A table of measures is an argument of the engine, so that the engine knows none of them. Each
+function is importable by name: that is how worker processes and Dask workers get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from onegrad.experiments.cell import Cell
+
+Values = Mapping[str, Any]
+
+
+def same_device(cell: Cell, device: str) -> str:
+    """Return the device as it was named."""
+    return device
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a cell computes.
+
+    Parameters
+    ----------
+    function : (cell, device) -> arrays by name; a seeded one has seeds as the first axis.
+    seeded : True if it is random, so that a grid asks it for seeds.
+    options : names of the options that it reads.
+    device_record : (cell, device) -> the device as the store records it.
+    """
+
+    function: Callable[[Cell, str], Values]
+    seeded: bool
+    options: tuple[str, ...] = ()
+    device_record: Callable[[Cell, str], str] = same_device
+
+
+Measures = Mapping[str, Measure]
+
+
+def seeds_of(cell: Cell) -> range:
+    """Return the seeds of a cell."""
+    return range(cell.first_seed, cell.first_seed + cell.seeds)
+
+
+def arguments_of(cell: Cell) -> dict[str, Any]:
+    """Return the step sizes, penalties and options of a cell as keyword arguments."""
+    return {"eta": list(cell.etas), "ridge": list(cell.ridges), **dict(cell.options)}
