@@ -1,5 +1,5 @@
 # Everything runs in .venv with stock pip; uv is used when it is there. `make help` lists the targets.
-# torch is large and needed by few: its tests have an environment of their own, .venv-torch.
+# torch is large and needed by few: its tests have an environment of their own, .venv-torch. So have the oldest supported libraries and the newest Python.
 PYTHON ?= python3
 JOBS   ?= 2
 TIMES  ?= 20
@@ -8,10 +8,13 @@ TORCH  ?= torch==2.13.0
 VENV   := .venv
 BIN    := $(VENV)/bin
 VENV_TORCH := .venv-torch
+VENV_OLDEST := .venv-oldest
+VENV_NEWEST := .venv-newest
+NEWEST ?= $(shell .ci/newest_python)
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-again test-slow test-torch test-browser soak lint format bench docs dist clean
+.PHONY: help demo test test-again test-slow test-oldest test-newest test-torch test-browser soak lint format hooks bench docs dist clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,6 +40,13 @@ test-again: $(VENV)/.installed-test  ## the tests TIMES times beside two busy pr
 test-slow: $(VENV)/.installed-test  ## the slow tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 
+test-oldest: $(VENV_OLDEST)/.installed-test  ## the tests with the oldest supported libraries (.ci/oldest.txt)
+	$(ONE_THREAD) $(VENV_OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
+
+test-newest: $(VENV_NEWEST)/.installed-test  ## the tests with the newest Python found here (NEWEST=python3.13), with line coverage
+	$(ONE_THREAD) COVERAGE_CORE=sysmon $(VENV_NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report= $(PYTEST)
+	$(VENV_NEWEST)/bin/python -m coverage report --skip-covered --sort=cover | tail -n 25
+
 test-torch: $(VENV_TORCH)/.installed-test  ## the tests that need torch, in an environment of their own
 	$(ONE_THREAD) $(VENV_TORCH)/bin/python -m pytest -n $(JOBS) --dist worksteal -m torch
 
@@ -48,15 +58,19 @@ test-browser: $(VENV)/.installed-test  ## install Debian's chromium where possib
 soak: $(VENV)/.installed-test  ## attack it: kills, random problems, damaged files (SOAK="--kills 3000 --inputs 100000")
 	$(ONE_THREAD) $(BIN)/python -m soak $(SOAK)
 
-lint: $(VENV)/.installed-test  ## style, types, and the direction of dependencies
+lint: $(VENV)/.installed-dev  ## style, types, and the direction of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 
-format: $(VENV)/.installed-test  ## apply the style
+format: $(VENV)/.installed-dev  ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+hooks: $(VENV)/.installed-dev  ## run make lint before every commit (pre-commit)
+	$(BIN)/pre-commit install
 
 bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured in the same process
 	$(BIN)/python benchmarks/theory.py
@@ -79,7 +93,7 @@ dist: $(VENV)/.installed-dist  ## wheel and sdist in dist/, each tried out in an
 	$(BIN)/python tests/try_distributions.py dist
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) $(VENV_TORCH) site out build dist docs/gallery docs/extra docs/reference/generated
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_OLDEST) $(VENV_NEWEST) site out build dist docs/gallery docs/extra docs/reference/generated
 
 # $(call install,EXTRAS,MORE): an editable install with these extras, and more, into the target's folder
 define install
@@ -94,6 +108,16 @@ $(VENV)/.installed: pyproject.toml
 	$(call install,[explorer])
 
 $(VENV)/.installed-test: pyproject.toml
+	$(call install,[test])
+
+$(VENV)/.installed-dev: pyproject.toml
+	$(call install,[dev])
+
+$(VENV_OLDEST)/.installed-test: pyproject.toml .ci/oldest.txt
+	$(call install,[test],-c .ci/oldest.txt)
+
+$(VENV_NEWEST)/.installed-test: PYTHON = $(NEWEST)
+$(VENV_NEWEST)/.installed-test: pyproject.toml
 	$(call install,[test])
 
 $(VENV_TORCH)/.installed-test: pyproject.toml

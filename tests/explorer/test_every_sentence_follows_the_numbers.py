@@ -12,7 +12,7 @@ from browsing import finished, wait
 import onegrad as og
 from exploring import figure, series, visit
 from onegrad.explorer.api import reference_levels
-from onegrad.networks.neurons import neurons
+from onegrad.networks import neurons
 from onegrad.theory.uniform.learned import learned
 
 QUERY = (

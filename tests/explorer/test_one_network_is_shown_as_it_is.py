@@ -10,7 +10,7 @@ import onegrad as og
 from exploring import series, visit
 from onegrad.explorer.network import SHOWN, one_network, too_large
 from onegrad.explorer.readers import NO_NUMBER, for_readers
-from onegrad.networks.neurons import neurons
+from onegrad.networks import neurons
 from onegrad.networks.spectrum import spectrum
 
 PROBLEM = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3)

@@ -126,7 +126,7 @@ def test_a_long_run_is_confirmed_first(client, monkeypatch) -> None:
     def rate_of_a_slow_machine() -> float:
         return 1e10
 
-    monkeypatch.setattr(measure, "measured_rate", rate_of_a_slow_machine)
+    monkeypatch.setattr("onegrad.explorer.server.network_rate", rate_of_a_slow_machine)
     query = {"n": "8000", "d": "2000", "N": "4000"}
     body = {"page": "p", "query": query, "seeds": "20", "parts": ["alpha"]}
     answer = client.post("/api/simulations", json=body)

@@ -9,7 +9,7 @@ import onegrad as og
 from onegrad.explorer import api
 from onegrad.explorer.controls import PRESETS
 from onegrad.explorer.request import read_problem
-from onegrad.networks.neurons import neurons
+from onegrad.networks import neurons
 
 PROBLEMS = {preset.name: read_problem(preset.query) for preset in PRESETS}
 TITLES = {preset.name: preset.title for preset in PRESETS}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks.learned import learned_part
+from onegrad.networks import learned_part
 from onegrad.theory.asymptotic.resolvent import traces
 from onegrad.theory.uniform.learned import learned
 

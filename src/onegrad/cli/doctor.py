@@ -6,7 +6,6 @@ import argparse
 import importlib.metadata
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,11 +63,9 @@ def _version(name: str) -> str | None:
 
 
 def _devices() -> dict[str, str]:
-    A = np.random.default_rng(0).standard_normal((1500, 1500))
-    A @ A  # the first product pays for waking the threads
-    start = time.perf_counter()
-    A @ A
-    rate = 2 * 1500**3 / (time.perf_counter() - start) / 1e9
+    from onegrad.networks.cost import product_rate
+
+    rate = product_rate(size=1500, repeats=1) / 1e9
     cpu = {"cpu": f"{core_count()} cores, {rate:.0f} GFLOP/s in float64 matrix products"}
     return cpu | ({f"gpu {i}": name for i, name in enumerate(gpus())} or {"gpu": "none seen"})
 

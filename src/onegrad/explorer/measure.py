@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,8 @@ from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import json_values
 from onegrad.networks.arrangement import SHARE, peak_bytes
-from onegrad.networks.cost import flops
-from onegrad.networks.learned import learned_part
+from onegrad.networks.cost import replicate_flops, spectrum_flops
+from onegrad.networks.one_network import learned_part
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum
 from onegrad.problem import Problem
@@ -85,8 +84,8 @@ def estimate(plan: SimulationPlan, rate: float) -> float:
                     f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.2g} GB in "
                     f"memory; a simulation here may take {most / 1e9:.2g} GB"
                 )
-            svd = 4 * place.n * place.N * min(place.n, place.N) if part == "step" else 0.0
-            total += plan.seeds * (flops(place, steps[part]) + svd)
+            spectra = spectrum_flops(place) if part == "step" else 0.0
+            total += plan.seeds * (replicate_flops(place, steps[part]) + spectra)
     seconds = 0.1 + total / rate
     if seconds > LONGEST:
         raise InvalidInput(
@@ -94,17 +93,6 @@ def estimate(plan: SimulationPlan, rate: float) -> float:
             f"{LONGEST / 3600:.0f}. Use onegrad sweep for it"
         )
     return seconds
-
-
-def measured_rate() -> float:
-    """Floating-point operations a second that matrix products reach here, measured briefly."""
-    A = np.random.default_rng(0).standard_normal((512, 512))
-    A @ A
-    began = time.perf_counter()
-    for _ in range(3):
-        A @ A
-    # random numbers, activations and solves run well below the rate of products
-    return 0.5 * 3 * 2 * 512**3 / (time.perf_counter() - began)
 
 
 # -- running it ------------------------------------------------------------------------------

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.arrays import Floats
 from onegrad.io.json_values import json_values
-from onegrad.networks.arrangement import peak_bytes
-from onegrad.networks.cost import flops
-from onegrad.networks.network import Network
-from onegrad.networks.neurons import after_step
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.cost import first_step_bytes, first_step_flops
+from onegrad.networks.one_network import FirstStep
 from onegrad.problem import Problem
 
 MOST_FLOPS, MOST_BYTES = 3e11, 1.5e9  # a few seconds
 SHOWN = 400  # neurons
-
-
-class FirstLayer(NamedTuple):
-    """What does not depend on the step's size: the network, its update G, X W^T and X G^T."""
-
-    network: Network
-    G: Floats
-    XW: Floats
-    XG: Floats
 
 
 def one_network(problem: Problem, seed: int = 0) -> dict[str, Any]:
@@ -35,14 +23,11 @@ def one_network(problem: Problem, seed: int = 0) -> dict[str, Any]:
     if refused := too_large(problem):
         return {"refused": refused}
     began = time.perf_counter()
-    layer, eta = first_layer(problem.replace(eta=0.0), seed), problem.step
-    F = problem.sigma(layer.XW + eta * layer.XG)
-    gram = F.T @ F if problem.n >= problem.N else F @ F.T
-    values = np.maximum(np.linalg.eigvalsh(gram / problem.n)[::-1], 0.0)
-    neurons = after_step(layer.network, layer.G, eta)
+    first_step = _first_step(problem.replace(eta=0.0), seed)
+    neurons = first_step.neurons(problem.step)
     answer = {
         "seed": seed,
-        "eigenvalues": _rounded(values),
+        "eigenvalues": _rounded(first_step.eigenvalues(problem.step)),
         "neurons": {
             name: _rounded(getattr(neurons, name)[:SHOWN])
             for name in ("readout", "before", "after")
@@ -58,9 +43,7 @@ def one_network(problem: Problem, seed: int = 0) -> dict[str, Any]:
 
 def too_large(problem: Problem) -> str | None:
     """Why a network of this size is not trained at once; None where it is."""
-    products = 8 * problem.n * problem.d * problem.N  # X W^T and X G^T
-    held = peak_bytes(problem, 1, get_ops()) + 8 * (3 * problem.N + problem.d) * problem.n
-    if flops(problem, 1) + products > MOST_FLOPS or held > MOST_BYTES:
+    if first_step_flops(problem) > MOST_FLOPS or first_step_bytes(problem) > MOST_BYTES:
         return (
             f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N} takes too long to "
             "follow the sliders; Simulate trains it"
@@ -69,12 +52,9 @@ def too_large(problem: Problem) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def first_layer(untrained: Problem, seed: int) -> FirstLayer:
-    """The first layer of the network of this seed; remembered, as the step leaves it alone."""
-    network = Network.of(Sampler(untrained, (seed,), get_ops()))
-    X = to_numpy(network.sampler.whole().X)[0]
-    G = to_numpy(network.first_update)[0]
-    return FirstLayer(network, G, X @ to_numpy(network.W)[0].T, X @ G.T)
+def _first_step(untrained: Problem, seed: int) -> FirstStep:
+    """Return the first step of the network of this seed; remembered while sliders move its size."""
+    return FirstStep.of(untrained, seed)
 
 
 def _correlation(readout: Floats, overlap: Floats) -> float | None:

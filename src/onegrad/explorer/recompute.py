@@ -11,7 +11,7 @@ from onegrad.problem import FIELDS, Problem
 CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
 IMPORTS = {
     "learned": "from onegrad.theory.uniform.learned import learned\n",
-    "neurons": "from onegrad.networks.neurons import neurons\n",
+    "neurons": "from onegrad.networks import neurons\n",
 }  # views that og's own names do not give
 
 

@@ -28,6 +28,7 @@ from onegrad.explorer.readers import for_readers
 from onegrad.explorer.request import field_of, read_problem
 from onegrad.explorer.simulations import Busy, Job, Simulations
 from onegrad.explorer.workers import Workers
+from onegrad.networks.cost import network_rate
 from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
@@ -100,7 +101,7 @@ class Routes:
         body = await _json(request)
         plan = measure.read_plan(body)
         page = str(body.get("page", ""))[:80]
-        seconds = measure.estimate(plan, await self.crew.here(measure.measured_rate))
+        seconds = measure.estimate(plan, await self.crew.here(network_rate))
         if seconds > measure.LONG and body.get("confirmed") is not True:
             return JSONResponse({"confirm": True, "seconds": seconds})
         return JSONResponse({"id": self.jobs.start(page, plan), "seconds": seconds}, 201)

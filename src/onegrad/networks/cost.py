@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Ops
+from onegrad.arrays import Ops, get_ops
 from onegrad.functions.function import Function
 from onegrad.networks.arrangement import arrange, peak_bytes
 from onegrad.networks.options import Limits, Options
@@ -71,10 +71,28 @@ def work(group: Group, options: Options | None = None) -> Work:
     )
 
 
-def flops(problem: Problem, networks: int) -> float:
-    """Operations of one replicate at so many step sizes and one ridge, those of sigma included."""
-    w = work(Group(problem, tuple(range(1, networks + 1)), (problem.ridge,)))
+def replicate_flops(problem: Problem, step_sizes: int = 1) -> float:
+    """Return the operations of one replicate at one ridge, those of sigma and of drawing included.
+
+    At `network_rate` operations per second they give its seconds.
+    """
+    w = work(Group(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
     return w.flops + 20 * w.activations + 20 * w.normals
+
+
+def spectrum_flops(problem: Problem) -> float:
+    """Return the operations of the singular values of one network's features."""
+    return 4.0 * problem.n * problem.N * min(problem.n, problem.N)
+
+
+def first_step_flops(problem: Problem) -> float:
+    """Return the operations of `FirstStep.of`, with the products X W^T and X G^T that it keeps."""
+    return replicate_flops(problem) + 8 * problem.n * problem.d * problem.N
+
+
+def first_step_bytes(problem: Problem) -> int:
+    """Return the peak memory of `FirstStep.of`, with the rows and products that it keeps."""
+    return peak_bytes(problem, 1, get_ops()) + 8 * (3 * problem.N + problem.d) * problem.n
 
 
 # -- seconds ---------------------------------------------------------------------------------
@@ -118,6 +136,22 @@ class Rates:
             + w.normals / self.normals
             + w.activations / self.activations
         )
+
+
+def product_rate(size: int = 512, repeats: int = 3) -> float:
+    """Measure the floating-point operations per second of float64 matrix products here."""
+    A = np.random.default_rng(0).standard_normal((size, size))
+    A @ A  # the first product pays for waking the threads
+    began = time.perf_counter()
+    for _ in range(repeats):
+        A @ A
+    return repeats * 2 * size**3 / (time.perf_counter() - began)
+
+
+def network_rate() -> float:
+    """Measure briefly how many of the operations of `replicate_flops` take a second here."""
+    # random numbers, activations and solves run well below the rate of products
+    return 0.5 * product_rate()
 
 
 def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:

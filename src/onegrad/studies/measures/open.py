@@ -11,12 +11,9 @@ import scipy.linalg
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import Values, arguments_of, seeds_of
-from onegrad.functions.hermite import normalised_hermite
-from onegrad.networks import simulate
-from onegrad.networks.fits import fits
+from onegrad.networks import predict_fresh_rows, simulate
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import Role
 from onegrad.studies.measures.inputs import real_inputs
 
 TOP = 12  # singular values that are kept
@@ -69,31 +66,20 @@ def learned(cell: Cell, device: str) -> Values:
 
     share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
     """
-    rows = [_learned(cell, seed, eta) for seed in seeds_of(cell) for eta in cell.etas]
+    n_test = int(dict(cell.options).get("n_test", TESTS))
+    c = cell.problem.sigma_star.c[1 : DEGREE + 1]
+    present = np.abs(c) > 1e-9
+    exact = c * np.sqrt([math.factorial(k) for k in range(1, DEGREE + 1)])
+    risk, share = [], []
+    for seed in seeds_of(cell):
+        for eta in cell.etas:
+            problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
+            fresh = predict_fresh_rows(problem, seed, n_test)
+            learned = fresh.learned_coefficients(DEGREE)[1:]
+            share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
+            risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
     shape = (cell.seeds, len(cell.etas), 1)
-    risk, share = (np.array(x) for x in zip(*rows, strict=True))
-    return {"risk": risk.reshape(shape), "share": share.reshape(*shape, DEGREE)}
-
-
-def _learned(cell: Cell, seed: int, eta: float) -> tuple[float, Floats]:
-    problem = cell.problem
-    sampler = Sampler(problem, (seed,), get_ops())
-    features = Network.of(sampler).trained((eta,))
-    (fit,) = fits(sampler, features, (cell.ridges[0],))
-    tests = int(dict(cell.options).get("n_test", TESTS))
-    total, fitted, miss = np.zeros(DEGREE), np.zeros(DEGREE), 0.0
-    for rows in sampler.rows(Role.TEST, tests):
-        (F,) = next(iter(features.tiles(rows)))
-        f = F @ fit.coef[0, :, 0] + float(fit.intercept[0, 0])
-        h = normalised_hermite((rows.X[0] @ sampler.teacher[0])[:, 0], DEGREE)[1:]
-        total, fitted = total + h @ rows.clean[0], fitted + h @ f
-        miss += float(((rows.clean[0] - f) ** 2).sum())
-    present = np.abs(problem.sigma_star.c[1 : DEGREE + 1]) > 1e-9
-    exact = problem.sigma_star.c[1 : DEGREE + 1] * np.sqrt(
-        [math.factorial(k) for k in range(1, DEGREE + 1)]
-    )
-    share = np.where(present, fitted / tests / np.where(present, exact, 1.0), np.nan)
-    return miss / tests, share
+    return {"risk": np.reshape(risk, shape), "share": np.reshape(share, (*shape, DEGREE))}
 
 
 def reused_batch(cell: Cell, device: str) -> Values:
