@@ -47,7 +47,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.inputs import Unknown, UnknownValueWarning, as_read
+    from onegrad.estimators.sklearn_api.inputs import Unknown, UnknownValueWarning, as_read
 
     shown = _checked(args.out, args.json)
     model = load(args.model)
