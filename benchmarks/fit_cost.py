@@ -22,7 +22,7 @@ import numpy as np
 import onegrad as og
 from onegrad.data import Source, source
 from onegrad.data.partitions import PARTITION_ROWS
-from onegrad.estimators.passes import MomentsPass, SamplePass
+from onegrad.estimators.model.row_sums import MomentsPass, SamplePass
 
 SAMPLE = 20_000
 NETWORK = 1e9  # bytes a second between workers

@@ -12,7 +12,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 
 plt.rcParams.update(RC)
 

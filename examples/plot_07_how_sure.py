@@ -9,7 +9,7 @@ from it, and ``spread``, how far single networks scatter around that mean.
 import matplotlib.pyplot as plt
 
 import onegrad as og
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 
 plt.rcParams.update(RC)
 

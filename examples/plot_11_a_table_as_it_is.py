@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import onegrad as og
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 
 plt.rcParams.update(RC)
 

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import onegrad as og
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 
 plt.rcParams.update(RC)
 

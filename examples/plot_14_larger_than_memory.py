@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 
 plt.rcParams.update(RC)
 

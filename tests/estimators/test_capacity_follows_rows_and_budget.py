@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.estimators.capacity import SEARCH, Wish
+from onegrad.estimators.fitting.first_layer.alternating_settings import SEARCH, Wish
 from onegrad.exceptions import InvalidInput
 from onegrad.parallel import blas_threads
 

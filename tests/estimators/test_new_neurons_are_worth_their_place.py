@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.estimators.neurons import KINDS, Ground, Metric, Neurons
+from onegrad.estimators.fitting.first_layer.neurons import KINDS, Ground, Metric, Neurons
 from onegrad.ridge import NormalEquations, moments
 
 RNG = np.random.default_rng(0)

@@ -99,7 +99,7 @@ def test_html_shows_the_numbers_and_escapes_the_words(every):
 
 def test_a_long_table_says_what_it_leaves_out():
     p = og.predict(PROBLEM, "random-features", ridge=np.geomspace(0.1, 1, 30).tolist())
-    assert "… and 18 rows more" in p._repr_html_()
+    assert "… and 18 more rows" in p._repr_html_()
     assert p._repr_html_().count("<tr>") == 13
 
 

@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.inputs import Unknown, UnknownValueWarning, as_read
+    from onegrad.estimators.sklearn_api.inputs import Unknown, UnknownValueWarning, as_read
 
     to_standard_output = str(args.out) == STANDARD_OUTPUT
     _check_out(args.out, args.json)

@@ -128,11 +128,9 @@ def _columns_named_by_option(args: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        for option in ("target", "weight", "columns", "categorical"):
-            names = (getattr(args, option) or "").split(",")
-            if any(str(error).startswith((f"no column {n!r}", f"column {n!r} is")) for n in names):
-                raise InvalidInput(f"--{option}: {error}") from None
-        raise
+        if error.argument != "column" or error.value not in (args.categorical or "").split(","):
+            raise
+        raise InvalidInput("--categorical", error.value, problem=error.problem) from None
 
 
 def _is_classification(args: argparse.Namespace, data: Any) -> bool:

@@ -14,9 +14,9 @@ PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 def save_plot(path: str, *results: Any) -> None:
     """Draw each result with its `plot` method on the same axes and write the picture."""
-    from onegrad.pictures import needed, style
+    from onegrad.pictures import load_library, style
 
-    matplotlib = needed("matplotlib", "--plot")
+    matplotlib = load_library("matplotlib", "--plot")
     with matplotlib.rc_context(style.RC):
         figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
         for result in results:

@@ -1,9 +1,16 @@
 """scikit-learn estimators: feature learning in two passes over any amount of data."""
 
-from onegrad.estimators.alternating import AlternatingClassifier, AlternatingRegressor
 from onegrad.estimators.families import FAMILIES, Family, load
-from onegrad.estimators.one_step import OneStepClassifier, OneStepFeatures, OneStepRegressor
-from onegrad.estimators.saving import save
+from onegrad.estimators.fitting.first_layer.alternating import (
+    AlternatingClassifier,
+    AlternatingRegressor,
+)
+from onegrad.estimators.fitting.first_layer.one_step import (
+    OneStepClassifier,
+    OneStepFeatures,
+    OneStepRegressor,
+)
+from onegrad.estimators.model.saving import save
 
 __all__ = [
     "FAMILIES",

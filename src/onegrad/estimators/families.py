@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators import loading
-from onegrad.estimators.alternating import AlternatingClassifier, AlternatingRegressor
-from onegrad.estimators.one_step import OneStepClassifier, OneStepFeatures, OneStepRegressor
+from onegrad.estimators.fitting.first_layer.alternating import (
+    AlternatingClassifier,
+    AlternatingRegressor,
+)
+from onegrad.estimators.fitting.first_layer.one_step import (
+    OneStepClassifier,
+    OneStepFeatures,
+    OneStepRegressor,
+)
+from onegrad.estimators.model import loading
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from onegrad.networks.options import Limits, Options
 from onegrad.networks.plan import plan
 from onegrad.networks.replicate import Group, Replicate
 from onegrad.networks.runner import run
-from onegrad.pictures import errors as error_pictures
-from onegrad.pictures import tables
-from onegrad.pictures.layout import fixed
+from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
+from onegrad.pictures.layout import fixed_fields
+from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem
 from onegrad.problem.fields import listed
 
@@ -128,7 +128,7 @@ class Simulation:
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with the rows of `results`."""
-        return tables.dataframe(self.results())
+        return dataframe(self.results())
 
     def plot(
         self, ax: Any = None, quantities: str | Sequence[str] = ("test", "train"), **line: Any
@@ -142,9 +142,9 @@ class Simulation:
         line : options of matplotlib's errorbar, such as color and label.
         """
         known = (*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []))
-        names = error_pictures.chosen(quantities, known)
+        names = check_quantities(quantities, known)
         found = {name: getattr(self, name).values for name in names}
-        return error_pictures.measured(ax, self._who, self.axes, found, **line)
+        return draw_measured_errors(ax, self._who, self.axes, found, **line)
 
     @property
     def _who(self) -> str:
@@ -152,9 +152,8 @@ class Simulation:
         return f"one network{kind}" if len(self.seeds) == 1 else f"{len(self.seeds)} networks{kind}"
 
     def _repr_html_(self) -> str:
-        return tables.html(
-            f"Simulation: {self._who}", fixed(self.problem, self.axes), self.results()
-        )
+        settings = fixed_fields(self.problem, self.axes)
+        return html_table(f"Simulation: {self._who}", settings, self.results())
 
 
 def simulate(

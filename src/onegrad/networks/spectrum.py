@@ -16,7 +16,8 @@ from onegrad.networks.equivalents import spiked
 from onegrad.networks.network import Affine, Network
 from onegrad.networks.options import seed_tuple
 from onegrad.networks.sampling import Sampler
-from onegrad.pictures import spectra, tables
+from onegrad.pictures.result_tables import dataframe, html_table
+from onegrad.pictures.spectrum_plots import draw_measured_spectrum
 from onegrad.problem import Problem
 
 TOP = 8  # singular vectors whose alignments are kept
@@ -86,7 +87,7 @@ class MeasuredSpectrum:
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame of the largest singular values, a row for each of a network."""
-        return tables.dataframe(self._rows())
+        return dataframe(self._rows())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the networks' bulk as a histogram and every spike as a tick of its own.
@@ -95,7 +96,7 @@ class MeasuredSpectrum:
         ----------
         ax : matplotlib axes, for example those of `Spectrum.plot`; new ones where none are given.
         """
-        return spectra.measured(ax, self.F, self.problem.n, self.edge)
+        return draw_measured_spectrum(ax, self.F, self.problem.n, self.edge)
 
     def _rows(self) -> list[dict[str, Any]]:
         top = min(TOP, self.F.shape[1])
@@ -114,7 +115,7 @@ class MeasuredSpectrum:
 
     def _repr_html_(self) -> str:
         who = "one network" if len(self.seeds) == 1 else f"{len(self.seeds)} networks"
-        return tables.html(f"Spectra of {who}", self.problem.changed(), self._rows())
+        return html_table(f"Spectra of {who}", self.problem.changed(), self._rows())
 
 
 def spectrum(

@@ -1,4 +1,4 @@
-"""How a grid of problems becomes a picture: what runs along x, and a series for everything else."""
+"""The layout of a grid of problems in a picture: one field along x, a series per other value."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from onegrad.arrays import Floats
 from onegrad.pictures.style import thresholds
 from onegrad.problem import FIELDS, Problem
 
-FACTOR = 20.0  # an axis that spans more than this is read in factors
-LETTERS = 24  # of a value in the legend
+MIN_LOG_RATIO = 20.0  # an axis whose largest and smallest value differ by more is logarithmic
+MAX_LEGEND_CHARACTERS = 24  # of one value in the legend
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The field along x with its values (none: a single problem), and the names of the series.
+    """The place of every point of a grid.
 
-    order : the grid's axes, the one along x last.
+    Parameters
+    ----------
+    name : field along x; None for a single problem.
+    values : values of that field.
+    series : name of each series in the legend.
+    order : axes of the grid, with the one along x last.
     """
 
     name: str | None
@@ -32,7 +37,7 @@ class Layout:
 
     @classmethod
     def of(cls, axes: dict[str, list[Any]]) -> Layout:
-        """The first axis of numbers is drawn along x; the first one where none has numbers."""
+        """Put the first axis of numbers along x, or the first axis if none has numbers."""
         if not axes:
             return cls(None, [], [""], ())
         names = list(axes)
@@ -40,7 +45,7 @@ class Layout:
         others = [name for name in names if name != along]
         points = product(*(axes[name] for name in others))
         series = [
-            ", ".join(_said(name, value) for name, value in zip(others, point, strict=True))
+            ", ".join(_assignment(name, value) for name, value in zip(others, point, strict=True))
             for point in points
         ]
         order = tuple(names.index(name) for name in (*others, along))
@@ -48,29 +53,29 @@ class Layout:
 
     @property
     def x(self) -> Floats:
-        """Places along x: the numbers themselves, or 0, 1, ... for names."""
+        """Positions along x: the numbers themselves, or 0, 1, ... for names."""
         if self.name is None or not _are_numbers(self.values):
             return np.arange(len(self.values), dtype=float)
         return np.array(self.values, dtype=float)
 
     def lines(self, values: Any) -> Floats:
-        """(..., grid) as (..., series, along x)."""
+        """Reshape an array of shape (..., *grid) to (..., series, along x)."""
         array = np.asarray(values, dtype=float)
         lead = array.ndim - len(self.order)
         moved = array.transpose(*range(lead), *(lead + i for i in self.order))
         return moved.reshape(*array.shape[:lead], len(self.series), len(self.values))
 
-    def dress(self, ax: Any) -> None:
-        """Label and scale of the x axis; the thresholds where it is that of the exponent."""
+    def format_x_axis(self, ax: Any) -> None:
+        """Set label and scale of the x axis, and mark the thresholds if it is that of alpha."""
         if self.name is None:
             return
         field = FIELDS[self.name]
         ax.set_xlabel(field.label)
         if not _are_numbers(self.values):
-            ax.set_xticks(self.x, [f"{text_of(value):.{LETTERS}}" for value in self.values])
+            ax.set_xticks(self.x, [_short_text(value) for value in self.values])
             return
         positive = self.x[self.x > 0]
-        if field.logarithmic and len(positive) and self.x.max() > FACTOR * positive.min():
+        if field.logarithmic and len(positive) and self.x.max() > MIN_LOG_RATIO * positive.min():
             if self.x.min() < 0 or len(positive) < len(self.x):
                 ax.set_xscale("symlog", linthresh=float(positive.min()))
             else:
@@ -79,26 +84,17 @@ class Layout:
             thresholds(ax, least=self.x.min() - 1e-9, most=self.x.max() + 1e-9)
 
 
-def read_in_factors(ax: Any) -> None:
-    """A logarithmic y axis where the curves are positive and span more than a factor."""
-    drawn = [line.get_ydata(orig=False) for line in ax.get_lines() if line.get_gid() == "error"]
-    values = np.concatenate([np.ravel(y) for y in drawn]) if drawn else np.ones(1)
+def choose_y_scale(ax: Any) -> None:
+    """Make the y axis logarithmic if the errors are positive and span orders of magnitude."""
+    curves = [line.get_ydata(orig=False) for line in ax.get_lines() if line.get_gid() == "error"]
+    values = np.concatenate([np.ravel(y) for y in curves]) if curves else np.ones(1)
     values = values[np.isfinite(values)]
-    if len(values) and values.min() > 0 and values.max() > FACTOR * values.min():
+    if len(values) and values.min() > 0 and values.max() > MIN_LOG_RATIO * values.min():
         ax.set_yscale("log")
 
 
-def _are_numbers(values: list[Any]) -> bool:
-    kinds = (numbers.Real, np.number)
-    return all(isinstance(v, kinds) and not isinstance(v, bool) for v in values)
-
-
-def _said(name: str, value: Any) -> str:
-    return f"{FIELDS[name].symbol or name} = {text_of(value):.{LETTERS}}"
-
-
-def text_of(value: Any) -> str:
-    """A value of a field as a reader sees it: numbers short, functions by name."""
+def field_text(value: Any) -> str:
+    """Return the value of a field as a reader sees it: numbers short, functions by name."""
     if isinstance(value, numbers.Real | np.number) and not isinstance(value, bool):
         return f"{float(value):.6g}"
     if isinstance(value, tuple) and value and callable(value[0]):
@@ -106,8 +102,21 @@ def text_of(value: Any) -> str:
     return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
 
 
-def fixed(problem: Problem, axes: Collection[str]) -> dict[str, Any]:
-    """What is not at its default and the same at every point of a grid."""
-    steps = {"alpha", "eta"}
-    moved = set(axes) | (steps if steps & set(axes) else set())
-    return {name: value for name, value in problem.changed().items() if name not in moved}
+def fixed_fields(problem: Problem, axes: Collection[str]) -> dict[str, Any]:
+    """Return the fields that differ from their defaults and are the same all over the grid."""
+    step_fields = {"alpha", "eta"}
+    varied = set(axes) | (step_fields if step_fields & set(axes) else set())
+    return {name: value for name, value in problem.changed().items() if name not in varied}
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    kinds = (numbers.Real, np.number)
+    return all(isinstance(v, kinds) and not isinstance(v, bool) for v in values)
+
+
+def _assignment(name: str, value: Any) -> str:
+    return f"{FIELDS[name].symbol or name} = {_short_text(value)}"
+
+
+def _short_text(value: Any) -> str:
+    return field_text(value)[:MAX_LEGEND_CHARACTERS]

@@ -1,4 +1,4 @@
-"""How figures look: colours that survive colour-blindness, lines that survive print.
+"""The style of figures: colours that survive colour-blindness, lines that survive print.
 
 Okabe and Ito's palette; series differ in marker and theories in dashes as well as in colour, so a
 black-and-white print can still be read.
@@ -6,19 +6,19 @@ black-and-white print can still be read.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad.pictures import needed
-from onegrad.pictures.curve import Curve
+from onegrad.arrays import Floats
 
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = COLOURS = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
-GREY = "#7F7F7F"
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
+GREY, DARK_GREY = "#7F7F7F", "#555555"
 SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: dict[str, Any] = {
@@ -55,8 +55,38 @@ RC: Any = {
 }
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A quantity along an axis.
+
+    Parameters
+    ----------
+    x, y, se : positions, means and their standard errors.
+    band : half-width of the band of a theory's accuracy; None where it has none.
+    """
+
+    x: Floats
+    y: Floats
+    se: Floats
+    band: Floats | None = None
+
+    def divided(self, unit: float) -> Curve:
+        """Return the same curve with positions in units of `unit`."""
+        return replace(self, x=self.x / unit)
+
+
+def load_library(name: str, feature: str) -> Any:
+    """Import a library that only `feature` needs; the ImportError says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        message = f"{feature} needs {package}: pip install {package}"
+        raise ImportError(message, name=package) from None
+
+
 def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3.0) -> Any:
-    """A figure and its grid of axes, (rows, columns)."""
+    """Return a figure and its axes, an array of shape (rows, columns)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
@@ -64,7 +94,7 @@ def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3
 
 
 def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: Any) -> None:
-    """Simulation: bars of two standard errors and markers, in colour and shape of series i."""
+    """Draw simulated means as markers of series i, with bars of two standard errors."""
     style: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "color": SERIES[i % len(SERIES)]}
     style |= {"markerfacecolor": "white", "markeredgewidth": 1.2, "capsize": 2.0, "zorder": 4}
     style |= {"linestyle": "none"} | options
@@ -72,7 +102,10 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
 
 
 def strands(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
-    """Single networks, (x, seeds): thin lines, since a seed that is high at one x is so at all."""
+    """Draw single networks, values of shape (x, seeds), as thin lines.
+
+    Lines and not dots: a seed that is high at one x is high at all.
+    """
     style: dict[str, Any] = {"color": SERIES[i % len(SERIES)], "linewidth": 0.5}
     ax.plot(x, values, zorder=1, alpha=0.22, **style)
     if label:
@@ -82,7 +115,7 @@ def strands(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> N
 def line(
     ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
 ) -> None:
-    """Theory: a line whose dashes say which one, in the band of its accuracy where it has one."""
+    """Draw a theory as a line with the dashes of its kind, in the band of its accuracy."""
     style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES.get(kind, "-")} | options
     ax.plot(curve.x, curve.y, label=label, **style)
     if curve.band is not None:
@@ -90,40 +123,41 @@ def line(
 
 
 def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | None = None) -> None:
-    """Where the mean over many networks is with 95 %; nothing where that is not known."""
+    """Draw the band that has the mean over many networks with 95 %, where it is known."""
     if np.any(np.isfinite(half_width)):
         low, high = y - half_width, y + half_width
         ax.fill_between(x, low, high, color=colour, alpha=0.18, lw=0, label=label)
 
 
 def key(ax: Any, label: str, kind: str = "uniform") -> None:
-    """An entry of the legend for the lines of a theory, whatever their colours."""
-    ax.plot([], [], color="#555555", linestyle=DASHES.get(kind, "-"), label=label)
+    """Add an entry to the legend for the lines of a theory, whatever their colours."""
+    ax.plot([], [], color=DARK_GREY, linestyle=DASHES.get(kind, "-"), label=label)
 
 
-def level(ax: Any, value: float, label: str, colour: str = BLACK) -> None:
-    """A horizontal reference line."""
-    ax.axhline(value, color=colour, linestyle=(0, (3, 3)), linewidth=1.0, label=label, zorder=1)
+def level(ax: Any, value: float, label: str, colour: str = BLACK, **options: Any) -> None:
+    """Draw a horizontal reference line."""
+    style: dict[str, Any] = {"linestyle": (0, (3, 3)), "linewidth": 1.0, "zorder": 1} | options
+    ax.axhline(value, color=colour, label=label, **style)
 
 
 def legend(ax: Any, columns: int = 3) -> None:
-    """A legend above the axes, where it covers no data."""
+    """Put the legend above the axes, where it covers no data."""
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
 def heading(ax: Any, text: str, side: str = "right") -> None:
-    """What a panel is about, inside it: its legend stands where a title would."""
+    """Write the title of a panel inside it: the legend stands where a title would."""
     place = {"xycoords": "axes fraction", "ha": side, "va": "top", "fontsize": 8.5}
     ax.annotate(text, (0.98 if side == "right" else 0.03, 0.97), **place)
 
 
 def power_of_ten(n: int) -> str:
-    """100 as 10², and so on."""
+    """Return 100 as 10², and so on."""
     return "10" + str(len(str(n)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
-    """A logarithmic axis with these ticks, written as plain numbers."""
+    """Make an axis logarithmic, with these ticks written as plain numbers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     getattr(ax, f"set_{axis}scale")("log")
@@ -134,25 +168,23 @@ def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
 
 
 def thresholds(ax: Any, *, least: float = 0.0, most: float = 0.5) -> None:
-    """The exponents (k - 1)/(2k) between both ends at which spike k is added, named; once."""
-    drawn = {line.get_gid() for line in ax.get_lines()}
+    """Mark each exponent (k - 1)/(2k), between both ends, at which spike k is added."""
+    already_marked = {line.get_gid() for line in ax.get_lines()}
     for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
         value, name = (k - 1) / (2 * k), f"threshold-{k}"
-        if least < value < most and name not in drawn:
+        if least < value < most and name not in already_marked:
             ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0, gid=name)
-            ax.annotate(
-                text, (value, 0.0), (2, 3), xycoords=("data", "axes fraction"), fontsize=7,
-                textcoords="offset points", color="#555555",
-            )  # fmt: skip
+            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            ax.annotate(text, (value, 0.0), (2, 3), fontsize=7, color=DARK_GREY, **place)
 
 
 @contextmanager
-def drawing(ax: Any = None) -> Iterator[Any]:
-    """The axes in this style while something is drawn on them; new ones where none are given."""
-    matplotlib = needed("matplotlib", "plot")
+def styled_axes(ax: Any = None) -> Iterator[Any]:
+    """Give the axes, or new ones, this style while something is drawn on them."""
+    matplotlib = load_library("matplotlib", "plot")
     with matplotlib.rc_context(RC):
         if ax is None:
-            pyplot = needed("matplotlib.pyplot", "plot")
+            pyplot = load_library("matplotlib.pyplot", "plot")
             _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(visible=True, color=RC["grid.color"], linewidth=RC["grid.linewidth"])
@@ -160,23 +192,21 @@ def drawing(ax: Any = None) -> Iterator[Any]:
         yield ax
 
 
-def entitled(ax: Any) -> None:
-    """A legend above the axes with every label once, in as many columns as fit."""
+def add_legend(ax: Any) -> None:
+    """Put a legend above the axes with every label once, in as many columns as fit."""
     handles, labels = ax.get_legend_handles_labels()
     unique: dict[str, Any] = {}
     for label, handle in zip(labels, handles, strict=True):
         unique.setdefault(label, handle)
     if unique:
-        letters = max(map(len, unique)) + 6  # the handle takes as much as six of them
-        fit = int(ax.bbox.width / ax.figure.dpi * 18 / letters)  # eighteen letters to the inch
-        ax.legend(
-            unique.values(), unique.keys(), loc="lower center", bbox_to_anchor=(0.5, 1.0),
-            ncols=max(1, min(fit, 4)),
-        )  # fmt: skip
+        characters = max(map(len, unique)) + 6  # the handle is six characters wide
+        columns = int(ax.bbox.width / ax.figure.dpi * 18 / characters)  # 18 characters to the inch
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+        ax.legend(unique.values(), unique.keys(), ncols=max(1, min(columns, 4)), **place)
 
 
-def colour(i: int, count: int) -> Any:
-    """Of series i among so many: told apart by all eyes, or shades where they are too many."""
+def series_colour(i: int, count: int) -> Any:
+    """Return a colour of the palette for series i of `count`, or a shade if they are too many."""
     if count <= len(SERIES):
         return SERIES[i]
-    return needed("matplotlib", "plot").colormaps["viridis"](0.9 * i / (count - 1))
+    return load_library("matplotlib", "plot").colormaps["viridis"](0.9 * i / (count - 1))

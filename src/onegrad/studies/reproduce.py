@@ -19,7 +19,7 @@ from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
 from onegrad.io.files import atomic_write
 from onegrad.io.progress import Progress
-from onegrad.pictures.style import RC
+from onegrad.pictures import RC
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
 

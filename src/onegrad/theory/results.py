@@ -12,9 +12,9 @@ import numpy as np
 
 from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
-from onegrad.pictures import errors as error_pictures
-from onegrad.pictures import tables
-from onegrad.pictures.layout import fixed, text_of
+from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
+from onegrad.pictures.layout import field_text, fixed_fields
+from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem
 
 Value = Any  # a number, an array, or None
@@ -131,7 +131,7 @@ class Prediction(Errors):
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with the rows of `results`."""
-        return tables.dataframe(self.results())
+        return dataframe(self.results())
 
     def plot(
         self, ax: Any = None, quantities: str | Sequence[str] = ("test", "train"), **line: Any
@@ -150,7 +150,7 @@ class Prediction(Errors):
         -------
         The axes; `Simulation.plot` on the same ones adds networks in the same colours.
         """
-        names = error_pictures.chosen(quantities, ("test", "train", "risk", "squared_loss"))
+        names = check_quantities(quantities, ("test", "train", "risk", "squared_loss"))
         found = {}
         for name in names:
             values, of = getattr(self, name), {"risk": "test"}.get(name, name)
@@ -163,14 +163,16 @@ class Prediction(Errors):
         if "risk" in names:
             noise = self.test - self.risk
             levels = {name: value - noise for name, value in levels.items()}
-        return error_pictures.predicted(ax, self._named, self.axes, found, levels, **line)
+        jumps = self.theory == "staircase"
+        return draw_predicted_errors(ax, self._named, self.axes, found, levels, jumps=jumps, **line)
 
     @property
     def _named(self) -> str:
         return f"{self.theory} as printed" if self.printed else self.theory
 
     def _repr_html_(self) -> str:
-        return tables.html(f"{self._named} theory", fixed(self.problem, self.axes), self.results())
+        settings = fixed_fields(self.problem, self.axes)
+        return html_table(f"{self._named} theory", settings, self.results())
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
@@ -184,4 +186,4 @@ class Prediction(Errors):
 def _json_value(value: Any) -> Any:
     """A value of an axis: numbers and texts as they are, functions by name."""
     simple = isinstance(value, str | int | float | np.generic)
-    return json_values(value) if simple else text_of(value)
+    return json_values(value) if simple else field_text(value)

@@ -10,8 +10,8 @@ from typing import Any
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
-from onegrad.pictures import spectra as spectrum_pictures
-from onegrad.pictures import tables
+from onegrad.pictures.result_tables import dataframe, html_table
+from onegrad.pictures.spectrum_plots import draw_predicted_spectrum
 from onegrad.problem import Problem
 
 SHOWN = 6  # degrees whose alignments a spectrum has
@@ -95,7 +95,7 @@ class Spectrum:
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with a row a spike."""
-        return tables.dataframe(self._rows())
+        return dataframe(self._rows())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw bulk and spikes over the singular values of F/sqrt(n), a logarithmic axis.
@@ -109,7 +109,7 @@ class Spectrum:
         The axes; `MeasuredSpectrum.plot` on the same ones adds networks.
         """
         spikes = [(s.eigenvalue, s.alignment) for s in self.spikes]
-        return spectrum_pictures.predicted(ax, self.method, (self.x, self.rho), self.edge, spikes)
+        return draw_predicted_spectrum(ax, self.method, (self.x, self.rho), self.edge, spikes)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -127,4 +127,4 @@ class Spectrum:
             f"Spectrum, {self.method} theory: the bulk of s/√n ends at {math.sqrt(self.edge):.5g}, "
             f"{len(self.spikes) or 'no'} spike{'' if len(self.spikes) == 1 else 's'}"
         )
-        return tables.html(title, self.problem.changed(), self._rows())
+        return html_table(title, self.problem.changed(), self._rows())

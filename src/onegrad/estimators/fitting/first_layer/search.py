@@ -7,7 +7,7 @@ A round of the update looks at the fitted function f and at what it leaves unexp
 2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
    the penalised loss grows by without neuron i;
 3. the others make room for new ones, drawn with the metric in several ways
-   (:mod:`onegrad.estimators.neurons`); of every few entrants the one that goes best with the
+   (:mod:`.neurons`); of every few entrants the one that goes best with the
    residual comes in.
 
 For classification the best layer may then make a few gradient steps on the logistic loss,
@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.lesson import (
+from onegrad.estimators.fitting.first_layer.neurons import Ground, Metric, Neurons
+from onegrad.estimators.fitting.training_set import (
     START,
     Learned,
     Lesson,
@@ -33,8 +34,7 @@ from onegrad.estimators.lesson import (
     lowest,
     try_layer,
 )
-from onegrad.estimators.neurons import Ground, Metric, Neurons
-from onegrad.estimators.targets import Numbers, Targets
+from onegrad.estimators.model.targets import Numbers, Targets
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer

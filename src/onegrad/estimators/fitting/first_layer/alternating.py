@@ -1,9 +1,8 @@
 r"""The alternating family: first layers made of the neurons of several searches.
 
-A search (:mod:`onegrad.estimators.rounds`) is ridge, first-layer update with the trained readout,
-ridge, and so on. A wide layer is made of the neurons of several searches, each with
-random numbers of its own; one ridge readout goes over all of them
-(:mod:`onegrad.estimators.capacity`).
+A search is ridge, first-layer update with the trained readout, ridge, and so on. A wide layer is
+made of the neurons of several searches, each with random numbers of its own; one ridge readout
+goes over all of them.
 """
 
 from __future__ import annotations
@@ -15,15 +14,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onegrad.data.sample import Sample
-from onegrad.estimators.capacity import BUDGETS, SAMPLE, Capacity, Wish
-from onegrad.estimators.documentation import documented
-from onegrad.estimators.learner import FeatureLearner
-from onegrad.estimators.lesson import Learned, Lesson, Mask, Search, lowest, try_layer
-from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
-from onegrad.estimators.pipeline import Split
-from onegrad.estimators.predicting import Classification, Regression
-from onegrad.estimators.report import listed
-from onegrad.estimators.rounds import FOR_CLASSES, FOR_NUMBERS, Manner, Terms, continued, search
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
+    BUDGETS,
+    SAMPLE,
+    Capacity,
+    Wish,
+)
+from onegrad.estimators.fitting.first_layer.search import (
+    FOR_CLASSES,
+    FOR_NUMBERS,
+    Manner,
+    Terms,
+    continued,
+    search,
+)
+from onegrad.estimators.fitting.pipeline import Split
+from onegrad.estimators.fitting.settings import check_layer, check_number, given, recipe_of
+from onegrad.estimators.fitting.training_set import Learned, Lesson, Mask, Search, lowest, try_layer
+from onegrad.estimators.model.report import listed
+from onegrad.estimators.sklearn_api.base import FeatureLearner
+from onegrad.estimators.sklearn_api.documentation import documented
+from onegrad.estimators.sklearn_api.tasks import Classification, Regression
 from onegrad.exceptions import check_choice
 from onegrad.layers.layer import Layer
 from onegrad.parallel import thread_map

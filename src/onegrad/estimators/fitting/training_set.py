@@ -17,8 +17,8 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import RowKeys
-from onegrad.estimators.targets import Targets
-from onegrad.estimators.watching import Watch
+from onegrad.estimators.fitting.fit_progress import Watch
+from onegrad.estimators.model.targets import Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling

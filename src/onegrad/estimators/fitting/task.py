@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.data.table import Values
-from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.estimators.model.targets import Classes, Multilabel, Numbers, Targets
 from onegrad.exceptions import InvalidInput
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.data import sum_over_partitions
-from onegrad.estimators.changes import (
+from onegrad.estimators.model.fitted import Fitted
+from onegrad.estimators.model.row_sums import MomentsPass
+from onegrad.estimators.model.update import (
     Counted,
     CountedPass,
     added,
@@ -17,10 +19,8 @@ from onegrad.estimators.changes import (
     emptied,
     removed,
 )
-from onegrad.estimators.fitted import Fitted
-from onegrad.estimators.inputs import more_rows
-from onegrad.estimators.learner import FeatureLearner
-from onegrad.estimators.passes import MomentsPass
+from onegrad.estimators.sklearn_api.base import FeatureLearner
+from onegrad.estimators.sklearn_api.inputs import more_rows
 from onegrad.exceptions import InvalidInput
 
 

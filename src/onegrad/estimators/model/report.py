@@ -16,7 +16,7 @@ class Report:
     title: str
     lines: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, float], ...]
-    about: str = "importance of columns"
+    about: str = "importance of inputs"
 
     @classmethod
     def of(cls, estimator: Any) -> Report:
@@ -43,7 +43,7 @@ class Report:
                 f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
             ),
         ]
-        about = "importance of columns"
+        about = "importance of inputs"
         if fitted.changes:
             rows = f"the {fitted.at_fit.rows:,} rows of the fit"
             lines.append(("since the fit", f"{fitted.changes}; held out: of {rows}"))

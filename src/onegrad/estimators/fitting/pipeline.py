@@ -19,7 +19,10 @@ from onegrad.data import Source, sum_over_partitions
 from onegrad.data.encoding import Encoding, SampleTargets, encode
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
-from onegrad.estimators.fitted import (
+from onegrad.estimators.fitting.fit_progress import Watch, interruptible, staged
+from onegrad.estimators.fitting.task import Goal
+from onegrad.estimators.fitting.training_set import Learned, Lesson, Mask, held_out
+from onegrad.estimators.model.fitted import (
     AtFit,
     Fitted,
     Member,
@@ -27,11 +30,8 @@ from onegrad.estimators.fitted import (
     largest_first,
     mean,
 )
-from onegrad.estimators.goals import Goal
-from onegrad.estimators.lesson import Learned, Lesson, Mask, held_out
-from onegrad.estimators.passes import MomentsPass, SamplePass
-from onegrad.estimators.targets import Targets
-from onegrad.estimators.watching import Watch, interruptible, staged
+from onegrad.estimators.model.row_sums import MomentsPass, SamplePass
+from onegrad.estimators.model.targets import Targets
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer

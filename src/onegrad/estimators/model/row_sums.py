@@ -15,8 +15,8 @@ from onegrad.data.partition_sum import add_optional
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import Sample, row_keys, sample_block
 from onegrad.data.table import is_table, take_rows
-from onegrad.estimators.fitted import CommitteeMoments
-from onegrad.estimators.targets import Targets
+from onegrad.estimators.model.fitted import CommitteeMoments
+from onegrad.estimators.model.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.parallel import thread_map

@@ -17,11 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_y, check_is_fitted, column_or_1d, validate_data
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitted import Fitted
-from onegrad.estimators.goals import Goal, any_targets, class_targets, number_targets
-from onegrad.estimators.incremental import Incremental
-from onegrad.estimators.inputs import numeric_blocks
-from onegrad.estimators.targets import Classes
+from onegrad.estimators.fitting.task import Goal, any_targets, class_targets, number_targets
+from onegrad.estimators.model.fitted import Fitted
+from onegrad.estimators.model.targets import Classes
+from onegrad.estimators.sklearn_api.incremental import Incremental
+from onegrad.estimators.sklearn_api.inputs import numeric_blocks
 from onegrad.exceptions import InvalidInput
 
 

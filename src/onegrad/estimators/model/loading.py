@@ -15,8 +15,8 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.estimators.fitted import AtFit, Changes, Fitted, Member, SecondLayer
-from onegrad.estimators.saving import (
+from onegrad.estimators.model.fitted import AtFit, Changes, Fitted, Member, SecondLayer
+from onegrad.estimators.model.saving import (
     DESCRIBED,
     HEADER,
     LEARNED,
@@ -27,7 +27,7 @@ from onegrad.estimators.saving import (
     Arrays,
     numbered,
 )
-from onegrad.estimators.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.estimators.model.targets import Classes, Multilabel, Numbers, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array

@@ -17,7 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.estimators.targets import Targets
+from onegrad.estimators.model.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows, row_slices

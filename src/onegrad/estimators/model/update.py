@@ -14,9 +14,9 @@ from onegrad.data.partition_sum import add_optional
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import row_keys
 from onegrad.data.tally import Tally, add_tallies
-from onegrad.estimators.fitted import CommitteeMoments, Fitted
-from onegrad.estimators.passes import MomentsPass, checked, targets_of
-from onegrad.estimators.targets import Numbers, Targets
+from onegrad.estimators.model.fitted import CommitteeMoments, Fitted
+from onegrad.estimators.model.row_sums import MomentsPass, checked, targets_of
+from onegrad.estimators.model.targets import Numbers, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import ScaledRows

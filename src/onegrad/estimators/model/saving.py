@@ -3,7 +3,7 @@
 A file is a ZIP archive, not compressed, of `model.json` and one `.npy` member for each array, as
 `numpy.savez` would write them. The JSON names the estimator, its parameters and the arrays. The
 archive's checksums notice damage; whatever does not fit together is refused by name
-(:mod:`onegrad.estimators.loading`).
+(:mod:`onegrad.estimators.model.loading`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from onegrad import __version__
-from onegrad.estimators.fitted import Fitted
-from onegrad.estimators.targets import Classes, Multilabel
+from onegrad.estimators.model.fitted import Fitted
+from onegrad.estimators.model.targets import Classes, Multilabel
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import resolve
 from onegrad.io.files import atomic_write

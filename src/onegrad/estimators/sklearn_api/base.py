@@ -1,7 +1,7 @@
 """What all estimators share: data in, one fit, what was learned out.
 
 A family says how the first layer is learned (`_recipe`); what differs in targets and predictions is
-in onegrad.estimators.predicting.
+in onegrad.estimators.sklearn_api.tasks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
-from onegrad.estimators import pipeline, saving
-from onegrad.estimators.fitted import FeatureSpectrum, Fitted
-from onegrad.estimators.goals import Goal
-from onegrad.estimators.inputs import first_rows, is_source
-from onegrad.estimators.parameters import check_number
-from onegrad.estimators.report import Report
+from onegrad.estimators.fitting import pipeline
+from onegrad.estimators.fitting.settings import check_number
+from onegrad.estimators.fitting.task import Goal
+from onegrad.estimators.model import saving
+from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.model.report import Report
+from onegrad.estimators.sklearn_api.inputs import first_rows, is_source
 from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.progress import Progress
 

@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
-from onegrad.estimators.documentation import STEP, documented
-from onegrad.estimators.learner import FeatureLearner
-from onegrad.estimators.lesson import (
+from onegrad.estimators.fitting.first_layer.neurons import Ground
+from onegrad.estimators.fitting.pipeline import Split
+from onegrad.estimators.fitting.settings import check_layer, check_number, given, recipe_of
+from onegrad.estimators.fitting.training_set import (
     START,
     Learned,
     Lesson,
@@ -32,10 +33,9 @@ from onegrad.estimators.lesson import (
     chosen,
     try_layer,
 )
-from onegrad.estimators.neurons import Ground
-from onegrad.estimators.parameters import check_layer, check_number, given, recipe_of
-from onegrad.estimators.pipeline import Split
-from onegrad.estimators.predicting import Classification, Features, Regression
+from onegrad.estimators.sklearn_api.base import FeatureLearner
+from onegrad.estimators.sklearn_api.documentation import STEP, documented
+from onegrad.estimators.sklearn_api.tasks import Classification, Features, Regression
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import weight_gradient

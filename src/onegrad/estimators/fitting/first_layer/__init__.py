@@ -1,0 +1,1 @@
+"""Learners of the first layer, one module per family."""

@@ -1,0 +1,1 @@
+"""The scikit-learn classes, and what people may pass to them."""

@@ -1,0 +1,44 @@
+"""Results as tables: a DataFrame, or HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from onegrad.pictures.style import load_library
+
+MAX_HTML_ROWS = 12
+_CELL_STYLE = "text-align: right; font-variant-numeric: tabular-nums"
+
+
+def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a pandas DataFrame with one row per dictionary."""
+    return load_library("pandas", "to_dataframe").DataFrame([dict(row) for row in rows])
+
+
+def html_table(title: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the title, the settings and the first rows as HTML, with all text escaped."""
+    words = ", ".join(f"{name} = {_text(value)}" for name, value in settings.items())
+    parts = [f"<p><b>{escape(title)}</b><br>{escape(words)}</p>"]
+    if rows:
+        columns = list(rows[0])
+        head = "".join(f'<th style="{_CELL_STYLE}">{escape(name)}</th>' for name in columns)
+        body = "".join(
+            "<tr>" + "".join(_cell(row[column]) for column in columns) + "</tr>"
+            for row in rows[:MAX_HTML_ROWS]
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    if len(rows) > MAX_HTML_ROWS:
+        more = len(rows) - MAX_HTML_ROWS
+        parts.append(f"<p>… and {more} more rows: to_dataframe() has them all.</p>")
+    return "".join(parts)
+
+
+def _cell(value: Any) -> str:
+    text = "–" if value is None else _text(value)
+    return f'<td style="{_CELL_STYLE}">{escape(text)}</td>'
+
+
+def _text(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
