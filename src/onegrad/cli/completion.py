@@ -99,7 +99,7 @@ def _choice(action: argparse.Action, names: dict[str, tuple[str, ...]]) -> Choic
 
 def _names() -> dict[str, tuple[str, ...]]:
     """Words worth a try, by what they are given for; none of them holds a blank."""
-    from onegrad.networks.options import MODELS
+    from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
     from onegrad.theory.dispatch import THEORIES
 
