@@ -119,7 +119,7 @@ def _words(action: argparse.Action, names: dict[str, list[str]]) -> list[str]:
 
 def _names_by_argument() -> dict[str, list[str]]:
     """Return names worth offering, by the argument that takes them."""
-    from onegrad.networks.options import MODELS
+    from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
     from onegrad.theory.dispatch import THEORIES
 
