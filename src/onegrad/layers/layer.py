@@ -22,7 +22,7 @@ from onegrad.functions import Function
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.parallel import thread_map
-from onegrad.ridge import FEATURE_BITS, Moments, grid, total
+from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
 
 CACHE_ROWS = 64  # rows of elementwise work on them
 RESTING = (
@@ -88,7 +88,7 @@ class Layer:
         rest = np.zeros(self.width - len(self.W))
         least = np.concatenate([rest, RESTING * self.preactivations(z).std(0)])
         size = np.concatenate([rest + 1, np.abs(self.W).sum(1) + np.abs(self.b)])
-        return replace(self, step=grid(self.features(z), FEATURE_BITS, least, ROUNDING * size))
+        return replace(self, step=grid_step(self.features(z), FEATURE_BITS, least, ROUNDING * size))
 
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
         """Moments of the rows x, a bounded number of rows at a time."""
@@ -107,7 +107,7 @@ class Layer:
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
-        return total(blocks, self.width).in_units(self.step)
+        return sum_moments(blocks, self.width).in_units(self.step)
 
     def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
         """(f, y, 1) of some rows at a time, f in whole numbers of grid units.

@@ -16,9 +16,8 @@ from onegrad.arrays import Array, Ops, transpose
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streaming import total
-from onegrad.parallel import pool_size
-from onegrad.ridge import Fit, Moments, NormalEquations, dual
-from onegrad.ridge.moments import add_rows, no_rows
+from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
+from onegrad.ridge.moments import add_rows, empty_moments
 
 TILE_NEURONS = 1024  # when the Gram matrix is over rows
 
@@ -38,7 +37,7 @@ def _primal(
     ops, p, B = sampler.ops, sampler.problem, len(sampler.seeds)
 
     def begin() -> list[Moments]:
-        return [no_rows(ops, B, features.width, p.n) for _ in range(features.networks)]
+        return [empty_moments(ops, B, features.width, p.n) for _ in range(features.networks)]
 
     def add(sums: list[Moments], rows: Stretch) -> None:
         for m, F in zip(sums, features.tiles(rows), strict=True):
@@ -52,11 +51,11 @@ def _primal(
     del sums
 
     def equations(e: int) -> NormalEquations:  # their memory is free for the next factor
-        return NormalEquations.of(waiting.pop(e), p.intercept, use_up=True)
+        return NormalEquations.of(waiting.pop(e), p.intercept, overwrite=True)
 
     if not leave_one_out:
         return ops.map(lambda e: equations(e).path(ridges), list(waiting))
-    ways = ops.map(lambda e: equations(e).left_out(ridges), list(waiting))
+    ways = ops.map(lambda e: equations(e).leave_one_out(ridges), list(waiting))
 
     def again(squares: Array, rows: Stretch) -> None:
         for e, (way, F) in enumerate(zip(ways, features.tiles(rows), strict=True)):
@@ -71,12 +70,12 @@ def _dual(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:
     """Fewer rows than features: F F^T, and the readout F^T alpha."""
-    ops, p = sampler.ops, sampler.problem
+    ops, p, policy = sampler.ops, sampler.problem, sampler.execution
     B, N = len(sampler.seeds), features.width
     rows = sampler.whole()
-    if ops.may_hold(3 * B * p.n * N, pool_size()):
+    if policy.fits_in_memory(3 * B * p.n * N):
         return _dual_whole(ops, features.tiles(rows), rows, ridges, (p.intercept, leave_one_out))
-    size = ops.stretch(TILE_NEURONS, B * p.n, pool_size())
+    size = policy.block_rows(TILE_NEURONS, B * p.n)
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
     for neurons in tiles:
@@ -84,7 +83,8 @@ def _dual(
             ops.add_gram(gram[e], F, over_rows=True)
         sampler.tick()
     found = [
-        dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out) for e in range(len(gram))
+        solve_dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out)
+        for e in range(len(gram))
     ]
     coef = [ops.zeros(B, N, len(ridges)) for _ in found]
     for neurons in tiles:  # the features a second time: n x N was never held
@@ -107,7 +107,7 @@ def _dual_whole(
     for F in features:
         K = ops.zeros(B, n, n)
         ops.add_gram(K, F, over_rows=True)
-        fit = dual(K, rows.y, ridges, *how)
+        fit = solve_dual(K, rows.y, ridges, *how)
         coef = ops.product(transpose(F), transpose(fit.coef))
         found.append(replace(fit, coef=coef))
     return found

@@ -19,7 +19,7 @@ from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.functions.function import Function
 from onegrad.networks.network import Network
 from onegrad.networks.streams import Role
-from onegrad.ridge import Fit, dual
+from onegrad.ridge import Fit, solve_dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
 
@@ -73,7 +73,7 @@ def kernel_fit(
     sampler, k = network.sampler, kernel(name, network)
     rows = sampler.whole()
     K = k(rows.X, rows.X)
-    fit = dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    fit = solve_dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
     del K
     total = np.zeros((len(sampler.seeds), len(ridges)))
     for test in sampler.rows(Role.TEST, n_test):

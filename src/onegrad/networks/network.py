@@ -96,14 +96,14 @@ class Network:
             if full:
                 P = ops.product(rows.X, W)  # (B, rows, N)
                 r = r - (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
-                ops.add_mixture(g.beta_labels, rows.y / n, rows.X)
+                ops.add_weighted_rows(g.beta_labels, rows.y / n, rows.X)
                 slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:
                 slopes = ops.product(rows.X, W, p.sigma.derivative)
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
             weights = r / n
-            ops.add_mixture(g.beta, weights, rows.X)
-            ops.add_product(g.G, slopes, ops.scaled(rows.X, weights))
+            ops.add_weighted_rows(g.beta, weights, rows.X)
+            ops.add_product(g.G, slopes, ops.scale_rows(rows.X, weights))
 
         found = total(self.sampler, self.sampler.step_rows(index), begin, add, Gradient.arrays)
         G = found.G

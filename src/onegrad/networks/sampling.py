@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, Ops, namespace
+from onegrad.arrays import Array, ExecutionPolicy, Floats, Ops, namespace
 from onegrad.functions.function import MultiIndex
 from onegrad.networks.streams import (
     ENTRIES,
@@ -21,7 +21,7 @@ from onegrad.networks.streams import (
     fill,
     stream,
 )
-from onegrad.parallel import pool_size, pool_submit
+from onegrad.parallel import pool_submit
 from onegrad.problem import Problem
 from onegrad.problem.laws import Law
 
@@ -65,6 +65,12 @@ class Sampler:
     data: Floats | None = None  # a user's rows
     device_random: bool = False
     tick: Tick = no_tick
+    policy: ExecutionPolicy | None = None  # of the run; None: one thread
+
+    @cached_property
+    def execution(self) -> ExecutionPolicy:
+        """Policy of the run, or that of one thread."""
+        return self.policy or self.ops.policy(threads=1)
 
     # -- independent entries -----------------------------------------------------------------
 
@@ -150,13 +156,14 @@ class Sampler:
         plain : labels as the teacher gives them, whatever the problem takes off.
         """
         p, (k, takers) = self.problem, taker
-        stretch = self.ops.stretch(1024, len(self.seeds) * max(p.N, p.d), pool_size())
+        policy = self.execution if takers == 1 else self.execution.worker
+        stretch = policy.block_rows(1024, len(self.seeds) * max(p.N, p.d))
         places = [
             (role, index, start, min(stretch, n - start))
             for start in range(k * stretch, n, takers * stretch)
         ]
         numbers: list[Callable[[], Array]] = []
-        ahead = 1 if pool_size() > 1 else 0  # stretches that the team may already draw
+        ahead = 1 if policy.threads > 1 else 0  # stretches that the pool may already draw
         for i, place in enumerate(places):
             numbers += [self._numbers(*x) for x in places[i + len(numbers) : i + 1 + ahead]]
             X = self._inputs(numbers.pop(0), *place)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from onegrad.arrays import Array
 from onegrad.networks.sampling import Sampler, Stretch
 from onegrad.networks.streams import Role
-from onegrad.parallel import pool_map, pool_size
+from onegrad.parallel import pool_map
 
 Sums = TypeVar("Sums")
 
@@ -29,7 +29,7 @@ def total(
     role, n, index = rows
     first = begin()
     entries = sum(math.prod(x.shape) for x in arrays(first))
-    workers = sampler.ops.takers(n, entries, pool_size())
+    workers = sampler.execution.row_workers(n, entries)
     if workers == 1:
         for stretch in sampler.rows(role, n, index):
             add(first, stretch)
@@ -42,5 +42,5 @@ def total(
             add(sums[k], stretch)
 
     pool_map(take, range(workers))
-    sampler.ops.add_all(arrays(first), [arrays(x) for x in sums[1:]])
+    sampler.ops.add_arrays(arrays(first), [arrays(x) for x in sums[1:]])
     return first

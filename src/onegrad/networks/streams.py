@@ -85,7 +85,7 @@ def draw_on_device(
     """Return the entries that `fill` would make, from the device's own generator."""
     if law.name not in DEVICE_ENTRIES:
         raise InvalidInput("random", "device", problem=f"cannot draw {law.name}; use random='host'")
-    drawn = ops.draw(seeds, law.name == "gaussian", key, start, rows, width)
+    drawn = ops.executor.draw(seeds, law.name == "gaussian", key, start, rows, width)
     if law.name == "rademacher":
         return (drawn < 0.5).to(drawn.dtype) * 2 - 1
     return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn

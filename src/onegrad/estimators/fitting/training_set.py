@@ -77,7 +77,7 @@ class Lesson:
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Of the readout's rows, for a layer with a grid."""
         moments = layer.scaled_moments(self.fit, self.threads)
-        return NormalEquations.of(moments, intercept, use_up=True)
+        return NormalEquations.of(moments, intercept, overwrite=True)
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def try_layer(
 
     ridge = search.best(lambda relative: judge(relative).score, equations.scale, len(held) > 0)
     best, eager = judge(ridge), judge(min(ridge, EAGER))
-    neurons = equations.worth(best.readout, best.factor)[-len(layer.W) :] if worth else None
+    neurons = equations.removal_cost(best.readout, best.factor)[-len(layer.W) :] if worth else None
     judged = best.score, best.losses, best.predicted
     lesson.watch.tried(best.score)
     return Trial(layer, best.readout, eager.readout, ridge, *judged, label, neurons)

@@ -18,7 +18,7 @@ from onegrad.arrays import Floats
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import weighted_mean_and_deviation
-from onegrad.ridge import TARGET_BITS, grid, rounded
+from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Numbers:
             raise InvalidInput("y", allowed=f"at most {most:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
-            return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
+            return cls(
+                np.zeros(K), np.ones(K), -bound, bound, grid_step(matrix, TARGET_BITS), single
+            )
         centre, deviation = weighted_mean_and_deviation(matrix, w)
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
@@ -66,7 +68,7 @@ class Numbers:
             raise InvalidInput(
                 "y", f"{matrix.shape[1]} columns", f"{self.outputs} outputs, as when fitted"
             )
-        t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
+        t: Floats = round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
     def widened(self, low: Floats, high: Floats) -> Numbers:
