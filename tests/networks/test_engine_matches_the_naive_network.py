@@ -6,7 +6,7 @@ import pytest
 import naive
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.networks import Group, Options, replicates
+from onegrad.networks import GradientGroup, Options, run_stack
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Role
@@ -44,7 +44,9 @@ def test_errors_match(name):
     p = problem_of(name)
     network = Network.of(Sampler(p, (3,), get_ops()))
     W_0, a = network.W[0], network.a[0]
-    (found,) = replicates(Group(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True))
+    errors = run_stack(
+        GradientGroup(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True)
+    )
     role = Role.STEP if p.ridge_rows == "same" else Role.RIDGE
     X_tilde, y_tilde, _ = data(p, role, p.n)
     X_test, _, clean = data(p, Role.TEST, N_TEST)
@@ -61,11 +63,11 @@ def test_errors_match(name):
             train, loss = naive.objective(F, y_tilde, lam, a_hat, c)
             risk = np.mean((clean - F_test @ a_hat - c) ** 2)
             loo = naive.leave_one_out(F, y_tilde, lam, p.intercept)
-            assert found.train[i, j] == pytest.approx(train, rel=1e-9)
-            assert found.squared_loss[i, j] == pytest.approx(loss, rel=1e-8)
-            assert found.risk[i, j] == pytest.approx(risk, rel=1e-9)
-            assert found.test[i, j] == pytest.approx(risk + p.noise**2, rel=1e-9)
-            assert found.leave_one_out[i, j] == pytest.approx(loo, rel=1e-8)
+            assert errors["train"][0, i, j] == pytest.approx(train, rel=1e-9)
+            assert errors["squared_loss"][0, i, j] == pytest.approx(loss, rel=1e-8)
+            assert errors["risk"][0, i, j] == pytest.approx(risk, rel=1e-9)
+            assert errors["test"][0, i, j] == pytest.approx(risk + p.noise**2, rel=1e-9)
+            assert errors["leave_one_out"][0, i, j] == pytest.approx(loo, rel=1e-8)
 
 
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
@@ -94,8 +96,8 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     beta = rows.X[0].T @ rows.y[0]
     inside = sampler.teacher[0].T @ beta
     expected = np.linalg.norm(inside) / np.linalg.norm(beta)
-    (found,) = replicates(Group(p, (1.0,), (0.1,)), (1,))
-    assert found.overlap == pytest.approx(expected, rel=1e-12)
+    errors = run_stack(GradientGroup(p, (1.0,), (0.1,)), (1,))
+    assert errors["overlap"][0, 0, 0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [{"n": 40, "d": 6, "N": 11}, {"n": 12, "d": 6, "N": 25}])
@@ -129,14 +131,14 @@ def test_kernels_match(model, sizes, intercept):
         F = naive.kernel_features(K)
     F, F_test = F[: p.n], F[p.n :]
     options = Options(model, N_TEST, leave_one_out=True)
-    (found,) = replicates(Group(p, (0.0,), RIDGES), (3,), options)
+    errors = run_stack(GradientGroup(p, (0.0,), RIDGES), (3,), options)
     for j, lam in enumerate(RIDGES):
         a_hat, c = naive.ridge(F, y, lam, intercept)
         train, loss = naive.objective(F, y, lam, a_hat, c)
-        assert found.train[0, j] == pytest.approx(train, rel=1e-6)
-        assert found.squared_loss[0, j] == pytest.approx(loss, rel=1e-6)
-        assert found.risk[0, j] == pytest.approx(
+        assert errors["train"][0, 0, j] == pytest.approx(train, rel=1e-6)
+        assert errors["squared_loss"][0, 0, j] == pytest.approx(loss, rel=1e-6)
+        assert errors["risk"][0, 0, j] == pytest.approx(
             np.mean((clean - F_test @ a_hat - c) ** 2), rel=1e-6
         )
         loo = naive.leave_one_out(F, y, lam, intercept)
-        assert found.leave_one_out[0, j] == pytest.approx(loo, rel=1e-6)
+        assert errors["leave_one_out"][0, 0, j] == pytest.approx(loo, rel=1e-6)

@@ -20,7 +20,7 @@ from onegrad.parallel import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, dual
 from onegrad.ridge.moments import add_rows, no_rows
 
-NEURONS = 1024  # neurons of a tile when the Gram matrix is over rows
+TILE_NEURONS = 1024  # when the Gram matrix is over rows
 
 
 def fits(
@@ -76,7 +76,7 @@ def _dual(
     rows = sampler.whole()
     if ops.may_hold(3 * B * p.n * N, pool_size()):
         return _dual_whole(ops, features.tiles(rows), rows, ridges, (p.intercept, leave_one_out))
-    size = ops.stretch(NEURONS, B * p.n, pool_size())
+    size = ops.stretch(TILE_NEURONS, B * p.n, pool_size())
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
     for neurons in tiles:

@@ -119,7 +119,8 @@ class Network:
         maps = []
         for eta in etas:
             W = self.W + eta * self.first_update
-            for index, later in enumerate(p.replace(eta=eta).later_steps, 1):
+            later_steps = p.replace(eta=eta).later_steps if p.steps > 1 else ()
+            for index, later in enumerate(later_steps, 1):
                 W = W + later * update(self.sampler, self.gradient(W, index).G, index)
             maps.append(Affine(ops, f, W))
         return maps[0] if len(maps) == 1 else Several(tuple(maps))
@@ -177,3 +178,14 @@ class Several:
     def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
         for m in self.maps:
             yield from m.tiles(rows, neurons)
+
+
+@dataclass(frozen=True)
+class RawInputs:
+    """The inputs themselves as features."""
+
+    width: int
+    networks: int = 1
+
+    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
+        yield rows.X[..., neurons]

@@ -14,7 +14,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.equivalents import spiked
 from onegrad.networks.network import Affine, Network
-from onegrad.networks.options import seed_tuple
+from onegrad.networks.plan import seed_tuple
 from onegrad.networks.sampling import Sampler
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.pictures.spectrum_plots import draw_measured_spectrum

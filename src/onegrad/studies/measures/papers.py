@@ -15,7 +15,7 @@ from onegrad.experiments.measure import Values, arguments_of, seeds_of
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
-from onegrad.networks.options import random_source
+from onegrad.networks.plan import random_source
 from onegrad.networks.sampling import Sampler
 from onegrad.studies.measures.trajectories import trajectories as paths
 from onegrad.theory import predict
