@@ -9,7 +9,7 @@ SIZES = "--n 60 --d 30 --N 40"
 FIT = "fit rows.csv --target y --width 5 --out made.model"
 
 CASES = [
-    (f"predict {SIZES} --printed", "--printed is for"),
+    (f"predict {SIZES} --printed", "--printed must be"),
     (f"predict {SIZES} --theory 3", "--theory must be one of"),
     (f"simulate {SIZES} --n-test 0", "--n-test must be"),
     (f"simulate {SIZES} --batch 0", "--batch must be"),

@@ -67,13 +67,13 @@ CASES = {
     "latin-1 values.csv": (write_text(with_rows("k,y", "ü{j},{j}"), "latin-1"), "UTF"),
     "a number that is none.csv": (
         write_text(with_rows("a,y", "{j},{i}.5").replace(",8.5", ",8.5.")),
-        r"column 'y' holds numbers and '8\.5\.'; mend it, or .* --task classification",
+        r"--target 'y': the column holds numbers and '8\.5\.'; fix it, or .* --task classification",
     ),
     "a blank label.csv": (
         write_text(with_rows("a,y", "{i},k{j}").replace("k3", " ")),
         "target 'y': has missing values",
     ),
-    "no rows.csv": (write_text("a,y\n"), "no rows"),
+    "no rows.csv": (write_text("a,y\n"), "the table is empty"),
     "nothing.csv": (write_text(""), "CSV"),
     "junk.npz": (write_text("junk"), "not an .npz file, or damaged"),
     "junk.npy": (write_text("junk"), "not an array that NumPy wrote"),
@@ -178,8 +178,8 @@ def test_names_and_values_called_nan(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("wide.npy", "X has shape \\(40, 4\\); the model has 3 inputs"),
-        ("narrow.npz", "X has shape \\(40, 2\\); the model has 3 inputs"),
+        ("wide.npy", "shape is \\(40, 4\\); the model has 3 inputs"),
+        ("narrow.npz", "shape is \\(40, 2\\); the model has 3 inputs"),
         ("gaps.npy", "inputs must be finite"),
         ("named.csv", "fitted on a matrix; pass a matrix"),
     ],

@@ -13,6 +13,7 @@ from onegrad.arrays.executor import Repeat, run_directly
 from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array
 from onegrad.arrays.recording import Recorder, Recording, current_recording
+from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
 
 RANDOM_BLOCK_ROWS = 8192  # rows that share a random stream
 MAX_RECORDED_ENTRIES = 2**23  # of a stack, up to which launches take longer than the work
@@ -112,12 +113,6 @@ class TorchExecutor:
         return int(cuda.mem_get_info(self.place)[0]) + int(unused)
 
 
-def _mix(h: int, word: int) -> int:
-    """Return a 64-bit name from a name and one more word: a round of splitmix64."""
-    h = (h + word + 0x9E3779B97F4A7C15) & _MASK
-    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
-    return h ^ (h >> 31)
-
-
-_MASK = 2**64 - 1
+def _mix(name: int, word: int) -> int:
+    """Return the 64-bit name of a stream from a name and one more word."""
+    return splitmix64((name + word + GOLDEN_GAMMA) & MASK_64)
