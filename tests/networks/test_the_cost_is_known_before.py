@@ -8,7 +8,7 @@ import onegrad as og
 from onegrad.arrays import ExecutionPolicy
 from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.cli import main
-from onegrad.networks import GradientGroup, Options, run_stack, sampling
+from onegrad.networks import GradientGroup, Options, run_stack, streams
 from onegrad.networks.cost import Rates, Work, work
 
 PROBLEMS = {
@@ -23,7 +23,7 @@ PROBLEMS = {
 def counted(monkeypatch):
     """What the engine asks of its backend and its streams."""
     seen, product, gram = Counter(), NumpyOps.product, NumpyOps.add_gram
-    add, fill = NumpyOps.add_product, sampling.fill
+    add, fill = NumpyOps.add_product, streams.fill
 
     def counting_product(self, X, W, f=None):
         if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
@@ -45,7 +45,7 @@ def counted(monkeypatch):
     monkeypatch.setattr(NumpyOps, "product", counting_product)
     monkeypatch.setattr(NumpyOps, "add_product", counting_add)
     monkeypatch.setattr(NumpyOps, "add_gram", counting_gram)
-    monkeypatch.setattr(sampling, "fill", counting_fill)
+    monkeypatch.setattr(streams, "fill", counting_fill)
     return seen
 
 
