@@ -47,12 +47,16 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.sklearn_api.inputs import Unknown, UnknownValueWarning, as_read
+    from onegrad.estimators.sklearn_api.inputs import (
+        UnknownValues,
+        UnknownValueWarning,
+        with_learned_types,
+    )
 
     shown = _checked(args.out, args.json)
     model = load(args.model)
     _offered(model, args)
-    data, unknown = as_read(source(args.data), model.fitted_.encoding), Unknown()
+    data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not shown:
         not_an_input("--out", args.out, data, args.model)
     with warnings.catch_warnings():
@@ -101,7 +105,7 @@ def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
 
     for block in data.blocks():
         if model.fitted_.encoding is not None and is_table(block.X):
-            unknown.noticed(model.fitted_.encoding, block.X)
+            unknown.count(model.fitted_.encoding, block.X)
         if len(block):
             yield source(block.X)  # what does not fit the model is one line, not scikit-learn's
 
