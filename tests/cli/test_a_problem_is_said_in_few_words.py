@@ -6,7 +6,7 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
-from onegrad.cli.options import DEFAULT
+from onegrad.cli.options import DEFAULT_SETTING
 
 
 def answer(capsys, *arguments):
@@ -23,7 +23,7 @@ def complaint(capsys, *arguments):
 
 def test_predict_alone_is_the_default_setting_and_says_so(capsys):
     found = answer(capsys, "predict")
-    assert found["setting"] == DEFAULT and found["theory"] == "uniform"
+    assert found["setting"] == DEFAULT_SETTING and found["theory"] == "uniform"
     problem = og.Problem(n=1000, d=500, N=667, activation="softplus", teacher="H1 + H2/sqrt(2)")
     alpha = [row["alpha"] for row in found["results"]]
     assert alpha == pytest.approx([k / 20 for k in range(11)])
@@ -31,17 +31,17 @@ def test_predict_alone_is_the_default_setting_and_says_so(capsys):
     assert [row["test"] for row in found["results"]] == pytest.approx(expected.tolist(), rel=1e-9)
     assert main(["predict", "--theory", "random-features"]) == 0
     said = capsys.readouterr().out.splitlines()[0]
-    assert f"default setting '{DEFAULT}'" in said and "n = 1000, d = 500, N = 667" in said
+    assert f"default setting '{DEFAULT_SETTING}'" in said and "n = 1000, d = 500, N = 667" in said
 
 
 def test_other_options_change_the_default_setting(capsys):
     found = answer(
         capsys, "predict", "--eta", "2", "--activation", "relu", "--theory", "small-step"
     )
-    assert found["setting"] == DEFAULT
+    assert found["setting"] == DEFAULT_SETTING
     assert [row["eta"] for row in found["results"]] == [2.0]
     assert found["problem"]["activation"] == "relu" and found["problem"]["n"] == 1000
-    assert answer(capsys, "spectrum")["setting"] == DEFAULT
+    assert answer(capsys, "spectrum")["setting"] == DEFAULT_SETTING
 
 
 def test_with_sizes_there_is_no_default_setting(capsys):
@@ -70,10 +70,10 @@ def test_a_list_of_ratios_is_a_curve(capsys):
     [
         ("--n 60 --d 30 --phi 0.5 --N 40", "give --phi or --d, not both"),
         ("--n 60 --d 30 --N 40 --psi 2", "give --psi or --N, not both"),
-        ("--phi 0.5 --N 40", "--phi needs --n"),
-        ("--n 60 --psi 0.5", "--psi needs --d"),
-        ("--n 60,80 --phi 0.5 --N 40", "--phi needs one value of --n"),
-        ("--n 60 --phi 0.5,1 --psi 0.5", "--psi needs one value of --d"),
+        ("--phi 0.5 --N 40", "--phi: needs --n"),
+        ("--n 60 --psi 0.5", "--psi: needs --d"),
+        ("--n 60,80 --phi 0.5 --N 40", "--phi: needs one value of --n"),
+        ("--n 60 --phi 0.5,1 --psi 0.5", "--psi: needs one value of --d"),
         ("--n 60 --phi -0.5 --N 40", "--phi must be > 0"),
         ("--n 60 --phi 0.5 --psi two", "--psi must be a number"),
     ],

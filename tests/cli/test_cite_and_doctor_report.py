@@ -34,7 +34,7 @@ def test_cite_prints_one_bibliography(capsys):
 def test_doctor_says_in_words_that_all_is_well(capsys):
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    assert out.endswith("all is well\n") and "FAILED" not in out
+    assert out.endswith("all checks passed\n") and "FAILED" not in out
 
 
 def test_doctor_fails_when_a_check_does(monkeypatch, capsys):

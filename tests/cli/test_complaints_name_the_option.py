@@ -9,7 +9,7 @@ SIZES = "--n 60 --d 30 --N 40"
 FIT = "fit rows.csv --target y --width 5 --out made.model"
 
 CASES = [
-    (f"predict {SIZES} --printed", "--printed is for"),
+    (f"predict {SIZES} --printed", "--printed must be"),
     (f"predict {SIZES} --theory 3", "--theory must be one of"),
     (f"simulate {SIZES} --n-test 0", "--n-test must be"),
     (f"simulate {SIZES} --batch 0", "--batch must be"),
@@ -22,11 +22,11 @@ CASES = [
     (f"{FIT} --sample-rows 0", "--sample-rows must be"),
     (f"{FIT} --seed -1", "--seed must be"),
     (f"{FIT} --device tpu", "--device must be"),
-    (f"{FIT} --columns q", "--columns: no column 'q'"),
-    (f"{FIT} --weight q", "--weight: no column 'q'"),
-    (f"{FIT} --categorical q", "--categorical: column 'q' is missing"),
-    ("fit rows.csv --target q --out made.model", "--target: no column 'q'"),
-    ("fit rows.csv --target gap --out made.model", "--target 'gap' has missing values"),
+    (f"{FIT} --columns q", "--columns must be one of x, y, gap; got 'q'"),
+    (f"{FIT} --weight q", "--weight must be one of x, y, gap; got 'q'"),
+    (f"{FIT} --categorical q", "--categorical 'q': missing; the columns are"),
+    ("fit rows.csv --target q --out made.model", "--target must be one of x, y, gap; got 'q'"),
+    ("fit rows.csv --target gap --out made.model", "--target 'gap': has missing values"),
     ("apply y.model rows.csv --out p.csv --interval 2", "--interval must be"),
     ("reproduce --workers 0", "--workers must be"),
     ("exponents H3 --activation tahn", "--activation 'tahn'"),

@@ -5,21 +5,26 @@ import subprocess
 
 import pytest
 
-from onegrad.cli import COMMANDS, main, whole_parser
-from onegrad.cli.parser import commands, options
+from onegrad.cli import COMMANDS, build_parser, main
+from onegrad.cli.parser import options_of, subcommands
 
 QUESTIONS = [
     ("onegrad pre", ["predict"]),
     ("onegrad co", ["completion"]),
     ("onegrad predict --activation so", ["softplus"]),
     ("onegrad predict --n 60 --theory sta", ["staircase"]),
+    ("onegrad simulate --json --dev", ["--device"]),
     ("onegrad sweep ex", ["export"]),
     ("onegrad sweep run --wo", ["--workers"]),
     ("onegrad reproduce ba-figure3", ["ba-figure3a", "ba-figure3b", "ba-figure3c"]),
     ("onegrad fit d.csv --task cl", ["classification"]),
     ("onegrad completion z", ["zsh"]),
-    ("onegrad simulate --seeds ", []),
 ]
+# zsh runs bash's function: these are the arrays that its bashcompinit prepares
+ZSH_AS_BASH = """autoload() { :; }; bashcompinit() { :; }; complete() { :; }
+emulate sh; setopt ksharrays
+compgen() { local word; for word in ${=2}; do [[ $word == $4* ]] && echo $word; done; true; }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -35,71 +40,43 @@ def scripts(tmp_path_factory):
     return folder
 
 
-def bash_offers(script, line, folder):
-    """What bash's own completion would offer at the end of a line."""
+def offers(shell, script, line, folder):
+    """Return the words that a shell's own completion would offer at the end of a line."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     words = line.split(" ")
-    asked = f"""source {script}
+    command = {"bash": ["bash", "--norc"], "zsh": ["zsh", "-f"], "fish": ["fish", "--no-config"]}
+    question = f"""{ZSH_AS_BASH if shell == "zsh" else ""}
+source {script}
 COMP_WORDS=({" ".join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}
-compopt() {{ :; }}
 _onegrad; printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+    if shell == "fish":
+        question = f"source {script}; complete -C {line!r}"
     done = subprocess.run(
-        ["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, cwd=folder
+        [*command[shell], "-c", question], capture_output=True, text=True, check=True, cwd=folder
     )
     assert done.stderr == ""
     return done.stdout.split()
 
 
-def fish_offers(script, line, folder):
-    asked = f"source {script}; complete -C {line!r}"
-    done = subprocess.run(
-        ["fish", "--no-config", "-c", asked],
-        capture_output=True, text=True, check=True, cwd=folder,
-    )  # fmt: skip
-    return [said.split("\t")[0] for said in done.stdout.splitlines()]
-
-
-def needs(shell):
-    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed")
-
-
-@needs("bash")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(("line", "offered"), QUESTIONS)
-def test_bash_offers(line, offered, scripts, tmp_path):
-    assert bash_offers(scripts / "bash", line, tmp_path) == offered
+def test_a_shell_offers(shell, line, offered, scripts, tmp_path):
+    assert offers(shell, scripts / shell, line, tmp_path) == offered
 
 
-@needs("bash")
-def test_bash_offers_every_command_and_every_option(scripts, tmp_path):
-    assert set(bash_offers(scripts / "bash", "onegrad ", tmp_path)) == set(COMMANDS)
-    for name, parser in commands(whole_parser()).items():
-        expected = {spelt for action in options(parser) for spelt in action.option_strings}
-        assert set(bash_offers(scripts / "bash", f"onegrad {name} -", tmp_path)) == expected
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_every_command_and_every_option_is_offered(shell, scripts, tmp_path):
+    assert set(offers(shell, scripts / shell, "onegrad ", tmp_path)) == set(COMMANDS)
+    for name, parser in subcommands(build_parser()).items():
+        expected = {option for action in options_of(parser) for option in action.option_strings}
+        assert set(offers(shell, scripts / shell, f"onegrad {name} -", tmp_path)) == expected
 
 
-@needs("bash")
-def test_bash_offers_files_where_a_path_is_due(scripts, tmp_path):
+@pytest.mark.parametrize("line", ["apply pr", "fit d.csv --out pr", "sweep run pr"])
+def test_files_are_offered_where_no_word_is_known(line, scripts, tmp_path):
     (tmp_path / "price.model").touch()
-    for line in ("onegrad apply pr", "onegrad fit d.csv --out pr", "onegrad sweep run pr"):
-        assert bash_offers(scripts / "bash", line, tmp_path) == ["price.model"]
-
-
-@needs("fish")
-@pytest.mark.parametrize(("line", "offered"), QUESTIONS)
-def test_fish_offers(line, offered, scripts, tmp_path):
-    assert fish_offers(scripts / "fish", line, tmp_path) == offered
-
-
-@needs("zsh")
-def test_zsh_reads_its_script(scripts):
-    subprocess.run(["zsh", "-f", "-n", scripts / "zsh"], check=True)
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_other_shells_know_the_same_words(shell, scripts):
-    text = (scripts / shell).read_text()
-    for name, parser in commands(whole_parser()).items():
-        assert name in text
-        for action in options(parser):
-            long = action.option_strings[-1]
-            assert (long if shell == "zsh" else f"-l {long[2:]}") in text
+    assert offers("bash", scripts / "bash", f"onegrad {line}", tmp_path) == []
+    assert "complete -o default -F _onegrad onegrad" in (scripts / "bash").read_text()
+    assert offers("fish", scripts / "fish", f"onegrad {line}", tmp_path) == ["price.model"]

@@ -46,7 +46,7 @@ BAD = {
     "reproduce": (["figure9"], "figure9"),
     "sweep": (["run", "nowhere.toml"], "nowhere.toml"),
     "fit": (["nowhere.csv", "--target", "y", "--out", "m"], "no such file"),
-    "apply": (["y.model", "rows.npz", "--out", "p.doc"], "--out must end in"),
+    "apply": (["y.model", "rows.npz", "--out", "p.doc"], "--out must be a file that ends in"),
     "explore": (["--port", "eighty"], "--port must be"),
     "exponents": (["H3 +"], "teacher 'H3 +': a term is missing"),
     "cite": (["--bibtex"], "--bibtex"),

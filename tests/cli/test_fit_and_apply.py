@@ -72,14 +72,17 @@ def test_arrays(tmp_path, capsys):
     ("command", "message"),
     [
         (["fit", "{}/none.csv", "--target", "y", "--out", "{}/m"], "no such file"),
-        (["fit", "{}/d.csv", "--target", "cost", "--out", "{}/m"], "no column 'cost'"),
+        (
+            ["fit", "{}/d.csv", "--target", "cost", "--out", "{}/m"],
+            "--target must be one of size, kind, w, price, label; got 'cost'",
+        ),
         (["fit", "{}/d.csv", "--target", "price", "--out", "{}/no/m"], "no such directory"),
         (["fit", "{}/d.csv", "--target", "label", "--task", "regression", "--out", "{}/m"], "text"),
         (["fit", "{}/d.csv", "--target", "price", "--width", "0", "--out", "{}/m"], "width"),
         (["apply", "{}/d.csv", "{}/d.csv", "--out", "{}/p.csv"], "not a model file"),
-        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.txt"], "--out must end in"),
-        (["apply", "{}/m", "{}/other.csv", "--out", "{}/p.csv"], "column 'size' is missing"),
-        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.csv", "--proba"], "--proba is for"),
+        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.txt"], "--out must be a file that ends in"),
+        (["apply", "{}/m", "{}/other.csv", "--out", "{}/p.csv"], "column 'size': missing"),
+        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.csv", "--proba"], "--proba: only for"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(tmp_path, table, command, message, capsys):

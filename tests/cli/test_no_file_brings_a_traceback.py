@@ -67,20 +67,20 @@ CASES = {
     "latin-1 values.csv": (write_text(with_rows("k,y", "ü{j},{j}"), "latin-1"), "UTF"),
     "a number that is none.csv": (
         write_text(with_rows("a,y", "{j},{i}.5").replace(",8.5", ",8.5.")),
-        r"column 'y' holds numbers and '8\.5\.'; mend it, or .* --task classification",
+        r"--target 'y': the column holds numbers and '8\.5\.'; fix it, or .* --task classification",
     ),
     "a blank label.csv": (
         write_text(with_rows("a,y", "{i},k{j}").replace("k3", " ")),
-        "target 'y' has missing values",
+        "target 'y': has missing values",
     ),
-    "no rows.csv": (write_text("a,y\n"), "no rows"),
+    "no rows.csv": (write_text("a,y\n"), "the table is empty"),
     "nothing.csv": (write_text(""), "CSV"),
     "junk.npz": (write_text("junk"), "not an .npz file, or damaged"),
     "junk.npy": (write_text("junk"), "not an array that NumPy wrote"),
     "flat.npz": (write_npz(X=X[:, 0], y=X[:, 0]), "X must be a matrix"),
     "deep.npz": (write_npz(X=np.ones((4, 2, 2)), y=np.ones(4)), "X must be a matrix"),
-    "text.npz": (write_npz(X=np.array([["a", "b"]] * 4), y=np.ones(4)), "allowed are real numbers"),
-    "complex.npz": (write_npz(X=X + 1j, y=X[:, 0]), "allowed are real numbers"),
+    "text.npz": (write_npz(X=np.array([["a", "b"]] * 4), y=np.ones(4)), "must hold real numbers"),
+    "complex.npz": (write_npz(X=X + 1j, y=X[:, 0]), "must hold real numbers"),
     "complex target.npz": (write_npz(X=X, y=X[:, 0] + 1j), "real"),
     "deep target.npz": (write_npz(X=X, y=X[:, :1, None]), "y must be a vector or a matrix"),
     "longer target.npz": (write_npz(X=X, y=np.ones(50)), "X has 40 rows"),
@@ -90,11 +90,11 @@ CASES = {
     "junk.parquet": (write_text("junk"), "not a Parquet file, or damaged"),
     "lists.parquet": (
         lambda path: pq.write_table(pa.table({"a": [[1]] * 9, "y": list(range(9))}), path),
-        "'a' holds list<",
+        "'a': holds list<",
     ),
     "duplicate.parquet": (
         lambda path: pq.write_table(pa.table([[1.0], [2.0], [3.0]], names=["a", "a", "y"]), path),
-        "'a' comes twice",
+        "'a': occurs twice",
     ),
 }
 
@@ -146,7 +146,7 @@ def test_endless_names_are_cut(tmp_path, capsys):
 def test_text_weights_are_one_line(tmp_path, capsys):
     (tmp_path / "d.csv").write_text(with_rows("a,w,y", "{i},heavy,{j}"))
     assert fit(tmp_path / "d.csv", "--weight", "w") == 2
-    assert "weight column 'w' holds text" in capsys.readouterr().err
+    assert "--weight 'w': holds text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("cut", [10, 80, 300, -1])
@@ -178,10 +178,10 @@ def test_names_and_values_called_nan(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("wide.npy", "X has shape \\(40, 4\\); the model has 3 inputs"),
-        ("narrow.npz", "X has shape \\(40, 2\\); the model has 3 inputs"),
+        ("wide.npy", "shape is \\(40, 4\\); the model has 3 inputs"),
+        ("narrow.npz", "shape is \\(40, 2\\); the model has 3 inputs"),
         ("gaps.npy", "inputs must be finite"),
-        ("named.csv", "fitted on a matrix; give a matrix"),
+        ("named.csv", "fitted on a matrix; pass a matrix"),
     ],
 )
 def test_inputs_that_do_not_fit_a_matrix_model_are_one_line(name, message, tmp_path, capsys):
@@ -201,7 +201,7 @@ def test_a_matrix_for_a_model_of_named_columns_is_one_line(tmp_path, capsys):
     (tmp_path / "a.model").write_bytes(model_file())
     np.save(tmp_path / "d.npy", X)
     assert apply(tmp_path / "a.model", tmp_path / "d.npy") == 2
-    assert "give a table with their names" in (err := capsys.readouterr().err)
+    assert "pass a table with these names" in (err := capsys.readouterr().err)
     assert err.count("\n") == 1
 
 
@@ -230,7 +230,7 @@ def test_a_failed_apply_leaves_the_old_predictions(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".npz"])
 def test_unknown_values_are_counted_once_for_all_blocks(kind, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("onegrad.data.files.BLOCK", 10)
+    monkeypatch.setattr("onegrad.data.files.ROWS_PER_BLOCK", 10)
     (tmp_path / "a.model").write_bytes(model_file())
     frame = pd.DataFrame({"size": 1.0, "kind": ["new"] * 30 + ["a"] * 10, "day": "2020-03-01"})
     frame.to_csv(tmp_path / "d.csv", index=False)

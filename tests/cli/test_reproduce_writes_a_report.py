@@ -49,7 +49,7 @@ def test_the_figures_are_listed(capsys):
         ([FIGURE, "--device", "abacus"], "device must be"),
         ([FIGURE, "--cells-only", "--shard", "3/2"], "--shard must be i/k"),
         ([FIGURE, "--workers", "0"], "--workers"),
-        ([FIGURE, "--seeds", "0"], "--seeds: must be a whole number"),
+        ([FIGURE, "--seeds", "0"], "--seeds must be a whole number"),
     ],
 )
 def test_bad_options_are_one_line_and_exit_2(options, words, capsys):

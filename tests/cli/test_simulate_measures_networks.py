@@ -36,7 +36,7 @@ def test_a_table_has_a_line_a_point(capsys):
         ("--seeds", "many", "--seeds must be a count"),
         ("--model", "x", "model must be one of"),
         ("--device", "cuda:99", "device 'cuda:99'"),
-        ("--rows", "nowhere.npy", "--rows must be a .npy file"),
+        ("--rows", "nowhere.npy", "--rows 'nowhere.npy': not a .npy file"),
         ("--memory", "0.000001", "GiB may be used"),
     ],
 )

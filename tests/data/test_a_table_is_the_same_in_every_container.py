@@ -91,13 +91,16 @@ def test_categorical_features_by_name_number_and_mask(chosen):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.assign(size="big"), "'size' cannot be read as numbers.*big"),
-        (lambda f: f.assign(day=1.0), "'day' held dates when fitted; now numbers"),
-        (lambda f: f.assign(paid=3), "'paid' cannot be read as truth values: 3 is neither"),
-        (lambda f: f.assign(size=[[1]] * len(f)), "'size' holds list"),
-        (lambda f: f.assign(size=1j), "'size' holds complex numbers"),
+        (lambda f: f.assign(size="big"), "'size': cannot be read as numbers.*big"),
+        (
+            lambda f: f.assign(day=1.0),
+            "'day': held dates when the model was fitted, holds numbers now",
+        ),
+        (lambda f: f.assign(paid=3), "'paid': cannot be read as truth values: 3 is neither"),
+        (lambda f: f.assign(size=[[1]] * len(f)), "'size': holds list"),
+        (lambda f: f.assign(size=1j), "'size': holds complex numbers"),
         (lambda f: f.drop(columns="size"), "feature names"),
-        (lambda f: pd.concat([f, f], axis=1), "comes twice"),
+        (lambda f: pd.concat([f, f], axis=1), "occurs twice"),
     ],
 )
 def test_what_cannot_be_read_as_learned_is_an_error(change, message):
@@ -110,9 +113,9 @@ def test_what_cannot_be_learned_from_is_an_error():
     for settings, X, message in [
         ({"categorical_features": ["none"]}, FRAME, "categorical_features 'none': no such column"),
         ({"categorical_features": [True]}, FRAME, "the mask has 1 entries for 5 columns"),
-        ({}, pd.concat([FRAME, FRAME], axis=1), "comes twice"),
+        ({}, pd.concat([FRAME, FRAME], axis=1), "occurs twice"),
         ({}, FRAME[:0], "shape"),
-        ({}, {"a": [[1], [2]]}, "'a' holds list"),
+        ({}, {"a": [[1], [2]]}, "'a': holds list"),
     ]:
         with pytest.raises(InvalidInput, match=message):
             model(**settings).fit(X, Y[: len(X)] if len(X) != 1 else Y[:2])

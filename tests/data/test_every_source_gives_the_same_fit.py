@@ -133,7 +133,7 @@ def test_predictions_come_from_sources_too(tmp_path, data, reference):
         (lambda p: source(p / "a.txt", target="y"), "allowed is one kind of"),
         (
             lambda p: source(p / "a.csv", target="z").partitions[0].blocks().__next__(),
-            "no column 'z'",
+            "target must be one of x, y, hole, s; got 'z'",
         ),
         (lambda p: source(p / "a.parquet", target="y"), "not a Parquet file"),
         (lambda p: source(p / "m.npy", target=5), "column number"),
@@ -145,7 +145,7 @@ def test_predictions_come_from_sources_too(tmp_path, data, reference):
         (lambda p: estimator().fit(source(p / "a.csv", target="hole")), "missing values"),
         (lambda p: estimator().fit(source(p / "a.csv")), "no target"),
         (lambda p: estimator().fit(source(p / "a.csv", target="s")), "use a classifier"),
-        (lambda p: estimator().fit(source([])), "no rows"),
+        (lambda p: estimator().fit(source([])), "the table is empty"),
         (lambda p: estimator().fit(source([(np.ones((3, 1)), np.ones(2))])), "3 rows of inputs"),
         (lambda p: estimator().fit(source([(np.full((3, 1), np.nan), np.ones(3))])), "NaN"),
     ],

@@ -96,7 +96,7 @@ def test_one_entry_that_is_no_number_is_said(tmp_path, mark, said):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model().fit(source(tmp_path / "t.csv", target="y"))
-    expected = f"column 'x' holds numbers and '{mark}': it is read as text of 200 values"
+    expected = f"column 'x' holds numbers and '{mark}': it is read as text with 200 values"
     assert [expected in str(w.message) for w in caught] == [True] * said
 
 
@@ -119,10 +119,10 @@ def test_row_labels_of_a_csv_file_are_no_input(tmp_path):
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ({"x": ["a"], "z": [1.0], "y": [1.0]}, "'x' holds numbers in .*a.parquet and text in .*b"),
-        ({"x": [1.0], "y": [1.0]}, "'z' is only in one of .*a.parquet and .*b.parquet"),
-        ({"x": [1.0], "z": [1.0], "q": [1.0], "y": [1.0]}, "'q' is only in one of"),
-        ({"x": [1.0], "z": [1.0]}, "no column 'y'"),
+        ({"x": ["a"], "z": [1.0], "y": [1.0]}, "'x': holds numbers in .*a.parquet and text in .*b"),
+        ({"x": [1.0], "y": [1.0]}, "'z': is only in one of .*a.parquet and .*b.parquet"),
+        ({"x": [1.0], "z": [1.0], "q": [1.0], "y": [1.0]}, "'q': is only in one of"),
+        ({"x": [1.0], "z": [1.0]}, "target must be one of x, z; got 'y'"),
     ],
 )
 def test_files_of_different_schemas_are_named(tmp_path, second, message):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import onegrad as og
 from onegrad.data import source
 from onegrad.data.encoding import Encoding
-from onegrad.data.kinds import ColumnType, converted
+from onegrad.data.kinds import ColumnType, convert
 from onegrad.data.table import column_values
 from onegrad.exceptions import InvalidInput
 
@@ -22,7 +22,7 @@ Y = np.sin(np.arange(90) / 9).round(6)
 
 def seconds(column, kind="instant"):
     column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-    return column_values(converted(column, ColumnType(kind), "t"))
+    return column_values(convert(column, "t", ColumnType(kind)))
 
 
 @given(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1)))
@@ -90,9 +90,11 @@ def test_a_model_of_dates_in_a_csv_file_knows_them_anywhere(fitted, unit, tmp_pa
 
 def test_what_is_no_date_is_an_error(fitted, tmp_path):
     (tmp_path / "d.csv").write_text("day\n2020-01-01\nsoon\n")
-    with pytest.raises(InvalidInput, match=r"'day' cannot be read as dates.*soon"):
+    with pytest.raises(InvalidInput, match=r"'day': cannot be read as dates.*soon"):
         fitted.predict(tmp_path / "d.csv")
-    with pytest.raises(InvalidInput, match="held dates when fitted; now numbers"):
+    with pytest.raises(
+        InvalidInput, match="held dates when the model was fitted, holds numbers now"
+    ):
         fitted.predict({"day": [18000.0]})
 
 

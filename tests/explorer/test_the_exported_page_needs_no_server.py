@@ -83,7 +83,7 @@ def test_a_place_that_is_not_there_is_one_line(tmp_path, capsys) -> None:
     for target in (tmp_path, tmp_path / "none" / "page.html"):
         assert main(["explore", "--export", str(target)]) == 2
         error = capsys.readouterr().err
-        assert "--export must name a file" in error and error.count("\n") == 1
+        assert "--export must be a file" in error and error.count("\n") == 1
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks import MODELS, Group, replicates
+from onegrad.networks import MODELS, GradientGroup, run_stack
 from onegrad.networks.simulation import QUANTITIES, simulate
 
 PROBLEMS = {
@@ -53,10 +53,10 @@ def test_seeds_alone_and_together():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_networks_at_once(name):
     p = PROBLEMS[name]
-    group = Group(p, tuple(AXES["eta"]), tuple(AXES["ridge"]))
-    (one,), (two,) = (replicates(group, (1,), at_once=k) for k in (1, 2))
+    group = GradientGroup(p, tuple(AXES["eta"]), tuple(AXES["ridge"]))
+    one, two = (run_stack(group, (1,), networks_at_once=k) for k in (1, 2))
     for q in QUANTITIES:
-        np.testing.assert_allclose(getattr(one, q), getattr(two, q), rtol=1e-10)
+        np.testing.assert_allclose(one[q], two[q], rtol=1e-10)
 
 
 def test_a_small_memory_limit_changes_nothing():

@@ -8,8 +8,8 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import Ops
-from onegrad.networks import Group, Options, replicates
-from onegrad.networks.arrangement import peak_bytes
+from onegrad.networks import GradientGroup, Options, run_stack
+from onegrad.networks.plan import peak_bytes
 
 MEASURE = """
 import resource, sys
@@ -36,9 +36,11 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     p = og.Problem(**sizes)
     etas = tuple(1.0 + k for k in range(networks))
     options = Options(leave_one_out=leave_one_out)
-    replicates(Group(p.replace(n=20, d=5, N=10), etas, (0.1, 1.0)), (0,))  # imports and caches
+    run_stack(
+        GradientGroup(p.replace(n=20, d=5, N=10), etas, (0.1, 1.0)), (0,)
+    )  # imports and caches
     tracemalloc.start()
-    replicates(Group(p, etas, (0.1, 1.0)), (0,), options)
+    run_stack(GradientGroup(p, etas, (0.1, 1.0)), (0,), options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     estimate = peak_bytes(p, networks, Ops(), options)

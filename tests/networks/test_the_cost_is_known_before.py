@@ -7,7 +7,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import Ops
 from onegrad.cli import main
-from onegrad.networks import Group, Options, replicates, sampling
+from onegrad.networks import GradientGroup, Options, run_stack, streams
 from onegrad.networks.cost import Rates, Work, work
 
 PROBLEMS = {
@@ -22,7 +22,7 @@ PROBLEMS = {
 def counted(monkeypatch):
     """What the engine asks of its backend and its streams."""
     seen, product, gram = Counter(), Ops.product, Ops.add_gram
-    add, fill = Ops.add_product, sampling.fill
+    add, fill = Ops.add_product, streams.fill
 
     def counting_product(self, X, W, f=None):
         if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
@@ -44,16 +44,16 @@ def counted(monkeypatch):
     monkeypatch.setattr(Ops, "product", counting_product)
     monkeypatch.setattr(Ops, "add_product", counting_add)
     monkeypatch.setattr(Ops, "add_gram", counting_gram)
-    monkeypatch.setattr(sampling, "fill", counting_fill)
+    monkeypatch.setattr(streams, "fill", counting_fill)
     return seen
 
 
 @pytest.mark.parametrize("etas", [(1.0,), (1.0, 2.0, 3.0)])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_work_is_the_work(name, etas, counted):
-    group = Group(PROBLEMS[name], etas, (0.1, 1.0))
+    group = GradientGroup(PROBLEMS[name], etas, (0.1, 1.0))
     foretold = work(group, Options(n_test=1100))
-    replicates(group, (0,), Options(n_test=1100))
+    run_stack(group, (0,), Options(n_test=1100))
     assert counted["products"] == foretold.products
     assert counted["gram"] == foretold.gram
     assert counted["normals"] == foretold.normals + 20  # and the teacher
@@ -61,7 +61,7 @@ def test_the_work_is_the_work(name, etas, counted):
 
 def test_factors_of_a_path():
     p = PROBLEMS["one step"]
-    few, many = (work(Group(p, (1.0, 2.0), (0.1,) * k)).factors for k in (3, 10))
+    few, many = (work(GradientGroup(p, (1.0, 2.0), (0.1,) * k)).factors for k in (3, 10))
     assert few == 2 * 3 * 30**3 / 3 and many == 2 * 4 * 30**3 / 3
 
 
@@ -88,7 +88,7 @@ def test_rates_are_those_of_this_machine():
 
 def test_a_dry_run_trains_nothing(monkeypatch, capsys):
     monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
-    monkeypatch.setattr("onegrad.networks.runner.replicates", None)
+    monkeypatch.setattr("onegrad.networks.run.run_stack", None)
     assert main(["simulate", "--n", "100", "--d", "50", "--N", "60", "--dry-run"]) == 0
     said = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert said == ["flops", "bytes", "memory", "seconds"]

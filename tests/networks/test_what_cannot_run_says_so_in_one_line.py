@@ -5,8 +5,8 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import Ops, get_ops
-from onegrad.networks import Group, Limits, Options, replicates, spectrum
-from onegrad.networks.arrangement import arrange, peak_bytes
+from onegrad.networks import GradientGroup, Options, run_stack, spectrum
+from onegrad.networks.plan import peak_bytes, plan_group
 from onegrad.networks.simulation import simulate
 
 PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
@@ -69,18 +69,19 @@ def test_memory_of_a_streamed_run_does_not_grow_with_n():
 
 def test_arrangements_shrink_before_they_fail():
     p = og.Problem(n=5000, d=100, N=1000)
-    group = Group(p, tuple(range(8)), (0.1,))
+    group = GradientGroup(p, tuple(range(8)), (0.1,))
     ops = Ops(threads=4)
     one = peak_bytes(p, 8, ops)
 
-    def found(memory):
-        how = arrange(group, 10, Options(), ops, Limits(memory=memory))
-        return how.workers, how.at_once
+    def arranged(memory_limit):
+        plan = plan_group(group, 10, Options(), ops, memory_limit=memory_limit)
+        assert plan.peak_bytes <= memory_limit
+        return plan.workers, plan.networks_at_once
 
-    assert found(1e12) == (4, 8)
-    assert found(1.5 * one) == (1, 8)
-    workers, at_once = found(0.9 * one)
-    assert workers == 1 and at_once < 8
+    assert arranged(1e12) == (4, 8)
+    assert arranged(1.5 * one) == (1, 8)
+    workers, networks_at_once = arranged(0.9 * one)
+    assert workers == 1 and networks_at_once < 8
 
 
 def test_running_out_of_memory_is_one_line(monkeypatch):
@@ -95,7 +96,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
 def test_a_penalty_lost_in_rounding():
     with pytest.raises(og.NotConverged, match="larger ridge or dtype float64"):
         p = og.Problem(n=300, d=3, N=200)
-        replicates(Group(p, (1.0,), (1e-30,)), (0,), ops=get_ops(dtype="float32"))
+        run_stack(GradientGroup(p, (1.0,), (1e-30,)), (0,), ops=get_ops(dtype="float32"))
 
 
 def test_counting_outliers_needs_an_edge():

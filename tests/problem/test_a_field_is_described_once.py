@@ -108,7 +108,7 @@ SCRIPT = """
 import argparse, json, sys
 sys.path.insert(0, {docs!r})
 import make_notation
-from onegrad.cli.options import add_problem_options, asked
+from onegrad.cli.options import add_problem_options, read_problem_options
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
@@ -124,7 +124,7 @@ except ValueError as error:
 parser = argparse.ArgumentParser()
 add_problem_options(parser)
 args = parser.parse_args("--n 40 --d 20 --N 30 --momentum 0.1,0.2".split())
-problem, axes = asked(args).problem, asked(args).axes
+problem, axes = read_problem_options(args).problem, read_problem_options(args).axes
 def cells(**fields):
     table = dict(grid=dict(measure="errors", problem=fields))
     return cells_of(parse_spec(table, "t", MEASURES).grids[0])

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any
 
 from onegrad.arrays.namespace import Array
+from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
 
 DEVICE_BLOCK = 8192  # rows that share a stream when the device draws
 
@@ -49,12 +50,6 @@ def _generator(device: Any) -> Any:
     return kept[device]
 
 
-def _mix(h: int, word: int) -> int:
-    """A 64-bit name from a name and one more word: a round of splitmix64, cheaper than NumPy's."""
-    h = (h + word + 0x9E3779B97F4A7C15) & _MASK
-    h = ((h ^ (h >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    h = ((h ^ (h >> 27)) * 0x94D049BB133111EB) & _MASK
-    return h ^ (h >> 31)
-
-
-_MASK = 2**64 - 1
+def _mix(name: int, word: int) -> int:
+    """Return the 64-bit name of a stream from a name and one more word."""
+    return splitmix64((name + word + GOLDEN_GAMMA) & MASK_64)

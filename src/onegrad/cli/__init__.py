@@ -6,18 +6,18 @@ error that names the option, the value and what is allowed.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import re
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from onegrad import __version__
-from onegrad.cli.output import error_line, note
-from onegrad.cli.parser import Parser, check_options, innermost, spelt
+from onegrad.cli.output import error_line, print_note
+from onegrad.cli.parser import Parser, check_options, innermost_parser, options_of
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, printable
 from onegrad.problem import FIELDS
 
@@ -35,8 +35,8 @@ COMMANDS = (
     "doctor",
     "completion",
 )
-# arguments of the library that are options by another name
-RENAMED = {
+# arguments of the library whose options have other names
+RENAMED_OPTIONS = {
     "random_state": "--seed",
     "n_jobs": "--workers",
     "categorical_features": "--categorical",
@@ -47,26 +47,38 @@ RENAMED = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    named = [a for a in arguments if not a.startswith("-")][:1]
-    parser = whole_parser(named if named and set(named) <= set(COMMANDS) else COMMANDS)
-    inner = innermost(parser, arguments)
-    check_options(inner, arguments)
-    args = parser.parse_args(arguments)
-    name = f"onegrad {args.command}"
+    words = list(sys.argv[1:] if argv is None else argv)
+    first = next((word for word in words if not word.startswith("-")), None)
+    parser = build_parser([first] if first in COMMANDS else COMMANDS)
+    command_parser = innermost_parser(parser, words)
+    check_options(command_parser, words)
+    args = parser.parse_args(words)
+    program = f"onegrad {args.command}"
+    try:
+        with _warnings_as_notes(program):
+            return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
+    except InvalidInput as error:
+        option_names = RENAMED_OPTIONS | {
+            action.dest: action.option_strings[-1] for action in options_of(command_parser)
+        }
+        print(error_line(program, _describe(error, option_names)), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
+        return 1
+    except (OSError, MemoryError, NotConverged, ImportError, RuntimeError) as error:
+        if os.environ.get("ONEGRAD_TRACEBACK"):
+            raise
+        line = printable(" ".join(str(error).split())) or type(error).__name__
+        print(f"{program}: failed: {line}", file=sys.stderr)
+        return 1
 
-    def showwarning(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        if issubclass(category, AssumptionWarning):  # the user's business; others are ours
-            note(name, str(message))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("once", AssumptionWarning)
-        warnings.showwarning = showwarning  # type: ignore[assignment]
-        return _run(args, name, RENAMED | spelt(inner))
-
-
-def whole_parser(commands: Sequence[str] = COMMANDS) -> Parser:
-    """The parser of the program, with the parsers of these commands."""
+def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
+    """Return the parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
         description="What one gradient step learns: theory, simulation, experiments, estimators.",
@@ -79,31 +91,28 @@ def whole_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     return parser
 
 
-def _run(args: argparse.Namespace, name: str, options: Mapping[str, str]) -> int:
-    """The command's exit code, whatever it raises."""
-    try:
-        return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
-    except InvalidInput as error:
-        print(error_line(name, _with_option(str(error), options)), file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
-        return 1
-    except (OSError, MemoryError, NotConverged, ImportError, RuntimeError) as error:
-        if os.environ.get("ONEGRAD_TRACEBACK"):
-            raise
-        line = printable(" ".join(str(error).split())) or type(error).__name__
-        print(f"{name}: failed: {line}", file=sys.stderr)
-        return 1
+@contextmanager
+def _warnings_as_notes(program: str) -> Iterator[None]:
+    """Print assumption warnings as notes, each once, and hide those that are ours to fix."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, AssumptionWarning):
+            print_note(program, str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", AssumptionWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
-def _with_option(complaint: str, options: Mapping[str, str]) -> str:
-    """A complaint that starts with an argument's name, starting with its option instead."""
-    match = re.match(r"(\w+)(?=:? )(?: must | needs | is for | ')?", complaint)
+def _describe(error: InvalidInput, option_names: Mapping[str, str]) -> str:
+    """Return the error's sentence with the option's name in place of the argument's."""
+    if error.argument in option_names:
+        return error.describe(option_names[error.argument])
+    # a one-string error: its first word may be the argument
+    sentence = str(error)
+    match = re.match(r"(\w+)(?=:? )(?: must | needs | is for | ')?", sentence)
     name = match[1] if match else ""
-    if match is None or name not in options or (name not in FIELDS and match[0] == name):
-        return complaint
-    return options[name] + complaint[len(name) :]
+    if match is None or name not in option_names or (name not in FIELDS and match[0] == name):
+        return sentence
+    return option_names[name] + sentence[len(name) :]

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_json_option, not_an_input
+from onegrad.cli.options import add_json_option, check_not_an_input
 from onegrad.cli.output import print_json
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
@@ -22,8 +22,10 @@ EXAMPLE = """examples:
   onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9
   onegrad apply click.model new.csv --out predicted.csv --proba
   onegrad apply price.model new.csv --out - | head"""
-KINDS = (".csv", ".parquet", ".npz")
+TABLE_SUFFIXES = (".csv", ".parquet", ".npz")
 STANDARD_OUTPUT = "-"
+
+Columns = dict[str, np.ndarray[Any, Any]]  # predictions of one block, by name
 
 
 def add_parser(subparsers: Any) -> None:
@@ -34,10 +36,10 @@ def add_parser(subparsers: Any) -> None:
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", help="a file written by onegrad fit")
+    parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE",
-                        help=f"{', '.join(KINDS)}, or - for CSV on standard output")  # fmt: skip
+    out = f"{', '.join(TABLE_SUFFIXES)}, or - for CSV on standard output"
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=out)
     parser.add_argument("--std", action="store_true", help="add the standard deviation")
     parser.add_argument("--interval", type=float, metavar="P", help="add an interval of coverage P")
     parser.add_argument("--proba", action="store_true", help="add the classes' probabilities")
@@ -53,65 +55,68 @@ def run(args: argparse.Namespace) -> int:
         with_learned_types,
     )
 
-    shown = _checked(args.out, args.json)
-    model = load(args.model)
-    _offered(model, args)
+    to_standard_output = str(args.out) == STANDARD_OUTPUT
+    _check_out(args.out, args.json)
+    model = load(args.model_file)
+    _check_columns(model, args)
     data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
-    if not shown:
-        not_an_input("--out", args.out, data, args.model)
+    if not to_standard_output:
+        check_not_an_input("--out", args.out, [*data.paths, args.model_file])
     with warnings.catch_warnings():
-        # said once for all blocks, below
-        warnings.simplefilter("ignore", UnknownValueWarning)
+        warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
         blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
-        rows = _print(blocks) if shown else _write(args.out, blocks)
+        rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
     warn(*unknown.warnings)
     if args.json:
         counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
         kind = type(model).__name__
         print_json({"out": str(args.out), "rows": rows, "estimator": kind, "unknown": counts})
-    elif not shown:
+    elif not to_standard_output:
         print(f"{rows:,} predictions written to {args.out}")
     return 0
 
 
-def _checked(out: Path, as_json: bool) -> bool:
-    """Whether predictions go to standard output; complains of a file that cannot be written."""
+def _check_out(out: Path, as_json: bool) -> None:
+    """Raise InvalidInput if predictions cannot be written there."""
     if str(out) == STANDARD_OUTPUT:
         if as_json:
-            raise InvalidInput("--json and --out - both need standard output; leave one of them")
-        return True
-    if out.suffix not in KINDS:
-        raise InvalidInput(
-            f"--out must end in {', '.join(KINDS)}, or be - for standard output; got {str(out)!r}"
-        )
-    if not out.parent.is_dir():
-        raise InvalidInput(f"--out {str(out)!r}: no such directory")
-    return False
+            problem = "both need standard output; drop one of them"
+            raise InvalidInput("--json and --out -", problem=problem)
+    elif out.suffix not in TABLE_SUFFIXES:
+        allowed = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, or - for standard output"
+        raise InvalidInput("--out", out, allowed)
+    elif not out.parent.is_dir():
+        raise InvalidInput("--out", out, problem="no such directory")
 
 
-def _offered(model: Any, args: argparse.Namespace) -> None:
-    """Complain of columns that this model does not have."""
+def _check_columns(model: Any, args: argparse.Namespace) -> None:
+    """Raise InvalidInput if this model does not have the columns that were asked for."""
     classifies = hasattr(model, "classes_")
     if args.proba and not classifies:
-        raise InvalidInput("--proba is for classifiers; this model predicts numbers")
+        raise InvalidInput("--proba", problem="only for classifiers; this model predicts numbers")
     if classifies and (args.std or args.interval is not None):
-        raise InvalidInput("--std and --interval are for regression; this model predicts classes")
+        option = "--std" if args.std else "--interval"
+        raise InvalidInput(option, problem="only for regression; this model predicts classes")
 
 
 def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
-    """Inputs of all blocks, as sources; values that the model does not know are counted."""
+    """Yield the inputs of each block as a source, counting values that the model does not know."""
     from onegrad.data import source
     from onegrad.data.table import is_table
 
+    empty = True
     for block in data.blocks():
         if model.fitted_.encoding is not None and is_table(block.X):
             unknown.count(model.fitted_.encoding, block.X)
         if len(block):
-            yield source(block.X)  # what does not fit the model is one line, not scikit-learn's
+            empty = False
+            yield source(block.X)  # errors are then our one line, not scikit-learn's several
+    if empty:
+        raise InvalidInput("DATA", problem="the table is empty")
 
 
-def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarray[Any, Any]]:
-    """Named columns of predictions for one block."""
+def _columns(model: Any, X: Any, args: argparse.Namespace) -> Columns:
+    """Return the columns of predictions for one block."""
     if args.std:
         mean, deviation = model.predict(X, return_std=True)
         columns = _named("prediction", mean) | _named("std", deviation)
@@ -127,21 +132,23 @@ def _columns(model: Any, X: Any, args: argparse.Namespace) -> dict[str, np.ndarr
     return columns
 
 
-def _named(name: str, values: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+def _named(name: str, values: np.ndarray[Any, Any]) -> Columns:
+    """Return the columns of a prediction, numbered if there are several outputs."""
     if values.ndim == 1:
         return {name: values}
     return {f"{name}_{k}": values[:, k] for k in range(values.shape[1])}
 
 
-def _table(columns: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """As a table; in NumPy's arrays pyarrow takes a NUL for the end of a text."""
+def _table(columns: Columns) -> Any:
+    """Return the columns as an Arrow table."""
     import pyarrow as pa
 
+    # lists, because pyarrow takes a NUL in NumPy's text for its end
     return pa.table({k: v.tolist() if v.dtype.kind == "U" else v for k, v in columns.items()})
 
 
-def _print(blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
-    """Write the columns of all blocks as CSV to standard output; number of rows."""
+def _print(blocks: Iterator[Columns]) -> int:
+    """Print the columns of all blocks as CSV and return the number of rows."""
     from pyarrow import csv
 
     rows = 0
@@ -150,38 +157,30 @@ def _print(blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
         table = _table(columns)
         csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
         sys.stdout.write(text.getvalue().decode())
-        sys.stdout.flush()  # a reader that went away is noticed here
+        sys.stdout.flush()  # raises BrokenPipeError if the reader went away
         rows += table.num_rows
-    if not rows:
-        raise InvalidInput("the data have no rows")
     return rows
 
 
-def _write(path: Path, blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
-    """Write the columns of all blocks, beside the file and then in its place; number of rows."""
+def _write(path: Path, blocks: Iterator[Columns]) -> int:
+    """Write the columns of all blocks to a file and return the number of rows."""
     with atomic_write(path) as file:
         if path.suffix == ".npz":
             rows = _write_arrays(file, blocks)
         else:
             rows = _write_table(file, blocks, path.suffix == ".parquet")
-        if not rows:
-            raise InvalidInput("the data have no rows")
     return rows
 
 
-def _write_arrays(file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, Any]]]) -> int:
+def _write_arrays(file: IO[bytes], blocks: Iterator[Columns]) -> int:
     pieces = list(blocks)
-    if not pieces:
-        return 0
-    joined = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
-    write: Any = np.savez
-    write(file, **joined)
+    joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    savez: Any = np.savez
+    savez(file, **joined)
     return len(next(iter(joined.values())))
 
 
-def _write_table(
-    file: IO[bytes], blocks: Iterator[dict[str, np.ndarray[Any, Any]]], parquet: bool
-) -> int:
+def _write_table(file: IO[bytes], blocks: Iterator[Columns], parquet: bool) -> int:
     import pyarrow.parquet as pq
     from pyarrow import csv
 

@@ -1,49 +1,73 @@
-"""onegrad completion: what a shell needs to complete commands, options and their values.
+"""onegrad completion: a script by which a shell completes commands, options and their values.
 
-The script is written from the parser, once; the shell asks no Python afterwards.
+The script is written from the parser, once, so the shell need not start Python for every key. It
+is a table from the words before the cursor to the words that may follow; where the table says
+nothing, the shell offers files.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator
 from typing import Any
 
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
-from onegrad.cli.parser import commands, options, positionals, summaries
-from onegrad.cli.shells import bash, fish, zsh
+from onegrad.cli.parser import options_of, positionals_of, subcommands
 from onegrad.problem import FIELDS
 
 EXAMPLE = """examples:
   source <(onegrad completion bash)                     # in ~/.bashrc
-  onegrad completion zsh > ~/.zfunc/_onegrad            # a folder of $fpath
+  source <(onegrad completion zsh)                      # in ~/.zshrc, after compinit
   onegrad completion fish > ~/.config/fish/completions/onegrad.fish"""
-FILES = ("FILE", "DIR", "DATA", "MODEL", "SPEC.toml")  # metavars of paths
-SHELLS: dict[str, Callable[[list[Any]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An option or a positional argument: how it is spelt, and what may follow."""
-
-    names: tuple[str, ...]
-    summary: str
-    takes: bool  # whether a value follows
-    values: tuple[str, ...] = ()
-    file: bool = False
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command by its words, such as ("sweep", "run"), and what it takes."""
-
-    words: tuple[str, ...]
-    summary: str
-    options: tuple[Choice, ...]
-    positional: Choice | None
-    inner: tuple[str, ...] = ()
+BASH = """_onegrad_words() {
+    case "$1" in
+%s
+        *) return 1 ;;
+    esac
+}
+_onegrad() {
+    local current="${COMP_WORDS[COMP_CWORD]}" previous="" command="onegrad" word
+    for word in "${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
+        previous="$word"
+        [[ $word != -* ]] && _onegrad_words "$command $word" >/dev/null && command="$command $word"
+    done
+    [[ $current == -* ]] && command="$command -"
+    word="$(_onegrad_words "${command%% -} $previous" || _onegrad_words "$command")"
+    COMPREPLY=($(compgen -W "$word" -- "$current"))
+}
+complete -o default -F _onegrad onegrad
+"""
+ZSH = "autoload -U +X bashcompinit && bashcompinit\n" + BASH
+FISH = """function __onegrad_words
+    switch "$argv"
+%s
+        case '*'
+            return 1
+    end
+end
+function __onegrad
+    set -l command onegrad
+    set -l previous
+    for word in (commandline -opc)[2..-1]
+        set previous $word
+        if not string match -q -- '-*' $word; and __onegrad_words "$command $word" >/dev/null
+            set command "$command $word"
+        end
+    end
+    __onegrad_words "$command $previous"; and return
+    string match -q -- '-*' (commandline -ct); and set command "$command -"
+    __onegrad_words "$command"
+end
+complete -c onegrad -f -a '(__onegrad)'
+complete -c onegrad -n 'not __onegrad | string match -q "?*"' -F
+"""
+SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+CASES = {
+    "bash": "{pattern}) echo {words} ;;",
+    "fish": "case {pattern}; string split -n ' ' -- {words}; true",
+}
 
 
 def add_parser(subparsers: Any) -> None:
@@ -59,9 +83,13 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onegrad.cli import whole_parser
+    from onegrad.cli import build_parser
 
-    script = SHELLS[args.shell](described(whole_parser()))
+    case = CASES.get(args.shell, CASES["bash"])
+    table = word_table(build_parser(), "onegrad", _names_by_argument())
+    quoted = ((shlex.quote(before), shlex.quote(" ".join(words))) for before, words in table)
+    lines = (case.format(pattern=before, words=words) for before, words in quoted)
+    script = SHELLS[args.shell] % "\n".join(f"        {line}" for line in lines)
     if args.json:
         print_json({"shell": args.shell, "script": script})
     else:
@@ -69,48 +97,37 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def described(parser: argparse.ArgumentParser) -> list[Command]:
-    """The program itself, its commands, and the commands within those."""
-    names = _names()
-
-    def walk(parser: argparse.ArgumentParser, words: tuple[str, ...], about: str) -> list[Command]:
-        inner = commands(parser)
-        given = next(iter(positionals(parser)), None)
-        here = Command(
-            words,
-            about,
-            tuple(_choice(action, names) for action in options(parser)),
-            None if given is None else _choice(given, names),
-            tuple(inner),
-        )
-        said = summaries(parser)
-        below = (walk(one, (*words, name), said[name]) for name, one in inner.items())
-        return [here, *(command for found in below for command in found)]
-
-    return walk(parser, (), "")
+def word_table(
+    parser: argparse.ArgumentParser, command: str, names: dict[str, list[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the words so far with the words that may follow; `command -` stands for its options."""
+    positional = [word for action in positionals_of(parser) for word in _words(action, names)]
+    yield command, [*subcommands(parser), *positional]
+    yield f"{command} -", [name for action in options_of(parser) for name in action.option_strings]
+    for action in options_of(parser):
+        if action.nargs != 0:
+            for name in action.option_strings:
+                yield f"{command} {name}", _words(action, names)
+    for name, inner in subcommands(parser).items():
+        yield from word_table(inner, f"{command} {name}", names)
 
 
-def _choice(action: argparse.Action, names: dict[str, tuple[str, ...]]) -> Choice:
-    values = tuple(map(str, action.choices or names.get(action.dest, ())))
-    summary = (action.help or "").replace("%%", "%")
-    is_file = action.metavar in FILES
-    return Choice(tuple(action.option_strings), summary, action.nargs != 0, values, is_file)
+def _words(action: argparse.Action, names: dict[str, list[str]]) -> list[str]:
+    words = map(str, action.choices or names.get(action.dest, []))
+    return [word for word in words if " " not in word]
 
 
-def _names() -> dict[str, tuple[str, ...]]:
-    """Words worth a try, by what they are given for; none of them holds a blank."""
-    from onegrad.networks.options import MODELS
+def _names_by_argument() -> dict[str, list[str]]:
+    """Return names worth offering, by the argument that takes them."""
+    from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
     from onegrad.theory.dispatch import THEORIES
 
-    fields = {name: (*field.choices, *field.laws) for name, field in FIELDS.items()}
-    more = {
-        "theory": tuple(THEORIES),
-        "model": tuple(MODELS),
-        "figures": (*gallery.groups(), *gallery.files()),
-        "device": ("cpu", "torch", "cuda"),
-        "dtype": ("float64", "float32"),
-        "random": ("host", "device"),
+    return {name: [*field.choices, *field.laws] for name, field in FIELDS.items()} | {
+        "theory": list(THEORIES),
+        "model": list(MODELS),
+        "figures": [*gallery.groups(), *gallery.files()],
+        "device": ["cpu", "torch", "cuda"],
+        "dtype": ["float64", "float32"],
+        "random": ["host", "device"],
     }
-    found = (fields | more).items()
-    return {name: tuple(v for v in values if " " not in v) for name, values in found}

@@ -18,9 +18,20 @@ from onegrad.cli.output import print_json, styled
 from onegrad.parallel import core_count
 
 PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2",
-    "torch", "dask", "distributed", "starlette", "uvicorn", "plotly",
-)  # fmt: skip
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "joblib",
+    "matplotlib",
+    "pyarrow",
+    "jinja2",
+    "torch",
+    "dask",
+    "distributed",
+    "starlette",
+    "uvicorn",
+    "plotly",
+)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     for check in report["checks"]:
         word, colour = ("ok", "green") if check["passed"] else ("FAILED", "red")
         print(f"  {styled(f'{word:6}', colour, sys.stdout)} {check['name']}: {check['detail']}")
-    print("all is well" if healthy else "something is wrong: see the checks marked FAILED")
+    print("all checks passed" if healthy else "some checks FAILED: see above")
     return 0 if healthy else 1
 
 
@@ -78,14 +89,14 @@ def _check(name: str, test: Callable[[], tuple[bool, str]]) -> dict[str, Any]:
     return {"name": name, "passed": bool(passed), "detail": detail}
 
 
-def _hermite() -> tuple[bool, str]:
+def _hermite_coefficients() -> tuple[bool, str]:
     relu = og.Problem(n=2, d=1, N=1, activation="relu:raw").sigma
     error = abs(relu.c[2] * 2 * np.sqrt(2 * np.pi) - 1)
     return error < 1e-12, f"ReLU's second coefficient to {error:.0e}"
 
 
-def _levels() -> tuple[bool, str]:
-    """Ba et al.'s errors join those of untrained features as the step vanishes."""
+def _small_step() -> tuple[bool, str]:
+    """Check that errors after a vanishing step are those of untrained features."""
     problem = og.Problem(n=1000, d=500, N=667, noise=0.5, ridge=0.1)
     untrained = og.predict(problem, theory="random-features")
     limit = og.predict(problem.replace(eta=1e-9), theory="small-step")
@@ -99,12 +110,12 @@ def _agreement() -> tuple[bool, str]:
     measured = og.simulate(problem, seeds=40).test
     z = (theory - float(measured.mean)) / float(measured.se)
     detail = f"theory {theory:.4f}, 40 networks {measured.mean:.4f} ± {measured.se:.4f}"
-    # at n = 300 the theory itself is good to about 1 %
+    # at n = 300 the theory itself is accurate to about 1 %
     return abs(theory - measured.mean) < 4 * measured.se + 0.01 * theory, f"{detail}, z = {z:+.1f}"
 
 
 CHECKS: dict[str, Callable[[], tuple[bool, str]]] = {
-    "Hermite coefficients": _hermite,
-    "small step": _levels,
+    "Hermite coefficients": _hermite_coefficients,
+    "small step": _small_step,
     "theory against simulation": _agreement,
 }

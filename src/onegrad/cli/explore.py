@@ -8,17 +8,19 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from onegrad.cli.options import add_json_option
-from onegrad.cli.output import print_json
+from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.parallel import core_count
 
-LOOPBACK = "127.0.0.1"
-PORT = 8321
+LOOPBACK_ADDRESS = "127.0.0.1"
+DEFAULT_PORT = 8321
 
 
 def add_parser(subparsers: Any) -> None:
@@ -30,12 +32,14 @@ def add_parser(subparsers: Any) -> None:
         epilog="example: onegrad explore --port 8321, or onegrad explore --export page.html",
     )
     parser.add_argument(
-        "--port", default=str(PORT), help=f"port; 0 takes a free one (default {PORT})"
+        "--port",
+        default=str(DEFAULT_PORT),
+        help=f"port; 0 takes a free one (default {DEFAULT_PORT})",
     )
     parser.add_argument(
         "--host",
-        default=LOOPBACK,
-        help=f"address to listen on (default {LOOPBACK}: this machine only)",
+        default=LOOPBACK_ADDRESS,
+        help=f"address to listen on (default {LOOPBACK_ADDRESS}: this machine only)",
     )
     parser.add_argument("--no-open", action="store_true", help="do not open the browser")
     parser.add_argument(
@@ -49,26 +53,25 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.export is not None:
         return _export(args.export, args.json)
-    try:
+    with _extra_needed():
         import uvicorn
 
-        from onegrad.explorer.guard import LOOPBACK as LOOPBACK_NAMES
+        from onegrad.explorer.guard import LOOPBACK_HOSTS
         from onegrad.explorer.server import create_app, plotly_file
-    except ImportError as error:
-        raise InvalidInput(f"explore needs {error.name}: pip install 'onegrad[explorer]'") from None
-    plotly_file()  # complains when plotly is missing
+
+        plotly_file()
     listener = _listen(args.host, _port(args.port))
     host, port = listener.getsockname()[:2]
-    local = args.host in (LOOPBACK, "localhost")
-    url = f"http://{LOOPBACK if host in ('0.0.0.0', LOOPBACK) else host}:{port}/"
+    local = args.host in (LOOPBACK_ADDRESS, "localhost")
+    url = f"http://{LOOPBACK_ADDRESS if host == '0.0.0.0' else host}:{port}/"
     if args.json:
         print_json({"url": url})
     else:
         print(f"onegrad explorer at {url} (stop with Ctrl-C)")
     sys.stdout.flush()
     if not local:
-        print("onegrad explore: note: other machines can reach this page", file=sys.stderr)
-    app = create_app(hosts=LOOPBACK_NAMES if local else None)
+        print_note("onegrad explore", "other machines can reach this page")
+    app = create_app(hosts=LOOPBACK_HOSTS if local else None)
     level = "error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical"
     server = uvicorn.Server(
         uvicorn.Config(app, log_level=level, timeout_graceful_shutdown=1, server_header=False)
@@ -80,18 +83,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _export(name: str, as_json: bool) -> int:
-    """Compute the grids on all cores and write the page."""
-    try:
-        from onegrad.explorer.bundle import export
+    """Compute the numbers of the page on all cores and write it."""
+    with _extra_needed():
+        from onegrad.explorer.bundle import write_page
         from onegrad.explorer.server import plotly_file
-    except ImportError as error:
-        raise InvalidInput(f"explore needs {error.name}: pip install 'onegrad[explorer]'") from None
-    plotly_file()  # complains when plotly is missing
+
+        plotly_file()
     path = Path(name)
     if path.is_dir() or not path.parent.is_dir():
-        raise InvalidInput(f"--export must name a file in a folder that exists; got {name!r:.60}")
+        raise InvalidInput("--export", path, "a file in a folder that exists")
     progress = Progress("export", quiet=as_json)
-    size = export(path, jobs=core_count(), progress=progress)
+    size = write_page(path, jobs=core_count(), progress=progress)
     if as_json:
         print_json({"file": str(path), "bytes": size})
     else:
@@ -99,23 +101,32 @@ def _export(name: str, as_json: bool) -> int:
     return 0
 
 
+@contextmanager
+def _extra_needed() -> Iterator[None]:
+    """Say how to install what an import does not find."""
+    try:
+        yield
+    except ImportError as error:
+        install = f"needs {error.name}: pip install 'onegrad[explorer]'"
+        raise InvalidInput("explore", problem=install) from None
+
+
 def _port(text: str) -> int:
     port = int(text) if text.isdecimal() and len(text) <= 5 else -1
     if not 0 <= port <= 65535:
-        raise InvalidInput(f"--port must be a whole number from 0 to 65535; got {text!r:.60}")
+        raise InvalidInput("--port", text, "a whole number from 0 to 65535")
     return port
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket, or one line that says why there is none."""
+    """Return a listening socket; raise InvalidInput if the address cannot be used."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(128)  # a browser that comes before the server is ready waits
+        listener.listen(128)  # a browser that connects before the server is ready waits
     except OSError as error:
         listener.close()
-        raise InvalidInput(
-            f"--port {port} on {host} cannot be used ({error.strerror}); give another, or 0"
-        ) from None
+        problem = f"cannot be used on {host} ({error.strerror}); give another, or 0"
+        raise InvalidInput("--port", port, problem=problem) from None
     return listener

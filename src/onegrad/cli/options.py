@@ -1,13 +1,14 @@
 """The options that commands share: every field of Problem, lists and ranges of numbers.
 
-Sizes may be given as ratios, `--phi` d/n and `--psi` d/N; without any size the default setting is
-meant, with whatever else is given in place of its own.
+Sizes may be given as ratios, `--phi` d/n and `--psi` d/N. Without any size the default setting is
+used, and other options replace its values.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,20 +19,31 @@ from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import ratio
 
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 SIZES = ("n", "d", "N")
-DEFAULT = "quick-start"  # the setting of the docs' first page
+DEFAULT_SETTING = "quick-start"  # the setting of the docs' first page
 SETTINGS: dict[str, dict[str, str]] = {
-    DEFAULT: {
-        "n": "1000", "d": "500", "N": "667", "activation": "softplus",
-        "teacher": "H1 + H2/sqrt(2)", "alpha": "0:0.5:11",
+    DEFAULT_SETTING: {
+        "n": "1000",
+        "d": "500",
+        "N": "667",
+        "activation": "softplus",
+        "teacher": "H1 + H2/sqrt(2)",
+        "alpha": "0:0.5:11",
     },
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A problem at its first values, the axes along which values were listed, where it is from."""
+class ProblemOptions:
+    """The problem that the options describe and the axes along which they list values.
+
+    Parameters
+    ----------
+    problem : the problem at the first value of every axis.
+    axes : the listed values, by field.
+    setting : the name of the default setting, if no size was given.
+    """
 
     problem: Problem
     axes: dict[str, list[float]]
@@ -39,82 +51,83 @@ class Asked:
 
     @property
     def title(self) -> str:
-        """The sizes and functions that the axes leave alone."""
+        """The sizes and functions that are the same at every point."""
         p = self.problem
         sizes = [f"{name} = {getattr(p, name)}" for name in SIZES if name not in self.axes]
-        said = ", ".join(
-            [*sizes, f"activation {p.sigma.name}", f"teacher {p.teacher_function.name}"]
-        )
-        return said if self.setting is None else f"{said} (default setting {self.setting!r})"
+        functions = [f"activation {p.sigma.name}", f"teacher {p.teacher_function.name}"]
+        suffix = "" if self.setting is None else f" (default setting {self.setting!r})"
+        return ", ".join(sizes + functions) + suffix
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
-    """Every field of Problem as an option; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
+    """Add every field of Problem; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
     group = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
     for name, field in {**FIELDS, **RATIO_FIELDS}.items():
-        about: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
+        settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
         if field.kind == "flag":
-            about = {"action": "store_true"}
-        group.add_argument(field.option, help=field.summary.replace("%", "%%"), **about)
+            settings = {"action": "store_true"}
+        group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
 
 
-def not_an_input(option: str, out: Path, data: Any, *others: str) -> None:
-    """What is written replaces nothing that is read."""
-    for path in (*data.paths, *others):
-        if out.exists() and out.samefile(path):
-            raise InvalidInput(f"{option} {str(out)!r} is an input; choose another name")
+def check_not_an_input(option: str, out: Path, inputs: Iterable[str | Path]) -> None:
+    """Raise InvalidInput if the file to write is one of those that are read."""
+    if out.exists() and any(out.samefile(path) for path in inputs):
+        raise InvalidInput(option, out, problem="this file is an input; choose another name")
 
 
-def asked(args: argparse.Namespace, **otherwise: str) -> Asked:
-    """What the options ask for; `otherwise` replaces values of the default setting."""
+def read_problem_options(args: argparse.Namespace, **defaults: str) -> ProblemOptions:
+    """Return the problem and axes of the options; `defaults` replace values of the setting."""
     fields = {**FIELDS, **RATIO_FIELDS}
-    given = {name: value for name in fields if (value := getattr(args, name)) is not None}
-    if "alpha" in given and "eta" in given:
-        raise InvalidInput("give --alpha or --eta, not both")
-    setting = None if {*SIZES, *RATIO_FIELDS} & given.keys() else DEFAULT
+    texts = {name: value for name in fields if (value := getattr(args, name)) is not None}
+    if "alpha" in texts and "eta" in texts:
+        raise InvalidInput("--alpha", problem="give --alpha or --eta, not both")
+    setting = None if {*SIZES, *RATIO_FIELDS} & texts.keys() else DEFAULT_SETTING
     if setting is not None:
-        step = {"alpha"} if "eta" in given else set()
-        base = {**SETTINGS[setting], **otherwise}
-        given = {k: v for k, v in base.items() if k not in step} | given
-    listed = {
-        name: parse_numbers(text, fields[name].option, MOST_POINTS)
-        for name, text in given.items()
+        texts = {**SETTINGS[setting], **defaults} | texts
+        if "eta" in texts:
+            del texts["alpha"]
+    numbers = {
+        name: parse_numbers(text, fields[name].option, MAX_POINTS)
+        for name, text in texts.items()
         if fields[name].kind in ("whole", "number")
     }
-    _follow_ratios(listed, given)
-    missing = [FIELDS[name].option for name in SIZES if name not in listed]
+    for name in RATIO_FIELDS.keys() & texts.keys():
+        del texts[name]
+    _replace_ratio(numbers, "phi", "n", "d")
+    _replace_ratio(numbers, "psi", "d", "N")
+    missing = [FIELDS[name].option for name in SIZES if name not in numbers]
     if missing:
         ratios = ", or --phi and --psi beside --n" if "--n" not in missing else ""
-        raise InvalidInput(f"{', '.join(missing)} must be given: a whole number >= 1{ratios}")
-    axes = {name: values for name, values in listed.items() if len(values) > 1}
-    if math.prod(len(v) for v in axes.values()) > MOST_POINTS:
-        raise InvalidInput(f"the grid has more than {MOST_POINTS} points; list fewer values")
-    problem = Problem(**given | {name: values[0] for name, values in listed.items()})
-    return Asked(problem, axes, setting)
+        raise InvalidInput(", ".join(missing), allowed=f"given: a whole number >= 1{ratios}")
+    axes = {name: values for name, values in numbers.items() if len(values) > 1}
+    points = math.prod(len(values) for values in axes.values())
+    if points > MAX_POINTS:
+        options = ", ".join(FIELDS[name].option for name in axes)
+        raise InvalidInput(options, problem=f"{points} points; list at most {MAX_POINTS}")
+    problem = Problem(**texts | {name: values[0] for name, values in numbers.items()})
+    return ProblemOptions(problem, axes, setting)
 
 
-def _follow_ratios(listed: dict[str, list[float]], given: dict[str, Any]) -> None:
-    """d from --phi and n, N from --psi and d: in place of the ratios."""
-    for name, of, size, inverse in (("phi", "n", "d", False), ("psi", "d", "N", True)):
-        if name not in listed:
-            continue
-        option, whole, other = RATIO_FIELDS[name].option, FIELDS[size].option, FIELDS[of].option
-        if size in listed:
-            raise InvalidInput(f"give {option} or {whole}, not both")
-        if of not in listed:
-            raise InvalidInput(f"{option} needs {other}: {whole} follows from both")
-        if len(listed[of]) > 1:
-            raise InvalidInput(
-                f"{option} needs one value of {other}; list those of {whole} instead"
-            )
-        values, given_size = listed.pop(name), listed[of][0]
-        given.pop(name)
-        if min(values) <= 0:
-            raise InvalidInput(f"{option} must be > 0; got {min(values):g}")
-        listed[size] = [ratio(name, 1 / v if inverse else v, of, given_size) for v in values]
+def _replace_ratio(numbers: dict[str, list[float]], name: str, given: str, implied: str) -> None:
+    """Replace a ratio among the numbers by the size that it implies: phi = d/n, psi = d/N."""
+    if name not in numbers:
+        return
+    option, of, size = RATIO_FIELDS[name].option, FIELDS[given].option, FIELDS[implied].option
+    if implied in numbers:
+        raise InvalidInput(option, problem=f"give {option} or {size}, not both")
+    if given not in numbers:
+        raise InvalidInput(option, problem=f"needs {of}, from which {size} follows")
+    if len(numbers[given]) > 1:
+        raise InvalidInput(option, problem=f"needs one value of {of}; list values of {size}")
+    ratios = numbers.pop(name)
+    if min(ratios) <= 0:
+        raise InvalidInput(option, min(ratios), "> 0")
+    factors = [1 / value for value in ratios] if name == "psi" else ratios
+    numbers[implied] = [ratio(name, factor, given, numbers[given][0]) for factor in factors]

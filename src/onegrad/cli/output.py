@@ -1,4 +1,4 @@
-"""Tables, JSON and lines: on standard output, in colour where a person looks."""
+"""Tables, JSON and lines on standard output, in colour on a terminal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from onegrad.exceptions import printable
 from onegrad.io.json_values import json_values
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
-DECIMALS = 7  # more are not filled up with zeros
+MAX_DECIMALS = 7  # columns with more decimals are not filled up with zeros
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object and nothing else; a number that is not finite becomes null."""
+    """Print one JSON object and nothing else; a number that is not finite becomes null."""
     print(json.dumps(json_values(value), allow_nan=False))
 
 
 def print_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
-    """Columns with a header; numbers with five significant digits, decimal points in one line."""
+    """Print columns with a header; numbers have five significant digits and aligned points."""
     entries = [[name, *aligned([row.get(name) for row in rows])] for name in columns]
     widths = [max(map(len, column)) for column in entries]
     header, *lines = (
@@ -34,23 +34,21 @@ def print_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
 
 
 def aligned(values: Sequence[Any]) -> list[str]:
-    """The values as texts of one width, decimal point under decimal point.
+    """Return the values as texts of one width, decimal point under decimal point.
 
     Numbers of a column have the same number of decimals, or, where those would be many, blanks
-    after the last digit that counts.
+    after the last significant digit.
     """
     texts = [_text(value) for value in values]
     decimals = max((_decimals(text) for text in texts), default=0)
-    if decimals <= DECIMALS and not any("e" in t for t in texts):
+    if decimals <= MAX_DECIMALS and not any("e" in t for t in texts):
         numbers = [isinstance(value, float) and value == value for value in values]
         pairs = zip(values, texts, numbers, strict=True)
         texts = [f"{value:.{decimals}f}" if is_number else text for value, text, is_number in pairs]
-    wholes, fractions = zip(
-        *(_parted(v, t) for v, t in zip(values, texts, strict=True)), strict=True
-    )
-    left, right = (max(map(len, part)) for part in (wholes, fractions))
-    both = zip(wholes, fractions, strict=True)
-    return [f"{whole:>{left}}{fraction:<{right}}" for whole, fraction in both]
+    parts = [_split_at_point(v, t) for v, t in zip(values, texts, strict=True)]
+    width = max(len(before) for before, _ in parts)
+    width_after = max(len(after) for _, after in parts)
+    return [f"{before:>{width}}{after:<{width_after}}" for before, after in parts]
 
 
 def _text(value: Any) -> str:
@@ -63,8 +61,8 @@ def _decimals(text: str) -> int:
     return len(text.partition(".")[2]) if text.replace(".", "").lstrip("-").isdigit() else 0
 
 
-def _parted(value: Any, text: str) -> tuple[str, str]:
-    """What stands before the decimal point, and the rest; words are not parted."""
+def _split_at_point(value: Any, text: str) -> tuple[str, str]:
+    """Return the text before the decimal point and the rest; words are not split."""
     if not isinstance(value, float):
         return text, ""
     cut = min((text.index(mark) for mark in ".e" if mark in text), default=len(text))
@@ -72,25 +70,24 @@ def _parted(value: Any, text: str) -> tuple[str, str]:
 
 
 def styled(text: str, style: str, stream: TextIO) -> str:
-    """The text in a style where the stream is a terminal that has any, and nobody minds."""
-    run_directly = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    if run_directly or not stream.isatty():
+    """Return the text in a style if the stream is a terminal and colour is not switched off."""
+    colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if colourless or not stream.isatty():
         return text
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
 
-def title(text: str) -> None:
-    """The line above a table: what its numbers are."""
+def print_title(text: str) -> None:
+    """Print the line above a table, which says what its numbers are."""
     print(styled(text, "dim", sys.stdout))
 
 
 def error_line(program: str, message: str) -> str:
-    """A complaint for standard error."""
+    """Return the line that reports an error on standard error."""
     return f"{program}: {styled('error:', 'red', sys.stderr)} {printable(message)}"
 
 
-def note(program: str, message: str) -> None:
-    """Something worth knowing, on standard error."""
-    print(
-        f"{program}: {styled('note:', 'yellow', sys.stderr)} {printable(message)}", file=sys.stderr
-    )
+def print_note(program: str, message: str) -> None:
+    """Print on standard error something that is worth knowing."""
+    prefix = styled("note:", "yellow", sys.stderr)
+    print(f"{program}: {prefix} {printable(message)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Pictures of what a command prints, as files: those that results draw of themselves."""
+"""Pictures of what a command prints, written to files."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.files import atomic_write
 
 DPI = 160
-FORMATS = (".svg", ".png", ".pdf")
+PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def save_plot(path: str, *results: Any) -> None:
-    """Draw each result with its `plot` on the same axes and write the picture; None is left out."""
+    """Draw each result with its `plot` method on the same axes and write the picture."""
     from onegrad.pictures import load_library, style
 
     matplotlib = load_library("matplotlib", "--plot")
     with matplotlib.rc_context(style.RC):
         figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
         for result in results:
-            if result is not None:
-                result.plot(ax)
+            result.plot(ax)
         with atomic_write(Path(path)) as file:
             figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
 
 
 def check_plot_path(path: str) -> None:
-    """Complain before anything is computed when the picture could not be written."""
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InvalidInput(f"--plot must end in {', '.join(FORMATS)}; got {path!r:.60}")
+    """Raise InvalidInput before anything is computed if the picture could not be written."""
+    if Path(path).suffix.lower() not in PLOT_SUFFIXES:
+        raise InvalidInput("--plot", path, f"a file that ends in {', '.join(PLOT_SUFFIXES)}")
     if not Path(path).parent.is_dir():
-        raise InvalidInput(f"--plot must be in a folder that exists; got {path!r:.200}")
+        raise InvalidInput("--plot", Path(path), "in a folder that exists")

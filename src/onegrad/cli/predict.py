@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, asked
-from onegrad.cli.output import print_json, print_table, title
+from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.theory.dispatch import THEORIES, predict
@@ -38,12 +38,14 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    wanted = asked(args)
-    problem, axes = wanted.problem, wanted.axes
+    options = read_problem_options(args)
+    problem, axes = options.problem, options.axes
     if args.plot:
         check_plot_path(args.plot)
         if not axes:
-            raise InvalidInput("--plot needs a curve: list values, for example --alpha 0:0.5:11")
+            raise InvalidInput(
+                "--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11"
+            )
     prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
     if args.plot:
         save_plot(args.plot, prediction)
@@ -51,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}
         answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
-        print_json(answer | references | {"setting": wanted.setting})
+        print_json(answer | references | {"setting": options.setting})
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     columns = [*extra, "alpha", "eta", "ridge", "train", "test", "risk"]
     columns += [name for name in ("train_accuracy", "test_accuracy") if name in rows[0]]
-    title(f"{prediction.theory} theory: {wanted.title}")
+    print_title(f"{prediction.theory} theory: {options.title}")
     print_table(rows, columns)
     return 0

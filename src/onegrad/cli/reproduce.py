@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--list", action="store_true", help="name the figures and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
     parser.add_argument(
-        "--seeds", type=int, metavar="K", help="at most K seeds a point, rounded up to whole cells"
+        "--seeds", type=int, metavar="K", help="at most K seeds per point, up to whole cells"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
     parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
     out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")
-    made = reproduce(
+    reproduction = reproduce(
         args.figures,
         out,
         run_options(args),
@@ -60,19 +60,19 @@ def run(args: argparse.Namespace) -> int:
         progress=Progress("reproduce"),
     )
     if args.json:
-        print_json(to_json(made))
+        print_json(to_json(reproduction))
     else:
-        _say(made, out)
-    return 1 if made.summary.failed or made.missing else 0
+        _print_outcome(reproduction, out)
+    return 1 if reproduction.summary.failed or reproduction.missing else 0
 
 
-def _say(made: Reproduction, out: Path) -> None:
-    done = made.summary
-    if made.report is None:
-        print(f"{done.computed} computed, {done.failed} failed of {done.cells} cells in {out}")
+def _print_outcome(reproduction: Reproduction, out: Path) -> None:
+    summary, verdict = reproduction.summary, reproduction.verdict
+    if reproduction.report is None:
+        counts = f"{summary.computed} computed, {summary.failed} failed of {summary.cells} cells"
+        print(f"{counts} in {out}")
         return
-    print(f"report: {made.report.resolve()}")
-    verdict = made.verdict
+    print(f"report: {reproduction.report.resolve()}")
     print(f"verification: {verdict}; {verdict.exact} with nothing allowed for")
 
 

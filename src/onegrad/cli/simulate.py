@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, asked
-from onegrad.cli.output import print_json, print_table, title
+from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost
 
+DEFAULT_ALPHA = "0,0.2,0.4"  # fewer than predict has: networks take their time
 
-ALPHA = "0,0.2,0.4"  # of the default setting: networks take their time
+DEVICE_NUMBERS = "random numbers are drawn on the device; --random host draws the same on all"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     add_problem_options(parser)
     group = parser.add_argument_group("simulation")
     group.add_argument(
-        "--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5,"
+        "--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5"
     )
     group.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     group.add_argument("--dtype", type=str.lower, default="float64", help="float64 or float32")
@@ -44,10 +46,10 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--leave-one-out", action="store_true", help="also the leave-one-out error")
     group.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
     group.add_argument("--random", help="host or device random numbers (a GPU's own by default)")
-    group.add_argument("--batch", type=int, metavar="B", help="replicates computed together")
+    group.add_argument("--batch", type=int, metavar="B", help="networks computed at once")
     group.add_argument("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
     group.add_argument(
-        "--dry-run", action="store_true", help="say flops, bytes, memory and seconds; run nothing"
+        "--dry-run", action="store_true", help="print flops, bytes, memory and seconds; run nothing"
     )
     add_json_option(parser)
 
@@ -56,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
-    wanted = asked(args, alpha=ALPHA)
-    problem, axes = wanted.problem, wanted.axes
+    problem_options = read_problem_options(args, alpha=DEFAULT_ALPHA)
+    problem, axes = problem_options.problem, problem_options.axes
     options: dict[str, Any] = {
         name: getattr(args, name)
         for name in ("device", "dtype", "model", "n_test", "leave_one_out", "random", "batch")
@@ -65,55 +67,53 @@ def run(args: argparse.Namespace) -> int:
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
-        return _say(cost(problem, _seeds(args.seeds), **(options | axes)), args.json)
+        return _print_cost(cost(problem, _seeds(args.seeds), **(options | axes)), args.json)
     if args.rows is not None:
-        options["rows"] = _load(args.rows)
+        options["rows"] = _load_rows(args.rows)
     progress = Progress("simulate", quiet=args.json)
-    found = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
-    if found.provenance.random == "device" and args.random is None:
-        note = "random numbers are drawn on the device; --random host draws those of every device"
-        print(note, file=sys.stderr)
-    results = found.results()
+    simulation = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
+    if simulation.provenance.random == "device" and args.random is None:
+        print(DEVICE_NUMBERS, file=sys.stderr)
+    results = simulation.results()
     if args.json:
-        print_json(found.to_dict() | {"setting": wanted.setting})
+        print_json(simulation.to_dict() | {"setting": problem_options.setting})
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []
     columns = ["alpha", "eta", "ridge", "train", "train_se", "test", "test_se", "risk", *loo]
-    title(f"{len(found.seeds)} networks ({found.model}): {wanted.title}")
+    print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
     print_table(results, [*extra, *columns])
     return 0
 
 
-def _say(found: Cost, as_json: bool) -> int:
-    """What a run would cost."""
+def _print_cost(cost: Cost, as_json: bool) -> int:
+    """Print what a run would cost."""
     if as_json:
-        print_json(vars(found))
+        print_json(vars(cost))
         return 0
-    print(f"flops    {found.flops:.3g}")
-    print(f"bytes    {found.bytes:.3g}")
-    print(f"memory   {found.memory / 1e9:.3g} GB")
-    print(f"seconds  {found.seconds:.3g} (estimated from the rates of this machine)")
+    print(f"flops    {cost.flops:.3g}")
+    print(f"bytes    {cost.bytes:.3g}")
+    print(f"memory   {cost.memory / 1e9:.3g} GB")
+    print(f"seconds  {cost.seconds:.3g} (estimated from the rates of this machine)")
     return 0
 
 
 def _seeds(text: str) -> int | list[int]:
-    """`"20"` is a count; `"3,4,5"` (or `"7,"`) a list."""
+    """Return the count that `"20"` means, or the list that `"3,4,5"` (or `"7,"`) means."""
     try:
-        values = [int(part) for part in text.split(",") if part.strip()]
+        seeds = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        values = []
-    if not values:
-        raise InvalidInput(f"--seeds must be a count or a list of whole numbers; got {text!r:.60}")
-    return values if "," in text else values[0]
+        seeds = []
+    if not seeds:
+        raise InvalidInput("--seeds", text, "a count or a list of whole numbers")
+    return seeds if "," in text else seeds[0]
 
 
-def _load(path: str) -> Any:
+def _load_rows(path: str) -> Any:
     import numpy as np
 
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"--rows must be a .npy file of numbers; {path!r:.200}: {error}"
-        ) from None
+        problem = f"not a .npy file of numbers ({error})"
+        raise InvalidInput("--rows", Path(path), problem=problem) from None

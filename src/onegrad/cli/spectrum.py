@@ -6,15 +6,15 @@ import argparse
 import math
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, asked
-from onegrad.cli.output import print_json, print_table, title
+from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.problem import FIELDS
 
-ALPHA = "0.4"  # of the default setting: two spikes are out
-DEGREES = (1, 2, 3, 4)  # alignments that the table shows
+DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
+SHOWN_DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
 def add_parser(subparsers: Any) -> None:
@@ -35,11 +35,12 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.theory import spectrum
 
-    wanted = asked(args, alpha=ALPHA)
-    problem, axes = wanted.problem, wanted.axes
-    if axes:
-        option = FIELDS[next(iter(axes))].option
-        raise InvalidInput(f"{option} must be one number: a spectrum is of one problem")
+    options = read_problem_options(args, alpha=DEFAULT_ALPHA)
+    problem = options.problem
+    if options.axes:
+        name = next(iter(options.axes))
+        allowed = "one number: a spectrum is that of one problem"
+        raise InvalidInput(FIELDS[name].option, getattr(args, name), allowed)
     if args.plot:
         check_plot_path(args.plot)
     theory = spectrum(problem)
@@ -50,19 +51,19 @@ def run(args: argparse.Namespace) -> int:
         progress = Progress("networks", quiet=args.json)
         measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
     if args.plot:
-        save_plot(args.plot, theory, measured)
+        save_plot(args.plot, *(result for result in (theory, measured) if result is not None))
     if args.json:
         simulated = {} if measured is None else {"simulated": measured.to_dict()}
-        about = {"problem": problem.to_dict(), "setting": wanted.setting}
+        about = {"problem": problem.to_dict(), "setting": options.setting}
         print_json(theory.to_dict() | simulated | about)
         return 0
-    title(wanted.title)
-    _print(theory, measured)
+    print_title(options.title)
+    _print_spikes(theory, measured)
     return 0
 
 
-def _print(theory: Any, measured: Any) -> None:
-    """Singular values s of F over sqrt(n), the scale of the explorer's page and of the plot."""
+def _print_spikes(theory: Any, measured: Any) -> None:
+    """Print singular values s of F over sqrt(n), the scale of the explorer and of the plot."""
     root = math.sqrt(theory.problem.n)
     print(
         f"bulk of s/sqrt(n) ends at {math.sqrt(theory.edge):.5g}, by {theory.method} theory; "
@@ -74,7 +75,7 @@ def _print(theory: Any, measured: Any) -> None:
     if not rows:
         print("no spikes")
         return
-    alignments = [f"He_{k}" for k in DEGREES]
+    alignments = [f"He_{k}" for k in SHOWN_DEGREES]
     errors = ["se"] if measured is not None else []
     print_table(rows, ["of", "s/sqrt(n)", *errors, "eigenvalue", *alignments])
     print("s: singular values of F; eigenvalue: of F F^T/n, the square of s/sqrt(n)")
@@ -82,8 +83,8 @@ def _print(theory: Any, measured: Any) -> None:
 
 
 def _row(source: str, spike: dict[str, Any], root: float) -> dict[str, Any]:
-    alignment = {f"He_{k}": round(spike["alignment"].get(str(k), 0.0), 4) for k in DEGREES}
-    place = {"of": source, "s/sqrt(n)": spike["singular_value"] / root}
+    alignment = {f"He_{k}": round(spike["alignment"].get(str(k), 0.0), 4) for k in SHOWN_DEGREES}
+    row = {"of": source, "s/sqrt(n)": spike["singular_value"] / root}
     if "singular_value_se" in spike:
-        place["se"] = spike["singular_value_se"] / root
-    return place | spike | alignment
+        row["se"] = spike["singular_value_se"] / root
+    return row | spike | alignment

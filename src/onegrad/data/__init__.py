@@ -1,6 +1,14 @@
-"""Rows from anywhere: sources and their parts, tables, encoding, samples, folds."""
+"""Rows from anywhere: a source has partitions, a partition gives blocks.
+
+A :class:`Source` is a data set: arrays, a table, files of any size, a stream, a Dask collection.
+It is a list of partitions, small values that any process can read on its own, again and again. A
+partition gives its rows as :class:`~onegrad.data.partitions.RowBlock` values, consecutive rows that
+fit in memory, one after the other. A pass over the data is :func:`sum_over_partitions` of a
+function of one partition, so that the number of workers, partitions and blocks changes nothing.
+"""
 
 from onegrad.data.partition_sum import sum_over_partitions
+from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sources import Source, source
 
-__all__ = ["Source", "source", "sum_over_partitions"]
+__all__ = ["Partition", "RowBlock", "Source", "source", "sum_over_partitions"]

@@ -1,4 +1,4 @@
-"""What a column of a table holds, whatever container it came in: one kind, one Arrow type.
+"""The kinds of columns: whatever container a column came in, it has one kind and one Arrow type.
 
 ========  =====================================  ==============================================
 kind      Arrow type                             from
@@ -10,7 +10,7 @@ span      duration in microseconds               durations, times of day
 text      string                                 text, categories of any values
 ========  =====================================  ==============================================
 
-One instant is one number: seconds since 1970, the same from a date, from any unit, from text.
+An instant is one number, the seconds since 1970, whether it came as a date, in any unit or as text.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ import numpy as np
 
 from onegrad.exceptions import InvalidInput
 
-KINDS = {
+KIND_NAMES = {
     "number": "numbers",
     "truth": "truth values",
     "instant": "dates",
     "span": "durations",
     "text": "text",
 }
-MISSING = "None"  # the category of what is missing in a column of text
-WHOLE = 2.0**53  # below this a whole number is written without an exponent
+MISSING_TEXT = "None"  # the category of missing values in a column of text
+MAX_PLAIN_INTEGER = 2.0**53  # below it a whole number is written without an exponent
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """How a column is to be read: as this kind; `known` are the values that text is compared to."""
+    """The kind that a column is read as, and for text the categories that it is compared to."""
 
     kind: str
-    known: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
 
 def arrow_type(kind: str) -> Any:
-    """The one type of a kind."""
+    """Return the Arrow type of a kind."""
     import pyarrow as pa
 
     return {
@@ -55,100 +55,104 @@ def arrow_type(kind: str) -> Any:
     }[kind]
 
 
-def kind_of(kind: Any, name: str) -> str:
-    """The kind of an Arrow type; lists, structures and the like have none."""
+def kind_of(data_type: Any, name: str) -> str:
+    """Return the kind of an Arrow type; lists, structures and the like have none."""
     import pyarrow.types as t
 
-    tests: dict[str, tuple[Callable[[Any], bool], ...]] = {
+    predicates: dict[str, tuple[Callable[[Any], bool], ...]] = {
         "number": (t.is_integer, t.is_floating, t.is_decimal, t.is_null),
         "truth": (t.is_boolean,),
         "instant": (t.is_date, t.is_timestamp),
         "span": (t.is_time, t.is_duration),
         "text": (
-            t.is_string, t.is_large_string, t.is_string_view, t.is_dictionary,
-            t.is_binary, t.is_large_binary, t.is_binary_view, t.is_fixed_size_binary,
+            t.is_string,
+            t.is_large_string,
+            t.is_string_view,
+            t.is_dictionary,
+            t.is_binary,
+            t.is_large_binary,
+            t.is_binary_view,
+            t.is_fixed_size_binary,
         ),
-    }  # fmt: skip
-    for found, questions in tests.items():
-        if any(question(kind) for question in questions):
-            return found
-    allowed = ", ".join(KINDS.values())
-    raise InvalidInput(f"column {name!r} holds {kind!s:.60}; allowed are {allowed}")
+    }
+    for kind, is_of_kind in predicates.items():
+        if any(predicate(data_type) for predicate in is_of_kind):
+            return kind
+    *names, last = KIND_NAMES.values()
+    problem = f"holds {data_type!s:.60}; a column may hold {', '.join(names)} or {last}"
+    raise InvalidInput("column", name, problem=problem)
 
 
-def converted(column: Any, reading: ColumnType | None, name: str) -> Any:
-    """An Arrow column as the one type of its kind, or of the kind that is asked for.
+def convert(column: Any, name: str, column_type: ColumnType | None = None) -> Any:
+    """Return an Arrow column in the type of its own kind, or of the kind that is asked for.
 
-    Values that cannot be read that way are an error that names one of them.
+    Raise InvalidInput with one of the values that cannot be read that way.
     """
     import pyarrow as pa
 
-    column = _stored(column)
+    column = _without_wrapper(column)
     own = kind_of(column.type, name)
-    wanted = own if reading is None else reading.kind
-    target = arrow_type(wanted)
+    kind = own if column_type is None else column_type.kind
+    categories = () if column_type is None else column_type.categories
+    target = arrow_type(kind)
     if column.type == target:
         return column
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), target)])
     try:
-        if own == wanted:
-            return _plain(column, own).cast(target, safe=False)
-        change = CHANGES.get((own, wanted))
-        if change is not None:
-            return change(_plain(column, own), reading)
+        if own == kind:
+            return _castable(column, name).cast(target, safe=False)
+        if (own, kind) in CONVERSIONS:
+            return CONVERSIONS[own, kind](_castable(column, name), categories)
+    except InvalidInput:
+        raise
     except (pa.ArrowException, ValueError, OverflowError) as error:
-        if isinstance(error, InvalidInput):
-            raise
         reason = " ".join(str(error).split())
-        raise InvalidInput(
-            f"column {name!r} cannot be read as {KINDS[wanted]}: {reason:.120}"
-        ) from None
-    raise InvalidInput(f"column {name!r} held {KINDS[wanted]} when fitted; now {KINDS[own]}")
+        problem = f"cannot be read as {KIND_NAMES[kind]}: {reason:.120}"
+        raise InvalidInput("column", name, problem=problem) from None
+    problem = f"held {KIND_NAMES[kind]} when the model was fitted, holds {KIND_NAMES[own]} now"
+    raise InvalidInput("column", name, problem=problem)
 
 
-def _stored(column: Any) -> Any:
-    """The values under an extension type or under runs of equal values."""
+def _without_wrapper(column: Any) -> Any:
+    """Return the values under an extension type or under runs of equal values."""
     import pyarrow as pa
     import pyarrow.types as t
 
     if isinstance(column.type, pa.BaseExtensionType):
-        pieces = [piece.storage for piece in column.chunks]
-        column = pa.chunked_array(pieces, column.type.storage_type)
+        chunks = [chunk.storage for chunk in column.chunks]
+        column = pa.chunked_array(chunks, column.type.storage_type)
     return column.cast(column.type.value_type) if t.is_run_end_encoded(column.type) else column
 
 
-def _plain(column: Any, own: str) -> Any:
-    """A column that casts to the type of its own kind."""
+def _castable(column: Any, name: str) -> Any:
+    """Return the column in a type that Arrow casts to the type of its own kind."""
     import pyarrow as pa
     import pyarrow.types as t
 
-    kind = column.type
-    if t.is_dictionary(kind):
-        column, of = column.cast(kind.value_type), kind_of(kind.value_type, "")
-        if of in ("number", "truth"):
-            return CHANGES[of, "text"](column, None)
-        if of in ("instant", "span"):  # one text for one instant
-            return column.cast(arrow_type(of), safe=False).cast(pa.string())
-    elif own == "text":
+    data_type = column.type
+    if t.is_dictionary(data_type):
+        column, kind = column.cast(data_type.value_type), kind_of(data_type.value_type, name)
+        if kind in ("number", "truth"):
+            return CONVERSIONS[kind, "text"](column, ())
+        if kind in ("instant", "span"):  # one text for one instant
+            return column.cast(arrow_type(kind), safe=False).cast(pa.string())
+    elif kind_of(data_type, name) == "text":
         return column.cast(pa.string())  # bytes that are UTF-8
-    elif t.is_time(kind):  # since midnight
-        count = column.cast(pa.int32() if t.is_time32(kind) else pa.int64())
-        return count.cast(pa.int64()).cast(pa.duration(kind.unit))
-    elif own == "instant" and getattr(kind, "tz", None) is not None:
-        return (
-            column.cast(pa.timestamp(kind.unit, "UTC"))
-            .cast(pa.int64())
-            .cast(pa.timestamp(kind.unit))
-        )
+    elif t.is_time(data_type):  # since midnight
+        count = column.cast(pa.int32() if t.is_time32(data_type) else pa.int64())
+        return count.cast(pa.int64()).cast(pa.duration(data_type.unit))
+    elif getattr(data_type, "tz", None) is not None:
+        instants = column.cast(pa.timestamp(data_type.unit, "UTC"))
+        return instants.cast(pa.int64()).cast(pa.timestamp(data_type.unit))
     return column
 
 
 # -- from one kind to another --------------------------------------------------------------------
 
 
-def _text_of_numbers(column: Any, reading: ColumnType | None) -> Any:
-    """Codes that came as numbers: 1 and 1.0 are "1", unless the text that is known says "1.0"."""
+def _numbers_to_text(column: Any, categories: tuple[str, ...]) -> Any:
+    """Write codes that came as numbers: 1 and 1.0 are "1", unless a category says "1.0"."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -156,37 +160,38 @@ def _text_of_numbers(column: Any, reading: ColumnType | None) -> Any:
     encoded = numbers.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    known = _by_number(() if reading is None else reading.known)
-    names = [known.get(v, _written(v)) for v in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(names, pa.string()), encoded.indices)])
+    spellings = _category_by_number(categories)
+    texts = [spellings.get(v, _shortest_text(v)) for v in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pc.take(pa.array(texts, pa.string()), encoded.indices)])
 
 
-def _written(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < WHOLE else repr(value)
+def _shortest_text(number: float) -> str:
+    whole = number.is_integer() and abs(number) < MAX_PLAIN_INTEGER
+    return str(int(number)) if whole else repr(number)
 
 
-def _by_number(known: tuple[str, ...]) -> dict[float, str]:
-    """SampleTargets texts that are numbers; where several are the same number, the shortest one."""
-    found: dict[float, str] = {}
-    for text in sorted(known, key=lambda text: (-len(text), text)):
+def _category_by_number(categories: tuple[str, ...]) -> dict[float, str]:
+    """Map numbers to the categories that spell them; of several spellings to the shortest."""
+    spellings: dict[float, str] = {}
+    for text in sorted(categories, key=lambda text: (-len(text), text)):
         try:
-            found[float(text)] = text
+            spellings[float(text)] = text
         except ValueError:
             continue
-    return found
+    return spellings
 
 
-def _text_of_truth(column: Any, reading: ColumnType | None) -> Any:
+def _truth_to_text(column: Any, categories: tuple[str, ...]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = {text.lower(): text for text in (() if reading is None else reading.known)}
-    yes, no = (pa.scalar(known.get(word, word)) for word in ("true", "false"))
-    return pc.if_else(column, yes, no)
+    spellings = {text.lower(): text for text in categories}
+    true, false = (pa.scalar(spellings.get(word, word)) for word in ("true", "false"))
+    return pc.if_else(column, true, false)
 
 
-def _as_string(column: Any) -> Any:
-    """Text without surrounding blanks; what is empty is missing."""
+def _stripped(column: Any) -> Any:
+    """Return text without surrounding blanks; what is empty is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -194,44 +199,32 @@ def _as_string(column: Any) -> Any:
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
-def _number_of_text(column: Any, reading: ColumnType | None) -> Any:
-    return _as_string(column).cast(arrow_type("number"))
-
-
-def _truth_of_text(column: Any, reading: ColumnType | None) -> Any:
-    return _as_string(column).cast(arrow_type("truth"))
-
-
-def _truth_of_number(column: Any, reading: ColumnType | None) -> Any:
+def _number_to_truth(column: Any) -> Any:
     values = np.asarray(column.cast(arrow_type("number"), safe=False))
-    odd = values[~np.isnan(values) & (values != 0) & (values != 1)]
-    if len(odd):
-        raise ValueError(f"{odd[0]:g} is neither 0 nor 1")
+    others = values[~np.isnan(values) & (values != 0) & (values != 1)]
+    if len(others):
+        raise ValueError(f"{others[0]:g} is neither 0 nor 1")
     return column.cast(arrow_type("truth"))
 
 
-def _number_of_truth(column: Any, reading: ColumnType | None) -> Any:
-    return column.cast(arrow_type("number"))
-
-
-def _instant_of_text(column: Any, reading: ColumnType | None) -> Any:
-    """Text in the form of ISO 8601, with a zone or without one (then UTC)."""
+def _text_to_instant(column: Any) -> Any:
+    """Parse text in the form of ISO 8601, with a zone or without one (then it is UTC)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = _as_string(column)
+    text = _stripped(column)
     zoned = pc.fill_null(pc.match_substring_regex(text, r"(Z|[+-]\d\d(:?\d\d)?)$"), False)
     dated = pc.fill_null(pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d$"), False)
     zoned = pc.and_(zoned, pc.invert(dated))  # the last two digits of a date are no zone
-    nothing = pa.scalar(None, pa.string())
+    null = pa.scalar(None, pa.string())
     return pc.coalesce(
-        _parsed(pc.if_else(zoned, text, nothing), "UTC"),
-        _parsed(pc.if_else(zoned, nothing, text), None),
+        _parse_instants(pc.if_else(zoned, text, null), "UTC"),
+        _parse_instants(pc.if_else(zoned, null, text), None),
     )
 
 
-def _parsed(text: Any, zone: str | None) -> Any:
-    """Microseconds; of nine digits after the point, which they cannot have, the first six."""
+def _parse_instants(text: Any, zone: str | None) -> Any:
+    """Parse to microseconds; of nine digits after the point the first six count."""
     import pyarrow as pa
 
     try:
@@ -241,22 +234,23 @@ def _parsed(text: Any, zone: str | None) -> Any:
     return instants.cast(pa.int64()).cast(arrow_type("instant"))
 
 
-def _span_of_text(column: Any, reading: ColumnType | None) -> Any:
-    """Times of day, as in a CSV file."""
+def _text_to_span(column: Any) -> Any:
+    """Parse times of day, as a CSV file has them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    first_day = pc.binary_join_element_wise("1970-01-01", _as_string(column), " ")
-    return _parsed(first_day, None).cast(pa.int64()).cast(arrow_type("span"))
+    first_day = pc.binary_join_element_wise("1970-01-01", _stripped(column), " ")
+    return _parse_instants(first_day, None).cast(pa.int64()).cast(arrow_type("span"))
 
 
-CHANGES: dict[tuple[str, str], Callable[[Any, ColumnType | None], Any]] = {
-    ("number", "text"): _text_of_numbers,
-    ("truth", "text"): _text_of_truth,
-    ("text", "number"): _number_of_text,
-    ("text", "truth"): _truth_of_text,
-    ("text", "instant"): _instant_of_text,
-    ("text", "span"): _span_of_text,
-    ("number", "truth"): _truth_of_number,
-    ("truth", "number"): _number_of_truth,
+# (own kind, kind asked for) to the function of a column and the categories of its text
+CONVERSIONS: dict[tuple[str, str], Callable[[Any, tuple[str, ...]], Any]] = {
+    ("number", "text"): _numbers_to_text,
+    ("truth", "text"): _truth_to_text,
+    ("text", "number"): lambda column, _: _stripped(column).cast(arrow_type("number")),
+    ("text", "truth"): lambda column, _: _stripped(column).cast(arrow_type("truth")),
+    ("text", "instant"): lambda column, _: _text_to_instant(column),
+    ("text", "span"): lambda column, _: _text_to_span(column),
+    ("number", "truth"): lambda column, _: _number_to_truth(column),
+    ("truth", "number"): lambda column, _: column.cast(arrow_type("number")),
 }

@@ -1,10 +1,10 @@
-"""Fold: the sum of one function over all parts of a data set, wherever the parts are computed.
+r"""A pass over the data: the sum of one function over all partitions, wherever it is computed.
 
-.. math:: \\mathrm{fold}(f, p) = f(p_1) + f(p_2) + \\dots + f(p_k)
+.. math:: \mathrm{sum}(f, p) = f(p_1) + f(p_2) + \dots + f(p_k)
 
-Serial, several processes and a Dask cluster run the same function on the same parts. The sums of
-this package are exact (see onegrad.ridge.moments), so the ways cannot disagree; a part that is
-computed again after a worker was lost gives what it would have given.
+One process, several processes and a Dask cluster call the same function on the same partitions. The
+sums of this package are exact (see onegrad.ridge.moments), so that the results are equal bit for
+bit; a partition that is computed again after a worker was lost gives what it gave before.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from onegrad.parallel.cluster import cluster_sum
 from onegrad.parallel.processes import process_map
 
 
-class Sums(Protocol):
+class Summable(Protocol):
+    """A value that adds."""
+
     def __add__(self, other: Self, /) -> Self: ...
 
 
-S = TypeVar("S", bound=Sums)
+S = TypeVar("S", bound=Summable)
 
 
 def add_optional(a: S | None, b: S | None) -> S | None:
-    """a + b, where None is the sum of no rows."""
+    """Return a + b, where None is the sum of no rows."""
     if a is None or b is None:
         return a if b is None else b
     return a + b
@@ -37,55 +39,56 @@ def add_optional(a: S | None, b: S | None) -> S | None:
 
 def sum_over_partitions(
     function: Callable[[Partition], S | None],
-    parts: Sequence[Partition],
+    partitions: Sequence[Partition],
     *,
     client: Any = None,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> S:
-    """Sum of function(part) over the parts; an empty part gives None.
+    """Return the sum of function(partition) over all partitions.
 
     Parameters
     ----------
-    function : picklable where jobs > 1 or a client is given.
-    parts : pieces of the data that are read by whoever computes them.
-    client : a dask.distributed Client, whose workers compute the parts.
+    function : gives None for an empty partition; picklable if jobs > 1 or with a client.
+    partitions : read by the process that calls the function.
+    client : a dask.distributed Client, whose workers call the function.
     jobs : number of joblib processes, without a client.
-    progress : called with (done, all) after each part.
+    progress : called with (done, all) after each partition.
     """
     total: S | None = None
-    if client is not None and parts:
-        # a part without its data, and its data: whoever has them computes it
-        pieces = [(p.filled(*(None for _ in p.remote())), *p.remote()) for p in parts]
+    if client is not None and partitions:
+        calls = [partition.remake() for partition in partitions]
+        tasks = [(make, *arguments) for make, arguments in calls]
         add: Callable[[S | None, S | None], S | None] = add_optional
-        total = cluster_sum(partial(_filled, function), pieces, client, add, progress)
+        total = cluster_sum(partial(_call_on_worker, function), tasks, client, add, progress)
     else:
-        jobs = jobs if len(parts) > 1 else 1
+        jobs = jobs if len(partitions) > 1 else 1
         if isinstance(progress, Progress) and jobs == 1:
-            progress(0, len(parts))
-            parts = [_Told(part, progress.rows) for part in parts]
-        results = process_map(function, parts, jobs)
-        for done, result in enumerate(results, 1):
+            progress(0, len(partitions))
+            partitions = [_CountedPartition(p, progress.rows) for p in partitions]
+        for done, result in enumerate(process_map(function, partitions, jobs), 1):
             total = add_optional(total, result)
             if progress is not None:
-                progress(done, len(parts))
+                progress(done, len(partitions))
     if total is None:
-        raise InvalidInput("the data have no rows")
+        raise InvalidInput("data", problem="the table is empty")
     return total
 
 
 @dataclass(frozen=True)
-class _Told(Partition):
-    """A part that tells of its rows as they are read."""
+class _CountedPartition(Partition):
+    """A partition that reports its rows as they are read."""
 
-    part: Partition
-    tell: Callable[[int], None]
+    partition: Partition
+    report: Callable[[int], None]
 
     def blocks(self) -> Iterator[RowBlock]:
-        for block in self.part.blocks():
+        for block in self.partition.blocks():
             yield block
-            self.tell(len(block))
+            self.report(len(block))
 
 
-def _filled(function: Callable[[Partition], S | None], part: Partition, *data: Any) -> S | None:
-    return function(part.filled(*data))
+def _call_on_worker(
+    function: Callable[[Partition], S | None], make: Callable[..., Partition], *arguments: Any
+) -> S | None:
+    return function(make(*arguments))

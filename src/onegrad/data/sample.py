@@ -1,8 +1,8 @@
 """A uniform sample of distinct rows that depends on the rows alone.
 
-Every row has a key, a hash of its contents. The sample is the rows with the smallest keys: a value
-that adds, so that any chunking, order or number of workers gives the same sample. Rows that are
-equal share a key and are kept once with the sum of their weights: repeating a row is the same as
+Every row has a key, a hash of its contents. The sample is the rows with the smallest keys. Samples
+add, so that any division into blocks, order or number of workers gives the same sample. Equal rows
+share a key and are kept once with the sum of their weights: repeating a row is the same as
 weighting it, and no row can be both learned from and held out.
 """
 
@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.arrays.splitmix import splitmix64
 from onegrad.data.table import (
     Tabular,
     Values,
     column_values,
-    concatenate,
-    distinct_texts,
+    concatenate_rows,
+    factorize,
     is_table,
     is_text,
     take_rows,
@@ -33,8 +34,11 @@ from onegrad.data.tally import RowKeys, Tally, add_tallies
 class Sample:
     """At most `size` rows: keys in increasing order, inputs, targets, weights.
 
-    `seed` is that of the keys; `labels` are the distinct targets of all rows with the sums of
-    their weights, where they are collected (classification).
+    Parameters
+    ----------
+    seed : of the keys.
+    labels : distinct targets of all rows with the sums of their weights, for classification.
+    tally : of all rows, or None where there are too many.
     """
 
     size: int
@@ -44,29 +48,29 @@ class Sample:
     w: Floats
     seed: int
     labels: Mapping[Any, float]
-    tally: Tally | None = None  # of all rows
+    tally: Tally | None = None
 
     def __add__(self, other: Sample) -> Sample:
-        both = Sample(
+        labels = {label: self.labels.get(label, 0.0) + w for label, w in other.labels.items()}
+        return Sample(
             self.size,
             np.concatenate([self.keys, other.keys]),
-            concatenate([self.X, other.X]),
+            concatenate_rows([self.X, other.X]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.w, other.w]),
             self.seed,
-            _added(self.labels, other.labels),
+            {**self.labels, **labels},
             add_tallies(self.tally, other.tally),
-        )
-        return both.smallest()
+        ).smallest()
 
     def smallest(self) -> Sample:
-        """The rows of smallest keys, equal ones as one."""
-        unique, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
+        """Return the rows with the smallest keys, equal rows as one."""
+        keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
         weights: Floats = np.bincount(group, weights=self.w).astype(np.float64)
         first = first[: self.size]
         return replace(
             self,
-            keys=unique[: self.size],
+            keys=keys[: self.size],
             X=take_rows(self.X, first),
             y=self.y[first],
             w=weights[: self.size],
@@ -76,47 +80,43 @@ class Sample:
 def sample_block(
     X: Tabular, y: Values, w: Floats | None, size: int, seed: int, labels: str = ""
 ) -> Sample:
-    """The sample of one block; rows of weight zero do not exist.
+    """Return the sample of one block; rows of weight zero do not exist.
 
     `labels` says which distinct targets are collected: "all", "text" or none.
     """
     w = np.ones(len(y)) if w is None else w
-    keep = w > 0
-    if not keep.all():
-        X, y, w = take_rows(X, np.flatnonzero(keep)), y[keep], w[keep]
-    found: Mapping[Any, float] = {}
+    positive = w > 0
+    if not positive.all():
+        X, y, w = take_rows(X, np.flatnonzero(positive)), y[positive], w[positive]
+    label_weights: Mapping[Any, float] = {}
     if y.ndim == 1 and (labels == "all" or (labels and y.dtype.kind not in "fiub")):
         distinct, codes = np.unique(y, return_inverse=True)
-        found = dict(zip(distinct.tolist(), np.bincount(codes.ravel(), w).tolist(), strict=True))
+        sums = np.bincount(codes.ravel(), w)
+        label_weights = dict(zip(distinct.tolist(), sums.tolist(), strict=True))
     keys = row_keys(X, y, seed)
-    return Sample(size, keys, X, y, w, seed, found, Tally.of(keys, w, seed)).smallest()
-
-
-def _added(a: Mapping[Any, float], b: Mapping[Any, float]) -> dict[Any, float]:
-    return {**a, **{label: a.get(label, 0.0) + weight for label, weight in b.items()}}
+    tally = Tally.of(keys, w, seed)
+    return Sample(size, keys, X, y, w, seed, label_weights, tally).smallest()
 
 
 def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:
     """(n,) hash of each row (x, y), or x: sum of odd multiples of its entries' bits, then mixed."""
-    parts: list[Any] = X.columns if is_table(X) else list(X.T)
+    columns: list[Any] = X.columns if is_table(X) else list(X.T)
     if y is not None:
-        targets = y if y.ndim > 1 else y[:, None]
-        parts = [*parts, *targets.T]
-    odd = np.random.Generator(np.random.Philox(seed)).integers(
-        0, 2**63, size=len(parts), dtype=np.uint64
-    )
-    total = np.zeros(len(parts[0]), np.uint64)
-    for part, factor in zip(parts, odd * np.uint64(2) + np.uint64(1), strict=True):
-        bits = entry_bits(part)
+        columns = [*columns, *(y if y.ndim > 1 else y[:, None]).T]
+    rng = np.random.Generator(np.random.Philox(seed))
+    odd = rng.integers(0, 2**63, size=len(columns), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    total = np.zeros(len(columns[0]), np.uint64)
+    for column, factor in zip(columns, odd, strict=True):
+        bits = _entry_bits(column)
         total += (bits ^ (bits >> np.uint64(32))) * factor
-    return _mixed(total)
+    return splitmix64(total)
 
 
-def entry_bits(column: Any) -> RowKeys:
-    """64 bits for each entry: a number's own (as float64), a hash of any other value's text."""
+def _entry_bits(column: Any) -> RowKeys:
+    """(n,) 64 bits per entry: a number's own (as float64), a hash of any other value's text."""
     if not isinstance(column, np.ndarray):
         if is_text(column):
-            return _text_bits(*distinct_texts(column))
+            return _text_bits(*factorize(column))
         column = column_values(column)
     if column.dtype.kind in "fiub":
         bits: RowKeys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
@@ -127,10 +127,3 @@ def entry_bits(column: Any) -> RowKeys:
 def _text_bits(values: Any, codes: Values) -> RowKeys:
     digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]
-
-
-def _mixed(h: RowKeys) -> RowKeys:
-    """The finaliser of splitmix64: every input bit reaches every output bit."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
-    return h ^ (h >> np.uint64(31))

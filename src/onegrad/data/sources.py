@@ -1,7 +1,4 @@
-"""Where rows come from: arrays, frames, files of any size, iterators, Dask collections.
-
-A source is a list of parts (see onegrad.data.partitions); :func:`source` finds the right kind.
-"""
+"""Sources of rows: arrays, frames, files of any size, iterators, Dask collections."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.files import CsvPartition, FilePartition, parquet_parts
-from onegrad.data.kinds import KINDS, ColumnType
-from onegrad.data.matrices import NpyPartition, NpzPartition, npy_parts
+from onegrad.data.files import CsvPartition, FilePartition, parquet_partitions
+from onegrad.data.kinds import KIND_NAMES, ColumnType
+from onegrad.data.matrices import NpzPartition, npy_partitions
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ArrayPartition,
-    Columns,
+    ColumnRoles,
     DaskPartition,
     IteratorPartition,
     Partition,
@@ -29,14 +26,14 @@ from onegrad.data.partitions import (
     TablePartition,
 )
 from onegrad.data.table import as_table, is_frame
-from onegrad.exceptions import InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
-FILES = (".parquet", ".csv", ".npz", ".npy")
+FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
 
 
 @dataclass(frozen=True)
 class Source:
-    """All parts of a data set; `single_pass` marks a stream that can be read a single time."""
+    """All partitions of a data set; with `single_pass` a stream that can be read only once."""
 
     partitions: Sequence[Partition]
     single_pass: bool = False
@@ -44,44 +41,39 @@ class Source:
     @property
     def paths(self) -> list[str]:
         """The files that are read."""
-        return [
-            part.path
-            for part in self.partitions
-            if isinstance(part, FilePartition | NpyPartition | NpzPartition)
-        ]
+        return [partition.path for partition in self.partitions if hasattr(partition, "path")]
 
     def blocks(self) -> Iterator[RowBlock]:
-        """All blocks in order."""
-        for part in self.partitions:
-            yield from part.blocks()
+        """Yield all blocks in order."""
+        for partition in self.partitions:
+            yield from partition.blocks()
 
     def with_types(self, column_types: Mapping[str, ColumnType], only: bool = False) -> Source:
-        """The same rows with columns read as is asked, whatever a file suggests.
+        """Return the source with columns read as these types, whatever a file suggests.
 
         With `only`, other columns are not read at all.
         """
-        return Source(
-            [part.with_types(column_types, only) for part in self.partitions], self.single_pass
-        )
+        partitions = [partition.with_types(column_types, only) for partition in self.partitions]
+        return Source(partitions, self.single_pass)
 
-    def aligned(self, text: Sequence[str] = ()) -> Source:
-        """All files read alike: the same columns in one order, each of one kind.
+    def aligned(self, categorical: Sequence[str] = ()) -> Source:
+        """Return the source with all files read alike: one order of columns, one kind of each.
 
-        `text` are columns whose values are categories even where they look like numbers.
+        `categorical` are columns whose values are categories even where they look like numbers.
         """
-        asked = {name: ColumnType("text") for name in text}
-        files = {part.path: part for part in self.partitions if isinstance(part, FilePartition)}
-        for path, part in files.items():
-            if part.unnamed():
-                warn(f"{path}: its first column has no name: row labels, which are no input")
+        text = {name: ColumnType("text") for name in categorical}
+        files = {p.path: p for p in self.partitions if isinstance(p, FilePartition)}
+        for path, file in files.items():
+            if isinstance(file, CsvPartition) and file.skips_unnamed_column():
+                problem = "its first column has no name and is taken as row labels, not as an input"
+                warn(AssumptionWarning("data", path, f"{path}: {problem}"))
         if len(files) < 2:
-            return self.with_types(asked) if asked else self
-        return self.with_types(
-            common_types([(p, part.kinds()) for p, part in files.items()]) | asked, True
-        )
+            return self.with_types(text) if text else self
+        types = common_types({path: file.kinds() for path, file in files.items()})
+        return self.with_types(types | text, only=True)
 
     def for_two_passes(self, rows: int) -> tuple[Source, Source]:
-        """The source of the first pass and that of the second.
+        """Return the source of the first pass and that of the second.
 
         A stream that can be read once gives its first rows to the first pass; they are kept, and
         the second pass reads them and then the rest.
@@ -92,8 +84,8 @@ class Source:
         head: list[RowBlock] = []
         while sum(map(len, head)) < rows and (block := next(stream, None)) is not None:
             head.append(block)
-        whole = IteratorPartition(lambda: itertools.chain(head, stream))
-        return Source([IteratorPartition(partial(iter, head))]), Source([whole], single_pass=True)
+        everything = IteratorPartition(lambda: itertools.chain(head, stream))
+        return Source([IteratorPartition(partial(iter, head))]), Source([everything], True)
 
 
 def source(
@@ -105,7 +97,7 @@ def source(
     weight: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Source:
-    """The source that `data` means.
+    """Return the source of the rows in `data`.
 
     Parameters
     ----------
@@ -128,129 +120,130 @@ def source(
     """
     if isinstance(data, Source):
         return data
-    chosen = Columns(
+    roles = ColumnRoles(
         None if target is None else str(target), weight, None if columns is None else tuple(columns)
     )
     if isinstance(data, str | Path):
-        return _from_files(str(data), chosen, target)
+        return Source(_file_partitions(str(data), roles, target))
     if type(data).__module__.startswith("dask"):
-        return _from_dask(data, y, sample_weight, chosen)
+        return Source(_dask_partitions(data, y, sample_weight, roles))
     if isinstance(data, np.ndarray):
-        return Source(_array_parts(data, y, sample_weight))
+        return Source(_array_partitions(data, y, sample_weight))
     if is_frame(data):
-        return Source(_table_parts(as_table(data), y, sample_weight, chosen))
+        return Source(_table_partitions(as_table(data), y, sample_weight, roles))
     if isinstance(data, Iterator):
         return Source([IteratorPartition(lambda: data)], single_pass=True)
     if callable(data):
         return Source([IteratorPartition(data)])
     if isinstance(data, list | tuple):
         return Source([IteratorPartition(partial(iter, data))])
-    raise InvalidInput(
-        f"data must be a path, an array, an iterator of blocks or a Dask collection; "
-        f"got {type(data).__name__}"
-    )
+    allowed = "a path, an array, a table, an iterator of blocks or a Dask collection"
+    raise InvalidInput("data", type(data).__name__, allowed)
 
 
-def _from_files(path: str, columns: Columns, target: str | int | None) -> Source:
-    files = _files(path)
-    kinds = sorted({Path(f).suffix for f in files})
-    if len(kinds) > 1 or kinds[0] not in FILES:
-        raise InvalidInput(
-            f"{path!r} holds {', '.join(kinds)} files; allowed is one kind of {', '.join(FILES)}"
-        )
-    if kinds[0] == ".npy":
-        return Source([part for f in files for part in npy_parts(f, target)])
-    if kinds[0] == ".npz":
-        return Source([NpzPartition(f, columns) for f in files])
-    if kinds[0] == ".csv":
-        return Source([CsvPartition(f, columns) for f in files])
-    return Source([part for f in files for part in parquet_parts(f, columns)])
+def _file_partitions(path: str, roles: ColumnRoles, target: str | int | None) -> list[Partition]:
+    files = _find_files(path)
+    suffix, *others = sorted({Path(file).suffix for file in files})
+    if others or suffix not in FILE_SUFFIXES:
+        formats = ", ".join([suffix, *others])
+        problem = f"holds {formats} files; allowed is one kind of {', '.join(FILE_SUFFIXES)}"
+        raise InvalidInput("data", path, problem=problem)
+    if suffix == ".npy":
+        return [partition for file in files for partition in npy_partitions(file, target)]
+    if suffix == ".npz":
+        return [NpzPartition(file, columns=roles) for file in files]
+    if suffix == ".csv":
+        return [CsvPartition(file, columns=roles) for file in files]
+    return [partition for file in files for partition in parquet_partitions(file, roles)]
 
 
-def _files(path: str) -> list[str]:
-    """The files that a path, a directory or a pattern names, in order."""
+def _find_files(path: str) -> list[str]:
+    """Return the files that a path, a directory or a pattern names, in order."""
     if Path(path).is_dir():
-        found = [str(p) for p in Path(path).rglob("*") if p.suffix in FILES]
+        files = [str(p) for p in Path(path).rglob("*") if p.suffix in FILE_SUFFIXES]
     else:
-        found = [path] if Path(path).is_file() else glob.glob(path)  # noqa: PTH207
-    if not found:
-        raise InvalidInput(f"no such file: {path!r}; allowed are {', '.join(FILES)}")
-    return sorted(found)
+        files = [path] if Path(path).is_file() else glob.glob(path)  # noqa: PTH207
+    if not files:
+        problem = f"no such file; allowed are {', '.join(FILE_SUFFIXES)}"
+        raise InvalidInput("data", path, problem=problem)
+    return sorted(files)
 
 
-def common_types(files: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, ColumnType]:
-    """How the columns of several files are read: in the order of the first, of one kind each.
+def common_types(kinds_by_path: Mapping[str, Mapping[str, str]]) -> dict[str, ColumnType]:
+    """Return how the columns of several files are read: in the order of the first, one kind each.
 
     CSV files do not say what a column holds: where one has numbers and another has not, they are
     all text. Parquet files do.
     """
-    (first, kinds), *others = files
-    found = dict(kinds)
-    for path, kinds in others:
-        differs = set(found) ^ set(kinds)
-        if differs:
-            raise InvalidInput(f"column {min(differs)!r} is only in one of {first} and {path}")
+    first, *others = kinds_by_path
+    common = dict(kinds_by_path[first])
+    for path in others:
+        kinds = kinds_by_path[path]
+        if differing := set(common) ^ set(kinds):
+            problem = f"is only in one of {first} and {path}"
+            raise InvalidInput("column", min(differing), problem=problem)
         for name, kind in kinds.items():
-            both = {kind, found[name]} - {""}
+            both = {kind, common[name]} - {""}
             if len(both) < 2:
-                found[name] = kind or found[name]
+                common[name] = kind or common[name]
             elif both == {"number", "truth"}:
-                found[name] = "number"
+                common[name] = "number"
             elif Path(path).suffix == ".csv":
-                found[name] = "text"
+                common[name] = "text"
             else:
-                known = next(f for f, k in files if k[name] == found[name])
-                raise InvalidInput(
-                    f"column {name!r} holds {KINDS[found[name]]} in {known} "
-                    f"and {KINDS[kind]} in {path}"
-                )
-    return {name: ColumnType(kind or "number") for name, kind in found.items()}
+                earlier = next(p for p, k in kinds_by_path.items() if k[name] == common[name])
+                held, holds = KIND_NAMES[common[name]], KIND_NAMES[kind]
+                problem = f"holds {held} in {earlier} and {holds} in {path}"
+                raise InvalidInput("column", name, problem=problem)
+    return {name: ColumnType(kind or "number") for name, kind in common.items()}
 
 
-def _slices(rows: int, y: Any, w: Any) -> Iterator[slice]:
-    """Pieces of PARTITION_ROWS rows; targets and weights are as long as the inputs."""
+def _partition_slices(rows: int, y: Any, w: Any) -> list[slice]:
+    """Return slices of PARTITION_ROWS rows; targets and weights must be as long as the inputs."""
     for name, values in (("y", y), ("sample_weight", w)):
         if values is not None and len(values) != rows:
-            raise InvalidInput(f"{name} has {len(values)} rows; the inputs have {rows}")
-    return (slice(i, i + PARTITION_ROWS) for i in range(0, rows, PARTITION_ROWS))
+            problem = f"has {len(values)} rows; the inputs have {rows}"
+            raise InvalidInput(name, problem=problem)
+    return [slice(i, i + PARTITION_ROWS) for i in range(0, rows, PARTITION_ROWS)]
 
 
-def _array_parts(X: Any, y: Any, w: Any) -> list[Partition]:
+def _array_partitions(X: Any, y: Any, w: Any) -> list[Partition]:
     if X.ndim != 2:
-        raise InvalidInput(f"inputs must be a matrix; they have {X.ndim} dimensions")
-    pieces = _slices(len(X), y, w)
-    return [ArrayPartition(*(None if a is None else a[p] for a in (X, y, w))) for p in pieces]
-
-
-def _table_parts(table: Any, y: Any, w: Any, columns: Columns) -> list[Partition]:
-    columns.of(table.column_names)
-    y, w = (None if a is None else np.asarray(a) for a in (y, w))
+        raise InvalidInput("X", problem=f"must be a matrix; it has {X.ndim} dimensions")
     return [
-        TablePartition(
-            table.slice(p.start, PARTITION_ROWS),
-            None if y is None else y[p],
-            None if w is None else w[p],
-            columns,
-        )
-        for p in _slices(table.num_rows, y, w)
+        ArrayPartition(*(None if a is None else a[rows] for a in (X, y, w)))
+        for rows in _partition_slices(len(X), y, w)
     ]
 
 
-def _from_dask(data: Any, y: Any, w: Any, columns: Columns) -> Source:
-    """One part a partition; arrays are cut by rows only."""
+def _table_partitions(table: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Partition]:
+    roles.select(table.column_names)  # complains at once
+    y, w = (None if a is None else np.asarray(a) for a in (y, w))
+    return [
+        TablePartition(
+            table.slice(rows.start, PARTITION_ROWS),
+            *(None if a is None else a[rows] for a in (y, w)),
+            columns=roles,
+        )
+        for rows in _partition_slices(table.num_rows, y, w)
+    ]
+
+
+def _dask_partitions(data: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Partition]:
+    """Return one partition per partition of a dataframe, or per block of rows of an array."""
     if hasattr(data, "columns"):
-        columns.of(list(data.columns))
-        return Source([DaskPartition(piece, columns=columns) for piece in data.to_delayed()])
-    pieces = [_row_pieces(data)]
+        roles.select(list(data.columns))  # complains at once
+        return [DaskPartition(X, columns=roles) for X in data.to_delayed()]
+    arrays = [_delayed_rows(data)]
     for name, values in (("y", y), ("sample_weight", w)):
         if values is None:
-            pieces.append([None] * len(pieces[0]))
-            continue
-        if not hasattr(values, "to_delayed"):
-            raise InvalidInput(f"{name} must be a Dask array when X is one")
-        pieces.append(_row_pieces(values.rechunk({0: data.chunks[0]})))
-    return Source([DaskPartition(*piece) for piece in zip(*pieces, strict=True)])
+            arrays.append([None] * len(arrays[0]))
+        elif hasattr(values, "to_delayed"):
+            arrays.append(_delayed_rows(values.rechunk({0: data.chunks[0]})))
+        else:
+            raise InvalidInput(name, problem="must be a Dask array when X is one")
+    return [DaskPartition(*rows) for rows in zip(*arrays, strict=True)]
 
 
-def _row_pieces(array: Any) -> list[Any]:
+def _delayed_rows(array: Any) -> list[Any]:
     return list((array.rechunk({1: -1}) if array.ndim > 1 else array).to_delayed().ravel())

@@ -1,11 +1,12 @@
-r"""Values of many kinds as what their targets were: one number for each output.
+r"""Mean targets of the values of a column of text: target encoding, one number per output.
 
 .. math:: s(v) = \frac{\sum_{i: v_i = v} w_i t_i + m\,\bar t}{\sum_{i: v_i = v} w_i + m}
 
-for each frequent value v of a column of text, with the mean of all targets for other values. Rows
-fall into folds by a hash of their inputs, and a row that is learned from gets the statistic of the
-*other* folds, so that no target explains itself; a row to be predicted gets that of all. The fold
-does not depend on the target: else the folds would, for rows that differ in nothing else.
+for each frequent value v; other values have the mean of all targets. Rows fall into folds by a hash
+of their inputs. A row that is learned from gets the mean over the *other* folds, so that no target
+explains itself (scikit-learn's TargetEncoder calls it cross fitting); a row to be predicted gets
+that over all folds. The fold does not depend on the target: else rows that differ in nothing else
+would show theirs by their fold.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from onegrad.arrays import Floats
 
 FOLDS = 5
 MAX_VALUES_WITH_MEANS = 4096
-STRENGTHS = (1.0, 1000.0)  # between which m is kept
+MIN_STRENGTH, MAX_STRENGTH = 1.0, 1000.0  # rows that the mean of all targets counts for
+TINY = 1e-300  # against division by zero
 
 Codes = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -32,10 +34,10 @@ class TargetMeans:
 
     Parameters
     ----------
-    values : the values that have a statistic of their own, in order.
+    values : the values that have a mean of their own, in order.
     weights, sums : (folds, values) sums of weights, (folds, values, K) of weighted targets.
-    mean : (K,) of the targets of all rows.
-    strength : m, how many rows the mean counts for.
+    mean : (K,) mean of the targets of all rows.
+    strength : m, how many rows the mean of all targets counts for.
     seed : of the keys that make the folds.
     """
 
@@ -49,42 +51,45 @@ class TargetMeans:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TargetMeans) and self.to_dict() == other.to_dict()
 
+    def __hash__(self) -> int:
+        return hash((self.values, self.strength, self.seed))
+
     @property
     def outputs(self) -> int:
         return len(self.mean)
 
     @cached_property
     def table(self) -> Floats:
-        """(folds + 1, values + 1, K): without each fold, then without none; unknown values last."""
+        """(folds + 1, values + 1, K) means without each fold, then over all; other values last."""
         weights = self.weights.sum(0) - np.concatenate([self.weights, 0 * self.weights[:1]])
         sums = self.sums.sum(0) - np.concatenate([self.sums, 0 * self.sums[:1]])
-        own = (sums + self.strength * self.mean) / (weights + self.strength)[:, :, None]
-        others = np.broadcast_to(self.mean, (len(own), 1, self.outputs))
-        return np.concatenate([own, others], 1)
+        means = (sums + self.strength * self.mean) / (weights + self.strength)[:, :, None]
+        other_values = np.broadcast_to(self.mean, (len(means), 1, self.outputs))
+        return np.concatenate([means, other_values], 1)
 
     def __call__(self, codes: Codes, folds: Codes | None) -> Floats:
-        """(K, n) statistics of values by their number in `values`, -1 for others."""
-        which = np.full(len(codes), FOLDS) if folds is None else folds
-        found: Floats = self.table[which, codes].T  # -1 is the last
-        return found
+        """(K, n) means of values by their number in `values`, -1 for others."""
+        means: Floats = self.table[FOLDS if folds is None else folds, codes].T  # -1 is the last
+        return means
 
     @classmethod
     def of(
         cls, values: Sequence[str], codes: Codes, t: Floats, w: Floats, folds: Codes, seed: int
     ) -> TargetMeans:
-        """Of rows with these values (by number, -1 for others), targets, weights and folds."""
-        known = codes >= 0
+        """Sum over rows with these values (by number, -1 for others), targets, weights, folds."""
+        frequent = codes >= 0
         V, K = len(values), t.shape[1]
-        place = (folds * V + codes)[known]
-        weights: Floats = np.bincount(place, w[known], FOLDS * V).reshape(FOLDS, V).astype(float)
-        each = [np.bincount(place, (w * t[:, k])[known], FOLDS * V) for k in range(K)]
-        sums: Floats = np.stack(each, 1).reshape(FOLDS, V, K).astype(float)
+        cell = (folds * V + codes)[frequent]
+        weights: Floats = np.bincount(cell, w[frequent], FOLDS * V).reshape(FOLDS, V).astype(float)
+        per_output = [np.bincount(cell, (w * t[:, k])[frequent], FOLDS * V) for k in range(K)]
+        sums: Floats = np.stack(per_output, 1).reshape(FOLDS, V, K).astype(float)
         mean = w @ t / w.sum()
-        squares = w[known] @ (t[known] - mean) ** 2
+        squares = w[frequent] @ (t[frequent] - mean) ** 2
         strength = _strength(weights.sum(0), sums.sum(0), mean, squares)
         return cls(tuple(values), weights, sums, mean, strength, seed)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
         return {
             "values": list(self.values),
             "weights": self.weights.tolist(),
@@ -95,25 +100,32 @@ class TargetMeans:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> TargetMeans:
-        values = tuple(map(str, given["values"]))
-        mean = np.array(given["mean"], dtype=np.float64)
-        weights = np.array(given["weights"], dtype=np.float64).reshape(FOLDS, len(values))
-        sums = np.array(given["sums"], dtype=np.float64).reshape(FOLDS, len(values), len(mean))
-        return cls(values, weights, sums, mean, float(given["strength"]), int(given["seed"]))
+    def from_dict(cls, json_values: Mapping[str, Any]) -> TargetMeans:
+        """Return the sums of JSON values, in the shapes that they must have."""
+        arrays = (np.array(json_values[name], np.float64) for name in ("weights", "sums", "mean"))
+        weights, sums, mean = arrays
+        values = tuple(map(str, json_values["values"]))
+        return cls(
+            values,
+            weights.reshape(FOLDS, len(values)),
+            sums.reshape(FOLDS, len(values), len(mean)),
+            mean,
+            float(json_values["strength"]),
+            int(json_values["seed"]),
+        )
 
 
 def folds_of(keys: np.ndarray[Any, np.dtype[np.uint64]]) -> Codes:
-    """The fold of each row, by its key."""
+    """(n,) the fold of each row, by its key."""
     return (keys % np.uint64(FOLDS)).astype(np.intp)
 
 
 def _strength(weights: Floats, sums: Floats, mean: Floats, squares: Floats) -> float:
-    """Variance within values over variance between them, of all outputs together."""
-    between = ((sums - weights[:, None] * mean) ** 2 / np.maximum(weights, 1e-300)[:, None]).sum()
+    """Return the variance within values over that between them, of all outputs together."""
+    between = ((sums - weights[:, None] * mean) ** 2 / np.maximum(weights, TINY)[:, None]).sum()
     total = weights.sum()
     freedom = max(total - len(weights), 1.0)
     within = max(squares.sum() - between, 0.0) / freedom
-    spread = (between - len(weights) * within) / max(total, 1e-300)
-    low, high = STRENGTHS
-    return float(np.clip(within / spread, low, high)) if spread > 0 else high
+    spread = (between - len(weights) * within) / max(total, TINY)
+    ratio = within / spread if spread > 0 else MAX_STRENGTH
+    return float(np.clip(ratio, MIN_STRENGTH, MAX_STRENGTH))

@@ -19,13 +19,13 @@ IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\*\s+as\s+(\w+))\s+from\s+"\./(\w+
 EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
-def export(
+def write_page(
     path: Path,
     grids: Grids | None = None,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Write the page to `path`; the number of its bytes."""
+    """Write the page to `path` and return its number of bytes."""
     text = page(json.dumps(numbers(grids or Grids(), jobs, progress), separators=(",", ":")))
     content = text.encode()
     with atomic_write(path) as file:

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:\d{1,5})?", re.ASCII)
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HEADERS = {
     # plotly writes style elements and exports pictures as data; nothing comes from elsewhere
     "content-security-policy": (
@@ -28,7 +28,7 @@ LONGEST_QUERY, LONGEST_BODY = 8_000, 20_000
 class Guard:
     """Refuses foreign Host names (DNS rebinding), what other pages ask, and oversized requests."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None = LOOPBACK) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None = LOOPBACK_HOSTS) -> None:
         self.app = app
         self.hosts = hosts  # None: any
 

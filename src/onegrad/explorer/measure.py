@@ -13,9 +13,9 @@ from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import at
 from onegrad.explorer.request import read_problem
 from onegrad.io.json_values import json_values
-from onegrad.networks.arrangement import SHARE, peak_bytes
 from onegrad.networks.cost import replicate_flops, spectrum_flops
 from onegrad.networks.one_network import learned_part
+from onegrad.networks.plan import peak_bytes, usable_bytes
 from onegrad.networks.simulation import simulate
 from onegrad.networks.spectrum import spectrum
 from onegrad.problem import Problem
@@ -72,7 +72,7 @@ def alphas_of(problem: Problem) -> list[float]:
 def estimate(plan: SimulationPlan, rate: float) -> float:
     """Seconds that a plan takes at `rate` operations a second; refuses what is out of reach."""
     p, ops = plan.problem, get_ops()
-    most = min(MOST_BYTES, SHARE * ops.free_bytes())
+    most = min(MOST_BYTES, usable_bytes(ops))
     steps = {"alpha": len(alphas_of(p)), "step": 1, "sizes": 1}
     total = 0.0
     for part in plan.parts:

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from onegrad.exceptions import InvalidInput, NotConverged, check_choice
 from onegrad.explorer import api, measure, recompute
 from onegrad.explorer.controls import describe
-from onegrad.explorer.guard import LOOPBACK, Guard
+from onegrad.explorer.guard import LOOPBACK_HOSTS, Guard
 from onegrad.explorer.network import one_network
 from onegrad.explorer.readers import for_readers
 from onegrad.explorer.request import field_of, read_problem
@@ -126,7 +126,7 @@ class Routes:
 
 
 def create_app(
-    hosts: frozenset[str] | None = LOOPBACK,
+    hosts: frozenset[str] | None = LOOPBACK_HOSTS,
     workers: Workers | None = None,
     simulations: Simulations | None = None,
 ) -> Starlette:

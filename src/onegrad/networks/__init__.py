@@ -9,30 +9,31 @@ from onegrad.networks.one_network import (
     neurons,
     predict_fresh_rows,
 )
-from onegrad.networks.options import MODELS, Limits, Options
-from onegrad.networks.replicate import Group, Replicate, replicates
-from onegrad.networks.simulation import Measured, Origin, Simulation, simulate
+from onegrad.networks.plan import MODELS, GradientGroup, Options, Plan, make_plan
+from onegrad.networks.run import run_plan, run_stack
+from onegrad.networks.simulation import SampleMean, Simulation, SimulationProvenance, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 
 __all__ = [
     "MODELS",
     "Cost",
     "FirstStep",
-    "Group",
+    "GradientGroup",
     "LearnedPart",
-    "Limits",
-    "Measured",
     "MeasuredSpectrum",
     "NeuronOverlaps",
     "Options",
-    "Origin",
-    "Replicate",
+    "Plan",
+    "SampleMean",
     "Simulation",
+    "SimulationProvenance",
     "cost",
     "learned_part",
+    "make_plan",
     "neurons",
     "predict_fresh_rows",
-    "replicates",
+    "run_plan",
+    "run_stack",
     "simulate",
     "spectrum",
 ]

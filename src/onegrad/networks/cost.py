@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Ops, get_ops
 from onegrad.functions.function import Function
-from onegrad.networks.arrangement import arrange, peak_bytes
-from onegrad.networks.options import Limits, Options
-from onegrad.networks.plan import plan
-from onegrad.networks.replicate import Group
-from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import GAUSSIAN, Role
+from onegrad.networks.plan import GradientGroup, Options, make_plan, peak_bytes
+from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import FEW, solve_shifted
@@ -54,12 +51,12 @@ class Work:
         return 16 * (self.normals + self.activations)
 
 
-def work(group: Group, options: Options | None = None) -> Work:
+def work(group: GradientGroup, options: Options | None = None) -> Work:
     """Of one replicate of a network; other models cost about the same or less."""
     p, o = group.problem, options or Options()
-    n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, o.tests(p.n)
-    E, R, m = len(group.etas) if o.trained else 1, len(group.ridges), min(p.n, p.N)
-    gradients = (1 + (p.steps - 1) * E) * any(group.etas) if o.trained else 0
+    n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, o.test_rows(p.n)
+    E, R, m = len(group.etas) if o.takes_steps else 1, len(group.ridges), min(p.n, p.N)
+    gradients = (1 + (p.steps - 1) * E) * any(group.etas) if o.takes_steps else 0
     maps = 1 if E == 1 else 2 if p.steps == 1 else E
     full = 2 if p.residual == "full" else 1
     return Work(
@@ -76,7 +73,7 @@ def replicate_flops(problem: Problem, step_sizes: int = 1) -> float:
 
     At `network_rate` operations per second they give its seconds.
     """
-    w = work(Group(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
+    w = work(GradientGroup(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
     return w.flops + 20 * w.activations + 20 * w.normals
 
 
@@ -110,21 +107,21 @@ class Rates:
     @classmethod
     def measured(cls, ops: Ops, f: Function, on_device: bool) -> Rates:
         """In a fraction of a second, at sizes that fill the machine."""
-        problem = Problem(n=1024, d=512, N=1024)
         with ops.lane(), thread_pool(ops.threads, ops.blas_threads):
             k = ops.threads if ops.device == "cpu" else 32
-            sampler = Sampler(problem, tuple(range(k)), ops, None, on_device)
-            X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
+            streams = Streams(tuple(range(k)), ops, on_device)
+            draw = partial(streams.entries, GAUSSIAN, (Purpose.TEST, 0), 0, 1024, 512)
+            X = draw()
             P = ops.product(X, X)
             C, b = P / 512, X[..., 0]
             products = _seconds(ops, lambda i: ops.product(X[i], X[i]), k)
             factors = _seconds(ops, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
-            draw = _seconds(ops, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
+            drawing = _seconds(ops, lambda _: draw())
             activate = _seconds(ops, lambda i: ops.apply(f, P[i], out=P[i]), k)
         return cls(
             k * 2 * 1024**2 * 512 / products,
             k * 1024**3 / 3 / factors,
-            k * 1024 * 512 / draw,
+            k * 1024 * 512 / drawing,
             k * 1024**2 / activate,
         )
 
@@ -213,33 +210,36 @@ def cost(
 
     See tests/networks/test_the_cost_is_known_before.py.
     """
-    asked = plan(
+    plan = make_plan(
         problem,
         seeds,
-        (device, dtype, random),
-        options=Options(model, n_test, leave_one_out),
-        limits=Limits(batch, threads, memory_limit),
+        device=device,
+        dtype=dtype,
+        model=model,
+        n_test=n_test,
+        leave_one_out=leave_one_out,
+        random=random,
+        batch=batch,
+        threads=threads,
+        memory_limit=memory_limit,
         **axes,
     )
-    ops, count = asked.ops, len(asked.seeds)
-    alone = ops.side_by_side()[1]
-    rates = Rates.measured(ops, problem.sigma, asked.options.device_random)
-    total, memory = np.zeros(3), 0
-    for group in asked.groups:
-        how = arrange(group, count, asked.options, ops, asked.limits)
-        w = work(group, asked.options)
-        seconds = rates.seconds(w)
-        if ops.device == "cpu" and ops.threads > 1 and how.workers == 1:
-            seconds = _by_team(seconds, group.problem, how.at_once, ops)
-        total += count * np.array([w.flops, w.bytes, seconds])
-        engine = alone if how.workers > 1 else ops
-        peak = peak_bytes(group.problem, how.at_once, engine, asked.options, how.batch)
-        memory = max(memory, how.workers * peak)
-    return Cost(float(total[0]), float(total[1]), int(memory), float(total[2]))
+    ops, replicates = plan.ops, len(plan.seeds)
+    rates = Rates.measured(ops, problem.sigma, plan.options.device_random)
+    flops = bytes_made = seconds = 0.0
+    for g in plan.groups:
+        w = work(g.group, plan.options)
+        each = rates.seconds(w)
+        if ops.device == "cpu" and ops.threads > 1 and g.workers == 1:
+            each = _on_all_threads(each, g.group.problem, g.networks_at_once, ops)
+        flops += replicates * w.flops
+        bytes_made += replicates * w.bytes
+        seconds += replicates * each
+    return Cost(flops, bytes_made, max(g.peak_bytes for g in plan.groups), seconds)
 
 
-def _by_team(seconds: float, p: Problem, networks: int, ops: Ops) -> float:
-    """Seconds of a replicate that all threads compute together, from those without any loss."""
+def _on_all_threads(seconds: float, p: Problem, networks: int, ops: Ops) -> float:
+    """Return the seconds of a replicate that all threads share, from those without any loss."""
     sums = max(p.N * p.d, networks * p.N * p.N)
-    whole = p.n < p.N or ops.takers(p.n, sums, ops.threads) == 1
-    return seconds * (1 + whole * SHARING * ops.threads) + STARTING * ops.threads
+    shares_products = p.n < p.N or ops.takers(p.n, sums, ops.threads) == 1
+    return seconds * (1 + shares_products * SHARING * ops.threads) + STARTING * ops.threads

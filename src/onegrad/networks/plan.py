@@ -1,51 +1,322 @@
-"""A run before it begins: what was asked for, checked."""
+"""A run before it begins: its grid, seeds and options checked, its memory counted.
+
+Stacks of replicates are computed in one array, several stacks side by side, and all step sizes of
+a problem share one gradient: a plan says how many of each, so that nothing is left to decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from onegrad.arrays import Ops, get_ops
-from onegrad.networks.options import Limits, Options, random_source, seed_tuple
-from onegrad.networks.replicate import Group
+import numpy as np
+
+from onegrad.arrays import Floats, Ops, get_ops
+from onegrad.exceptions import InvalidInput, check_choice
+from onegrad.networks.fits import TILE_NEURONS
+from onegrad.networks.input_rows import RowSet, rows_before
+from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel import thread_count
-from onegrad.problem import Problem
+from onegrad.problem import FIELDS, Problem
+
+STEP_MODELS = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
+KERNEL_MODELS = ("ntk", "inner-product-kernel", "rbf-kernel")
+MODELS = (*STEP_MODELS, "random-features", "linear", *KERNEL_MODELS)
+NETWORK_MODELS = ("trained", "random-features")  # their features are made without temporaries
+
+MAX_SEEDS = 10**7
+MEMORY_FRACTION = 0.8  # of the free memory that a run may take
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is fitted and measured.
+
+    model : one of MODELS; eta plays a part in the STEP_MODELS alone.
+    n_test : fresh rows that measure the test error (None: max(1024, n/4)).
+    leave_one_out : True if the leave-one-out error is measured too.
+    rows : a user's rows instead of random inputs.
+    device_random : True if random numbers come from the device's own generator.
+    """
+
+    model: str = "trained"
+    n_test: int | None = None
+    leave_one_out: bool = False
+    rows: Floats | None = None
+    device_random: bool = False
+
+    @property
+    def takes_steps(self) -> bool:
+        """True if the model depends on the step size."""
+        return self.model in STEP_MODELS
+
+    def test_rows(self, n: int) -> int:
+        """Return the number of test rows beside n rows of the ridge fit."""
+        return self.n_test or max(1024, n // 4)
+
+    def can_be_recorded(self, problem: Problem) -> bool:
+        """Return whether stacks differ only in numbers that the device draws without the host."""
+        drawn = self.device_random and self.rows is None
+        direct = self.model in NETWORK_MODELS and problem.update == "gradient"
+        return drawn and direct and not self.leave_one_out
+
+
+@dataclass(frozen=True)
+class GridPosition:
+    """A point of the grid among the step sizes and penalties of its group."""
+
+    point: int
+    eta: int
+    ridge: int
+
+
+@dataclass(frozen=True)
+class GradientGroup:
+    """One problem at several step sizes and penalties, for which one gradient per seed suffices."""
+
+    problem: Problem
+    etas: tuple[float, ...]
+    ridges: tuple[float, ...]
+    positions: tuple[GridPosition, ...] = ()
+
+
+def group_points(points: Sequence[Problem]) -> tuple[GradientGroup, ...]:
+    """Return the points of a grid as groups that differ in step size and penalty only."""
+    shared_fields = [name for name in FIELDS if name not in ("alpha", "eta", "ridge")]
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for i, p in enumerate(points):
+        members.setdefault(tuple(getattr(p, name) for name in shared_fields), []).append(i)
+    groups = []
+    for indices in members.values():
+        etas = tuple(dict.fromkeys(points[i].step for i in indices))
+        ridges = tuple(dict.fromkeys(points[i].ridge for i in indices))
+        positions = tuple(
+            GridPosition(i, etas.index(points[i].step), ridges.index(points[i].ridge))
+            for i in indices
+        )
+        groups.append(GradientGroup(points[indices[0]], etas, ridges, positions))
+    return tuple(groups)
+
+
+# -- memory ----------------------------------------------------------------------------------
+
+
+def usable_bytes(ops: Ops) -> float:
+    """Return the memory that a run may take where nothing else is said."""
+    return MEMORY_FRACTION * ops.free_bytes()
+
+
+def peak_bytes(
+    problem: Problem, networks: int, ops: Ops, options: Options | None = None, stack_size: int = 1
+) -> int:
+    """Return the peak memory of one stack on all threads of `ops`, from its largest arrays.
+
+    networks : step sizes whose networks share their matrix products.
+    """
+    n, d, N, threads = problem.n, problem.d, problem.N, ops.threads
+    o = options or Options()
+    max_rows = max(n, problem.rows_of_step, o.test_rows(n))
+    weights = 3 * N * d  # W, G and one temporary
+    # X, its scaled copy and, by several threads, the next; products with W and with G, features
+    inputs = (2 if threads == 1 else 3) * d
+    direct = o.model in NETWORK_MODELS
+    row_entries = inputs + (1 if networks == 1 else 3) * N if direct else 3 * d + 5 * N
+    row_entries += 3 * N if o.leave_one_out else 0
+    block = min(ops.stretch(1024, stack_size * max(N, d), threads), max_rows) * row_entries
+    # the Gram matrix at work, its factor or eigenvectors; of several networks at a time
+    factors = (4 if o.leave_one_out else 2) * min(networks, threads)
+    if o.model in KERNEL_MODELS:
+        held = n * d + (factors + 2) * n * n
+        block += 2 * n * N if o.model == "ntk" else 0
+    elif n < N and ops.may_hold(3 * stack_size * n * N, threads):
+        held = 2 * n * d + (1 + factors) * n * n + (2 if networks == 1 else 4) * n * N
+    elif n < N:
+        tile = min(ops.stretch(TILE_NEURONS, stack_size * n, threads), N)
+        held = 2 * n * d + (networks + factors) * n * n + 5 * n * tile
+    else:
+        waiting = networks if o.leave_one_out else 0  # eigenvectors, for the second pass
+        held = (networks + waiting + factors) * N * N
+    sums = max(N * d, networks * N * N)
+    row_workers = ops.takers(max_rows, sums, threads) if n >= N else 1
+    if row_workers > 1:
+        block = row_workers * (min(1024, max_rows) * row_entries + sums)
+    return stack_size * ops.itemsize * (weights + block + held)
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """How the networks of one group are computed.
+
+    stack_size : replicates in one array.
+    workers : stacks that run side by side.
+    networks_at_once : step sizes whose networks share their matrix products.
+    peak_bytes : memory of all stacks that run at a time.
+    """
+
+    group: GradientGroup
+    stack_size: int
+    workers: int
+    networks_at_once: int
+    peak_bytes: int
+
+
+def plan_group(
+    group: GradientGroup,
+    replicates: int,
+    options: Options,
+    ops: Ops,
+    *,
+    batch: int | None = None,
+    memory_limit: float | None = None,
+) -> GroupPlan:
+    """Return the largest arrangement that fits: fewer workers first, then fewer networks at once.
+
+    Raises InvalidInput where one replicate of one network does not fit.
+    """
+    problem, networks = group.problem, len(group.etas) if options.takes_steps else 1
+    limit = usable_bytes(ops) if memory_limit is None else float(memory_limit)
+    side_by_side, worker_ops = ops.side_by_side()
+    stack_size = min(batch or ops.preferred_batch(problem.N * problem.d), replicates)
+
+    def peak_on(some_ops: Ops) -> int:
+        return peak_bytes(problem, networks, some_ops, options, stack_size)
+
+    peak = peak_on(ops)
+    while batch is None and stack_size > 1 and peak > limit:
+        stack_size //= 2
+        peak = peak_on(ops)
+    workers = side_by_side if -(-replicates // stack_size) >= side_by_side else 1
+    if workers > 1 and workers * peak_on(worker_ops) > limit:
+        workers = 1
+    while networks > 1 and peak > limit:
+        networks = (networks + 1) // 2
+        peak = peak_on(ops)
+    if peak > limit:
+        advice = _less_memory(problem, options.model, stack_size, ops)
+        raise InvalidInput(
+            "memory_limit",
+            problem=f"this run needs about {peak / 2**30:.3g} GiB but {limit / 2**30:.3g} GiB may "
+            f"be used ({advice})",
+        )
+    if workers > 1:
+        peak = workers * peak_on(worker_ops)
+    return GroupPlan(group, stack_size, workers, networks, peak)
+
+
+def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str:
+    sizes = "n" if model in KERNEL_MODELS else "n or N" if problem.n < 2 * problem.N else "N or d"
+    ways = [f"lower {sizes}"]
+    if stack_size > 1:
+        ways.append("lower batch")
+    if ops.itemsize == 8:
+        ways.append("dtype float32")
+    return ", ".join([*ways, "raise memory_limit"])
+
+
+# -- the plan --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The points of a grid, the groups that share their gradients, and where they are computed."""
+    """A complete run: the points of a grid, what is measured, and how it is computed."""
 
-    seeds: tuple[int, ...]
     points: tuple[Problem, ...]
     shape: tuple[int, ...]
-    groups: tuple[Group, ...]
+    seeds: tuple[int, ...]
     options: Options
-    limits: Limits
     ops: Ops
-    random: str  # host or device: where random numbers are drawn
+    groups: tuple[GroupPlan, ...]
+
+    @property
+    def random(self) -> str:
+        """Where random numbers are drawn: "host" or "device"."""
+        return "device" if self.options.device_random else "host"
 
 
-def plan(
+def make_plan(
     problem: Problem,
     seeds: int | Sequence[int],
-    place: tuple[str, str, str | None] = ("cpu", "float64", None),
-    options: Options | None = None,
-    limits: Limits | None = None,
+    *,
+    device: str = "cpu",
+    dtype: str = "float64",
+    rows: Any = None,
+    model: str = "trained",
+    n_test: int | None = None,
+    leave_one_out: bool = False,
+    random: str | None = None,
+    batch: int | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
     **axes: Any,
 ) -> Plan:
-    """As of `simulate`, whose arguments are gathered in `options` and `limits`.
-
-    place : device, dtype, and where random numbers are drawn (None: chosen).
-    """
-    device, dtype, random = place
-    chosen, o, allowed = seed_tuple(seeds), options or Options(), limits or Limits()
+    """Check the arguments of `simulate` and decide how its networks are computed."""
+    check_choice("model", model, MODELS)
+    for name, value in (("n_test", n_test), ("batch", batch), ("threads", threads)):
+        if value is not None and (value != int(value) or value < 1):
+            raise InvalidInput(name, value, "a whole number >= 1")
+    seed_numbers = seed_tuple(seeds)
     points, shape = problem.grid(**axes)
-    groups = tuple(Group.of(points))
-    ops = get_ops(device, dtype, allowed.threads or thread_count())
+    groups = group_points(points)
+    ops = get_ops(device, dtype, threads or thread_count())
     source = random_source(random, ops, [group.problem for group in groups])
-    o = replace(o, device_random=source == "device")
-    for group in groups:
-        o = o.checked(group.problem)
-    return Plan(chosen, tuple(points), shape, groups, o, allowed, ops, source)
+    if rows is not None:
+        rows = _user_rows(rows, [group.problem for group in groups], n_test)
+    options = Options(model, n_test, leave_one_out, rows, source == "device")
+    arranged = tuple(
+        plan_group(group, len(seed_numbers), options, ops, batch=batch, memory_limit=memory_limit)
+        for group in groups
+    )
+    return Plan(tuple(points), shape, seed_numbers, options, ops, arranged)
+
+
+def seed_tuple(seeds: Any) -> tuple[int, ...]:
+    """Return a count k as the seeds 0..k-1, and distinct whole numbers as they are."""
+    error = InvalidInput("seeds", seeds, "a count >= 1 or distinct whole numbers >= 0")
+    if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
+        if not 1 <= seeds <= MAX_SEEDS:
+            raise error
+        return tuple(range(int(seeds)))
+    try:
+        values = tuple(int(s) for s in seeds)
+        exact = all(v == s for v, s in zip(values, seeds, strict=True))
+    except (TypeError, ValueError, OverflowError):
+        exact, values = False, ()
+    if not exact or not values or min(values) < 0 or len(set(values)) < len(values):
+        raise error
+    return values
+
+
+def random_source(random: str | None, ops: Ops, problems: Iterable[Problem]) -> str:
+    """Return where random numbers are drawn: by default on a GPU where it can draw them."""
+    if random not in (None, "host", "device"):
+        raise InvalidInput("random", random, "host or device")
+    if random == "device" and not ops.can_draw:
+        raise InvalidInput("random", random, problem="needs device 'torch' or 'cuda'")
+    laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
+    drawn = ops.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
+    return random or ("device" if drawn else "host")
+
+
+def _user_rows(rows: Any, problems: Iterable[Problem], n_test: int | None) -> Floats:
+    """Return a user's rows if they are finite, have d columns and are enough for every problem."""
+    try:
+        X = np.asarray(rows, dtype=float)
+    except (TypeError, ValueError):
+        allowed = "an array of numbers, one row per input"
+        raise InvalidInput("rows", allowed=allowed) from None
+    for problem in problems:
+        if X.ndim != 2 or X.shape[1] != problem.d:
+            raise InvalidInput("rows", X.shape, f"an array of shape (m, d) with d = {problem.d}")
+        tests = Options(n_test=n_test).test_rows(problem.n)
+        needed = rows_before(problem, RowSet(Purpose.TEST, tests)) + tests
+        if len(X) < needed:
+            raise InvalidInput(
+                "rows",
+                problem=f"the steps, ridge and {tests} test rows take at least {needed} rows, but "
+                f"there are {len(X)}: lower n, n_step or n_test",
+            )
+    bad = np.flatnonzero(~np.isfinite(X).all(1))
+    if len(bad):
+        raise InvalidInput("rows", problem=f"row {bad[0]} of {len(X)} has a NaN or infinity")
+    return X

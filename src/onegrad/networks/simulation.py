@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,10 +12,8 @@ import numpy as np
 from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
 from onegrad.io.json_values import json_values
-from onegrad.networks.options import Limits, Options
-from onegrad.networks.plan import plan
-from onegrad.networks.replicate import Group, Replicate
-from onegrad.networks.runner import run
+from onegrad.networks.plan import make_plan
+from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
@@ -26,7 +24,7 @@ QUANTITIES = ("train", "test", "risk", "squared_loss")
 
 
 @dataclass(frozen=True)
-class Measured:
+class SampleMean:
     """Mean over the seeds, its standard error, and the values with a leading axis of seeds."""
 
     mean: Any  # a float, or an array of the grid's shape
@@ -34,18 +32,18 @@ class Measured:
     values: Floats
 
     @classmethod
-    def over_seeds(cls, values: Floats) -> Measured:
+    def over_seeds(cls, values: Floats) -> SampleMean:
         return cls(values.mean(0)[()], standard_error(values), values)
 
     def __repr__(self) -> str:
         if np.ndim(self.mean) == 0:
             return f"{self.mean:.5g} ± {self.se:.2g}"
-        return f"Measured(mean={self.mean}, se={self.se})"
+        return f"SampleMean(mean={self.mean}, se={self.se})"
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What produced the numbers."""
+class SimulationProvenance:
+    """What produced the numbers of a simulation."""
 
     version: str
     device: str
@@ -81,13 +79,13 @@ class Simulation:
     shape: tuple[int, ...]
     seeds: tuple[int, ...]
     model: str
-    train: Measured
-    test: Measured
-    risk: Measured
-    squared_loss: Measured
-    leave_one_out: Measured | None
-    overlap: Measured
-    provenance: Origin
+    train: SampleMean
+    test: SampleMean
+    risk: SampleMean
+    squared_loss: SampleMean
+    leave_one_out: SampleMean | None
+    overlap: SampleMean
+    provenance: SimulationProvenance
     axes: dict[str, list[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -199,37 +197,35 @@ def simulate(
     See tests/networks and tests/agreement.
     """
     began = time.perf_counter()
-    asked = plan(
+    plan = make_plan(
         problem,
         seeds,
-        (device, dtype, random),
-        options=Options(model, n_test, leave_one_out, rows),
-        limits=Limits(batch, threads, memory_limit),
+        device=device,
+        dtype=dtype,
+        rows=rows,
+        model=model,
+        n_test=n_test,
+        leave_one_out=leave_one_out,
+        random=random,
+        batch=batch,
+        threads=threads,
+        memory_limit=memory_limit,
         **axes,
     )
-    found = run(asked, progress)
-    columns = _gathered(found, asked.seeds, len(asked.points))
-    measured: dict[str, Any] = {
-        q: Measured.over_seeds(v.reshape(-1, *asked.shape)) for q, v in columns.items()
+    quantities = {
+        name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
+        for name, values in run_plan(plan, progress).items()
     }
-    origin = Origin(__version__, device, dtype, asked.random, n_test, time.perf_counter() - began)
-    fixed = (problem, asked.points, asked.shape, asked.seeds, model)
-    rest = {"leave_one_out": None} | measured
-    return Simulation(*fixed, provenance=origin, axes=listed(axes), **rest)
-
-
-def _gathered(
-    found: Iterator[tuple[Group, Replicate]], seeds: tuple[int, ...], points: int
-) -> dict[str, Floats]:
-    """Every quantity as an array (seeds, points)."""
-    values: dict[str, Floats] = {}
-    for group, replicate in found:
-        s = seeds.index(replicate.seed)
-        for q in (*QUANTITIES, "leave_one_out", "overlap"):
-            of_grid = getattr(replicate, q)
-            if of_grid is None:
-                continue
-            column = values.setdefault(q, np.empty((len(seeds), points)))
-            for i, row, place in group.places:
-                column[s, i] = of_grid if q == "overlap" else of_grid[row, place]
-    return values
+    provenance = SimulationProvenance(
+        __version__, device, dtype, plan.random, n_test, seconds=time.perf_counter() - began
+    )
+    return Simulation(
+        problem=problem,
+        points=plan.points,
+        shape=plan.shape,
+        seeds=plan.seeds,
+        model=model,
+        provenance=provenance,
+        axes=listed(axes),
+        **{"leave_one_out": None, **quantities},  # type: ignore[arg-type]
+    )

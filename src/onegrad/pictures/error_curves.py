@@ -44,7 +44,7 @@ def draw_predicted_errors(
     predictions: Mapping[str, tuple[Any, Any, Any]],
     levels: Mapping[str, Any],
     *,
-    dash: Any = None,
+    dash: Any = style.SOLID,
     jumps: bool = False,
     **line: Any,
 ) -> Any:
@@ -56,11 +56,10 @@ def draw_predicted_errors(
     axes : the listed values of the grid, in the order of the arrays' axes.
     predictions : by quantity: values, half-width of the band, and spread of a single network.
     levels : by name: errors that others reach, drawn where they are one number.
-    dash : matplotlib's line style of the theory; by default that of its name, or a solid line.
+    dash : matplotlib's line style of the theory.
     jumps : whether the theory jumps at the thresholds of alpha, so that no line joins both sides.
     line : options of matplotlib's lines, such as color and label; they have the last word.
     """
-    dash = style.DASHES.get(theory, "-") if dash is None else dash
     layout = Layout.of(axes)
     with style.styled_axes(ax) as ax:
         for k, (quantity, (values, half_width, spread)) in enumerate(predictions.items()):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.pictures.style import thresholds
+from onegrad.pictures.style import mark_thresholds
 from onegrad.problem import FIELDS, Problem
 
 MIN_LOG_RATIO = 20.0  # an axis whose largest and smallest value differ by more is logarithmic
@@ -81,7 +81,7 @@ class Layout:
             else:
                 ax.set_xscale("log")
         if self.name == "alpha":
-            thresholds(ax, least=self.x.min() - 1e-9, most=self.x.max() + 1e-9)
+            mark_thresholds(ax, low=self.x.min() - 1e-9, high=self.x.max() + 1e-9)
 
 
 def choose_y_scale(ax: Any) -> None:

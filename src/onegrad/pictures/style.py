@@ -21,19 +21,11 @@ BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 GREY, DARK_GREY = "#7F7F7F", "#555555"
 SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: dict[str, Any] = {
-    "uniform": "-",
-    "corrected staircase": (0, (6, 2)),
-    "printed staircase": (0, (1, 1.5)),
-    "small step": (0, (4, 1.5, 1, 1.5)),
-    "random features": "-",
-}
-DASHES |= {  # as `predict` calls them
-    "staircase": DASHES["corrected staircase"],
-    "staircase as printed": DASHES["printed staircase"],
-    "small-step": DASHES["small step"],
-    "random-features": (0, (2, 1)),
-}
+SOLID: Any = "-"
+LONG_DASHES: Any = (0, (6, 2))
+SHORT_DASHES: Any = (0, (2, 1))
+DOTS: Any = (0, (1, 1.5))
+DASH_DOTS: Any = (0, (4, 1.5, 1, 1.5))
 RC: Any = {
     "font.size": 9.0,
     "axes.titlesize": 9.5,
@@ -101,7 +93,7 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
     ax.errorbar(curve.x, curve.y, yerr=2 * curve.se, label=label, **style)
 
 
-def strands(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
+def single_networks(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
     """Draw single networks, values of shape (x, seeds), as thin lines.
 
     Lines and not dots: a seed that is high at one x is high at all.
@@ -113,10 +105,10 @@ def strands(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> N
 
 
 def line(
-    ax: Any, curve: Curve, i: int, kind: str, label: str | None = None, **options: Any
+    ax: Any, curve: Curve, i: int, label: str | None = None, *, dash: Any = SOLID, **options: Any
 ) -> None:
-    """Draw a theory as a line with the dashes of its kind, in the band of its accuracy."""
-    style = {"color": SERIES[i % len(SERIES)], "linestyle": DASHES.get(kind, "-")} | options
+    """Draw a theory as a line in the colour of series i, in the band of its accuracy."""
+    style = {"color": SERIES[i % len(SERIES)], "linestyle": dash} | options
     ax.plot(curve.x, curve.y, label=label, **style)
     if curve.band is not None:
         band(ax, curve.x, curve.y, curve.band, style["color"])
@@ -129,9 +121,9 @@ def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | Non
         ax.fill_between(x, low, high, color=colour, alpha=0.18, lw=0, label=label)
 
 
-def key(ax: Any, label: str, kind: str = "uniform") -> None:
+def legend_entry(ax: Any, label: str, dash: Any = SOLID) -> None:
     """Add an entry to the legend for the lines of a theory, whatever their colours."""
-    ax.plot([], [], color=DARK_GREY, linestyle=DASHES.get(kind, "-"), label=label)
+    ax.plot([], [], color=DARK_GREY, linestyle=dash, label=label)
 
 
 def level(ax: Any, value: float, label: str, colour: str = BLACK, **options: Any) -> None:
@@ -167,12 +159,12 @@ def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
     which.set_minor_locator(NullLocator())
 
 
-def thresholds(ax: Any, *, least: float = 0.0, most: float = 0.5) -> None:
+def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
     """Mark each exponent (k - 1)/(2k), between both ends, at which spike k is added."""
     already_marked = {line.get_gid() for line in ax.get_lines()}
     for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
         value, name = (k - 1) / (2 * k), f"threshold-{k}"
-        if least < value < most and name not in already_marked:
+        if low < value < high and name not in already_marked:
             ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0, gid=name)
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             ax.annotate(text, (value, 0.0), (2, 3), fontsize=7, color=DARK_GREY, **place)

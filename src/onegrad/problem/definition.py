@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from onegrad.exceptions import InvalidInput, OutOfScope, not_a_choice
-from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
+from onegrad.functions import REGISTRY, Function, MultiIndex, resolve
 from onegrad.problem.conventions import Conventions, step
 from onegrad.problem.fields import Field, described, fields_of, is_sequence
 from onegrad.problem.laws import INPUTS, NOISE, Law, parse_law
@@ -74,11 +74,11 @@ class Problem(Conventions):
         label="Neurons N", symbol="N", help="neurons: the width of the hidden layer",
         kind="whole", papers=("N", "N = ψ₂d", "p"), logarithmic=True, group="sizes",
         limits=(2, 1e9), slider=(50, 50_000)))
-    activation: Spec = field(default="tanh", metadata=described(
+    activation: Any = field(default="tanh", metadata=described(
         label="Activation σ", symbol="σ", kind="text", choices=tuple(REGISTRY),
         help="a name or a Hermite combination, centred under N(0, 1)",
         papers=("σ", "σ", "σ"), group="functions"))
-    teacher: Spec = field(default="H1", metadata=described(
+    teacher: Any = field(default="H1", metadata=described(
         label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
         help="a name or a Hermite combination such as H1 + H2/sqrt(2), whose value at β⋆·x is the"
         " label without its noise", papers=("σ⋆", "σ*", "g"), group="functions"))

@@ -12,12 +12,19 @@ import numpy as np
 
 from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
+from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
 from onegrad.pictures.layout import field_text, fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem
 
 Value = Any  # a number, an array, or None
+DASHES = {
+    "staircase": style.LONG_DASHES,
+    "staircase as printed": style.DOTS,
+    "small-step": style.DASH_DOTS,
+    "random-features": style.SHORT_DASHES,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,8 +170,8 @@ class Prediction(Errors):
         if "risk" in names:
             noise = self.test - self.risk
             levels = {name: value - noise for name, value in levels.items()}
-        jumps = self.theory == "staircase"
-        return draw_predicted_errors(ax, self._named, self.axes, found, levels, jumps=jumps, **line)
+        look = {"dash": DASHES.get(self._named, style.SOLID), "jumps": self.theory == "staircase"}
+        return draw_predicted_errors(ax, self._named, self.axes, found, levels, **look, **line)
 
     @property
     def _named(self) -> str:

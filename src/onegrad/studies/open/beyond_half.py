@@ -16,7 +16,7 @@ def draw(results: Results) -> Drawing:
         networks, theory = (results[k].where(activation=name) for k in ("networks", "uniform"))
         for ax, quantity in zip(axes[0], ("test", "train"), strict=False):
             style.markers(ax, networks.curve("alpha", quantity), i, f"{name}, networks")
-            style.line(ax, theory.curve("alpha", quantity), i, "uniform", f"{name}, theory")
+            style.line(ax, theory.curve("alpha", quantity), i, f"{name}, theory")
         top = [(p.problem.alpha, p.values["F"][:, 0]) for p in
                results["spectrum"].where(activation=name).ordered("alpha")]  # fmt: skip
         x, values = np.array([a for a, _ in top]), np.array([v.mean() for _, v in top])

@@ -29,7 +29,7 @@ def draw(results: Results) -> Drawing:
             )
             curve = networks.curve("alpha", "test")
             style.markers(ax, curve, i, f"{label}, networks")
-            style.line(ax, theory.curve("alpha", "test"), i, "uniform", f"{label}, theory")
+            style.line(ax, theory.curve("alpha", "test"), i, f"{label}, theory")
             gains.append(fall(networks))
         ax.set(xlabel="step exponent α", ylabel="test error")
         style.heading(ax, f"n = {n}")
@@ -66,7 +66,7 @@ def limit(ax: Any, points: Points) -> str:
         ratio = np.array([growth(at.where(n=n), BETWEEN) for n in sizes])
         label = f"{weights}, {1 / phi:g} rows an input"
         curve = Curve(np.array(sizes, dtype=float), ratio, np.zeros(len(sizes)))
-        style.line(ax, curve, i, "uniform", label, marker=style.MARKERS[i])
+        style.line(ax, curve, i, label, marker=style.MARKERS[i])
         last[label] = float(ratio[-1])
     style.level(ax, 1.5, "3/2")
     ax.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")

@@ -43,7 +43,7 @@ def proportional(ax: Any, results: Results) -> list[Check]:
     """The same teacher with rows, inputs and neurons of one order, where the theory holds."""
     networks, theory = results["proportional"], results["uniform"]
     style.markers(ax, networks.curve("alpha", "test"), 0, "networks, fresh rows")
-    style.line(ax, theory.curve("alpha", "test"), 0, "uniform", "theory of two indices")
+    style.line(ax, theory.curve("alpha", "test"), 0, "theory of two indices")
     p = networks[0].problem
     ax.set(xlabel="step exponent α", ylabel="test error")
     style.heading(ax, f"n = {p.n}, d = {p.d}, N = {p.N}")

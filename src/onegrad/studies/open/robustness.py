@@ -21,19 +21,19 @@ def draw(results: Results) -> Drawing:
         style.markers(axes[0, 1], along(points, "test"), i, label)
         x = np.array([disturbance(p) for p in points])
         line = Curve(x, np.array([cosine(p) for p in points]), 0 * x)
-        style.line(axes[0, 0], line, i, "uniform", None)
+        style.line(axes[0, 0], line, i)
         checks += [
             check("overlap", p.problem, p.values["overlap"], cosine(p), "second moment",
                   outlier_accuracy(p.problem)) for p in points
         ]  # fmt: skip
         if f"{name}-theory" in results:
             theory = results[f"{name}-theory"]
-            style.line(axes[0, 1], along(theory, "test"), i, "uniform", None)
+            style.line(axes[0, 1], along(theory, "test"), i)
             checks += compare(points, theory, ("train", "test"))
     axes[0, 0].set(xlabel="energy of the disturbance / energy of the labels", ylabel="cosine")
     axes[0, 1].set(xlabel="energy of the disturbance / energy of the labels", ylabel="test error")
     for ax in axes[0]:
-        style.key(ax, "theory")
+        style.legend_entry(ax, "theory")
         style.legend(ax, 2)
     return Drawing(figure, checks, (), finding(results, checks))
 

@@ -23,7 +23,7 @@ def draw(results: Results) -> Drawing:
         left.plot(curve.x, theory, color=style.SERIES[i])
         for p, limit in zip(points, theory, strict=True):
             checks.append(check("cosine", p.problem, p.values["cosine"], limit, "c⋆₁/b", STATED))
-    style.key(left, "theory, n → ∞: c⋆₁/b")
+    style.legend_entry(left, "theory, n → ∞: c⋆₁/b")
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set(xlabel="sample size n/d", ylabel="cosine of Xᵀ(residual) and β⋆")
     style.legend(left, 2)

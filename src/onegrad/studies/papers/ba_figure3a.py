@@ -19,20 +19,20 @@ def risk_along(size: str, results: Results, label: str) -> Drawing:
     figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
     simulated = results["simulation"]
     for i, eta in enumerate(simulated.levels("eta")):
-        for name, kind in (("uniform", "uniform"), ("small-step", "small step")):
+        for name, dash in (("uniform", style.SOLID), ("small-step", style.DASH_DOTS)):
             points = results[name]
-            if not eta or kind == "uniform":
-                style.line(left, points.where(eta=eta).ratio(size, "risk"), i, kind)
+            if not eta or name == "uniform":
+                style.line(left, points.where(eta=eta).ratio(size, "risk"), i, dash=dash)
             if eta > 0:
-                style.line(right, gain(points, eta, size), i, kind)
+                style.line(right, gain(points, eta, size), i, dash=dash)
         style.markers(left, simulated.where(eta=eta).ratio(size, "risk"), i, f"η = {eta:g}")
         if eta > 0:
             style.markers(right, gain(simulated, eta, size), i, f"η = {eta:g}, paired")
     bound = results["uniform"][0]
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
-    style.key(left, "uniform theory")
-    for words, kind in (("uniform theory", "uniform"), ("Theorem 5, n → ∞", "small step")):
-        style.key(right, words, kind)
+    style.legend_entry(left, "uniform theory")
+    style.legend_entry(right, "uniform theory")
+    style.legend_entry(right, "Theorem 5, n → ∞", style.DASH_DOTS)
     right.axhline(0, color="black", linewidth=0.8)
     left.set(xlabel=label, ylabel="prediction risk")
     right.set(xlabel=label, ylabel="gain over the untrained network, %")

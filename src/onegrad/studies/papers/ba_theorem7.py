@@ -23,7 +23,7 @@ def draw(results: Results) -> Drawing:
     for ax, name in zip(axes[0], ("erf", "tanh"), strict=True):
         simulated, uniform = results[name], results[f"{name}-theory"]
         for i, eta in enumerate(simulated.levels("eta")):
-            style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i, "uniform")
+            style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i)
             label = "networks, η = 2√N" if i else "networks, untrained"
             style.markers(ax, simulated.where(eta=eta).ratio("n", "risk"), i, label)
         stepped = uniform.where(eta=simulated.levels("eta")[-1]).ratio("n", "risk")
@@ -34,7 +34,7 @@ def draw(results: Results) -> Drawing:
         style.level(ax, kernel, "kernel lower bound")
         if tau > ZERO:
             ax.axhline(10 * tau, color=style.PINK, linestyle="-.", linewidth=1.0, label="10τ*")
-        style.key(ax, "uniform theory")
+        style.legend_entry(ax, "uniform theory")
         ax.set(xlabel="sample size n/d", ylabel="prediction risk")
         style.log_axis(ax, "x", (1, 2, 4, 8, 16, 32, 64))
         style.log_axis(ax, "y", (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))

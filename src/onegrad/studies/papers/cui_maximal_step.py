@@ -14,10 +14,10 @@ def draw(results: Results) -> Drawing:
     simulated, uniform = results["simulation"], results["uniform"]
     for i, eta in enumerate(simulated.levels("eta")):
         gamma = eta / math.sqrt(simulated[0].problem.N)
-        style.line(ax, uniform.where(eta=eta).ratio("n", "test"), i, "uniform")
+        style.line(ax, uniform.where(eta=eta).ratio("n", "test"), i)
         style.markers(ax, simulated.where(eta=eta).ratio("n", "test"), i, f"γ = {gamma:g}")
     style.level(ax, uniform[0].mean("kernel_bound"), "kernel lower bound")
-    style.key(ax, "uniform theory")
+    style.legend_entry(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     ax.set(xlabel="sample size n/d", ylabel="test error")

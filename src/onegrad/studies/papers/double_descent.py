@@ -15,10 +15,10 @@ def draw(results: Results) -> Drawing:
     n = simulated[0].problem.n
     for i, ridge in enumerate(simulated.levels("ridge")):
         predicted = theory.where(ridge=ridge).curve("N", "test").divided(n)
-        style.line(ax, predicted, i, "random features")
+        style.line(ax, predicted, i)
         measured = simulated.where(ridge=ridge).curve("N", "test").divided(n)
         style.markers(ax, measured, i, f"λ = {ridge:g}")
-    style.key(ax, "random-features theory, n → ∞", "random features")
+    style.legend_entry(ax, "random-features theory, n → ∞")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))

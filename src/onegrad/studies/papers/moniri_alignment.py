@@ -28,10 +28,10 @@ def draw(results: Results) -> Drawing:
         style.heading(ax, f"left singular vector {vector + 1} of F", "left")
         ax.set_ylim(-0.06, 1.12)
         ax.set_xlabel("step exponent α,  η = n^α")
-        style.thresholds(ax, most=0.46)
+        style.mark_thresholds(ax, high=0.46)
     axes[0, 0].set_ylabel("squared cosine")
     for ax in axes[0]:
-        style.key(ax, "asymptotic theory at this n")
+        style.legend_entry(ax, "asymptotic theory at this n")
         style.legend(ax, 2)
     return Drawing(figure, checks)
 

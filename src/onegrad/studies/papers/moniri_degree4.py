@@ -13,15 +13,15 @@ def draw(results: Results) -> Drawing:
     growing = results["growing"]
     networks(left, with_a_step(results["simulation"]), "test")
     left.set_ylim(0.9 * growing[0].mean("linear"), left.get_ylim()[1])
-    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
+    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(right, curve, i, "uniform", f"uniform, n = {style.power_of_ten(n)}")
+        style.line(right, curve, i, f"uniform, n = {style.power_of_ten(n)}")
     for ax in (left, right):
         stairs = broken(results["corrected"].curve("alpha", "test"))
-        style.line(ax, stairs, 6, "corrected staircase", "staircase, n → ∞")
+        style.line(ax, stairs, 6, "staircase, n → ∞", dash=style.LONG_DASHES)
         style.level(ax, growing[0].mean("linear"), "best linear = kernel bound")
-        style.thresholds(ax)
+        style.mark_thresholds(ax)
         ax.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
         style.legend(ax, 2)
     return Drawing(figure, compare(results["simulation"], results["uniform"], ("train", "test")))

@@ -14,7 +14,7 @@ MODELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equiv
 
 def draw(results: Results) -> Drawing:
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.9)
-    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform", "uniform theory")
+    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
     style.markers(left, results["trained"].curve("alpha", "test"), 0, "F: trained")
     notes = []
     for i, (name, label) in enumerate(MODELS.items(), start=1):
@@ -28,7 +28,7 @@ def draw(results: Results) -> Drawing:
             size, last = int(curve.x[-1]), f"{curve.y[-1]:+.1f} ± {curve.se[-1]:.1f} %"
             notes.append(f"{words}: {curve.y[0]:+.1f} % at n = {curve.x[0]:.0f}, {last}")
     style.level(left, results["uniform"][0].mean("linear"), "best linear = kernel bound")
-    style.thresholds(left, most=0.46)
+    style.mark_thresholds(left, high=0.46)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
     right.axhline(0, color="black", linewidth=0.8, label="Theorem 4.1: F_ℓ, n → ∞")
     style.log_axis(right, "x", results["growing-trained"].levels("n"))

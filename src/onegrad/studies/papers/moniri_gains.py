@@ -20,15 +20,16 @@ def draw(results: Results) -> Drawing:
         uniform = gains(results[f"uniform-{k}"], results[f"uniform-untrained-{k}"])
         for ax, (quantity, label) in zip(row, NAMES.items(), strict=True):
             style.markers(ax, simulated.curve("alpha", quantity), 0, "networks, paired")
-            style.line(ax, uniform.curve("alpha", quantity), 0, "uniform", "uniform theory")
+            style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
             for name, i, words in (("corrected", 1, "n → ∞"), ("printed", 2, "as printed")):
                 stairs = gains(results[f"{name}-{k}"], results[f"limit-{k}"])
                 curve = broken(stairs.curve("alpha", quantity))
-                style.line(ax, curve, i, f"{name} staircase", f"staircase, {words}")
+                dash = style.DOTS if name == "printed" else style.LONG_DASHES
+                style.line(ax, curve, i, f"staircase, {words}", dash=dash)
             ax.axhline(0, color="black", linewidth=0.8)
             ax.set(xlabel="step exponent α,  η = n^α", ylabel=f"gain in the {label[3:]}")
             style.heading(ax, f"Setting {k}: {label[0]}", "left")
-            style.thresholds(ax, least=-1.0)
+            style.mark_thresholds(ax, low=-1.0)
         checks += _checks(simulated, results[f"simulation-{k}"], uniform)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return Drawing(figure, checks, [_note(results, k) for k in "12"])

@@ -19,16 +19,16 @@ def draw(results: Results) -> Drawing:
     simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
     for ax, quantity in zip(axes[0], NAMES, strict=True):
         networks(ax, simulated, quantity)
-        style.line(ax, uniform.curve("alpha", quantity), 0, "uniform", "uniform theory")
+        style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
         stairs = broken(results["corrected"].curve("alpha", quantity))
-        style.line(ax, stairs, 1, "corrected staircase", "staircase, n → ∞")
+        style.line(ax, stairs, 1, "staircase, n → ∞", dash=style.LONG_DASHES)
         if quantity == "test":
             linear = results["uniform"][0].mean("linear")
             style.level(ax, linear, "best linear = kernel bound")
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
         ax.set(xlabel="step exponent α,  η = n^α", ylabel=NAMES[quantity])
-        style.thresholds(ax, least=-1.0)
+        style.mark_thresholds(ax, low=-1.0)
         style.legend(ax, 2)
     checks = compare(simulated, uniform, ("train", "test"))
     return Drawing(figure, checks, [_off(results), *_crossing(results)])
@@ -38,7 +38,7 @@ def networks(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
     """Means with their bars over single networks: points of a curve share seeds."""
     curve = points.curve("alpha", quantity)
     values = np.array([p.values[quantity] for p in points.ordered("alpha")])  # (alphas, seeds)
-    style.strands(ax, curve.x, values[:, :SHOWN], i, "single networks")
+    style.single_networks(ax, curve.x, values[:, :SHOWN], i, "single networks")
     low, high = np.quantile(values, (0.05, 0.95))
     style.markers(ax, curve, i, "mean of networks")
     ax.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))

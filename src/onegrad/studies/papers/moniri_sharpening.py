@@ -15,20 +15,20 @@ def draw(results: Results) -> Drawing:
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(left, curve, i, "uniform", f"uniform theory, n = {style.power_of_ten(n)}")
+        style.line(left, curve, i, f"uniform theory, n = {style.power_of_ten(n)}")
     stairs = results["corrected"].curve("alpha", "test")
-    style.line(left, broken(stairs), 6, "corrected staircase", "staircase, n → ∞")
+    style.line(left, broken(stairs), 6, "staircase, n → ∞", dash=style.LONG_DASHES)
     style.level(left, growing[0].mean("kernel_bound"), "kernel lower bound")
-    style.thresholds(left, least=-0.01, most=0.371)
+    style.mark_thresholds(left, low=-0.01, high=0.371)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
     first, second = (float(np.interp(a, stairs.x, stairs.y)) for a in (0.15, 0.29))
     notes = []
     for i, alpha in enumerate(results["shares"].levels("alpha")):
         theory = taken(results["shares"].where(alpha=alpha), first, second)
-        style.line(right, theory, i, "uniform", f"α = {alpha:.2f}")
+        style.line(right, theory, i, f"α = {alpha:.2f}")
         style.markers(right, taken(results["simulation"].where(alpha=alpha), first, second), i)
         notes.append(f"{abs(theory.y[-1]):.0%} at α = {alpha:.2f}")
-    style.key(right, "uniform theory")
+    style.legend_entry(right, "uniform theory")
     right.plot([], [], "o", color="#555555", markerfacecolor="white", label="networks")
     for y in (0, 1):
         right.axhline(y, color="black", linewidth=0.8)

@@ -1,0 +1,236 @@
+"""Networks trained and measured: stacks of replicates, their progress and their interruption."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from onegrad.arrays import (
+    Array,
+    Floats,
+    Ops,
+    Repeat,
+    get_ops,
+    namespace,
+    one_line_memory_errors,
+    run_directly,
+)
+from onegrad.exceptions import NotConverged
+from onegrad.functions import IDENTITY
+from onegrad.networks.equivalents import GaussianEquivalent, spiked
+from onegrad.networks.fits import TILE_NEURONS, fits
+from onegrad.networks.input_rows import RowSet
+from onegrad.networks.kernels import kernel_fit
+from onegrad.networks.network import FeatureMap, Network, RawInputs
+from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
+from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
+from onegrad.networks.streams import Purpose
+from onegrad.parallel import WorkCancelled, thread_map, thread_pool
+from onegrad.ridge import Fit
+
+ProgressCallback = Callable[[int, int], None]  # called with (done, total)
+
+LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"
+
+
+def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, Floats]:
+    """Train the networks of a plan and return every quantity as an array (seeds, points).
+
+    Stacks side by side on one core each keep all cores busy; those that remain when the cores no
+    longer come out even have all cores in turn.
+    """
+    seeds, options, ops = plan.seeds, plan.options, plan.ops
+    stacks = [-(-len(seeds) // g.stack_size) for g in plan.groups]
+    total = sum(k * block_count(g, options) for k, g in zip(stacks, plan.groups, strict=True))
+    counter = ProgressCounter(total, progress)
+    _, worker_ops = ops.side_by_side()
+    values: dict[str, Floats] = {}
+    with one_line_memory_errors(LESS_MEMORY):
+        for k, g in zip(stacks, plan.groups, strict=True):
+            starts = range(0, len(seeds), g.stack_size)
+            call = partial(
+                run_stack,
+                g.group,
+                options=options,
+                networks_at_once=g.networks_at_once,
+                tick=counter.tick,
+                repeat=_repeater(g, k, options, ops),
+                stop=counter.stop,
+            )
+            even = k // g.workers * g.workers if g.workers > 1 else 0
+            parts = [seeds[i : i + g.stack_size] for i in starts]
+            together = thread_map(
+                partial(call, ops=worker_ops), parts[:even], g.workers, stop=counter.stop
+            )
+            in_turn = map(partial(call, ops=ops), parts[even:])
+            for i, errors in zip(starts, chain(together, in_turn), strict=True):
+                for name, array in errors.items():
+                    column = values.setdefault(name, np.empty((len(seeds), len(plan.points))))
+                    for at in g.group.positions:
+                        column[i : i + len(array), at.point] = array[:, at.eta, at.ridge]
+    counter.finish()
+    return values
+
+
+class ProgressCounter:
+    """Counts blocks of rows over all threads, and stops the threads when it is told to."""
+
+    def __init__(self, total: int, progress: ProgressCallback | None) -> None:
+        self.done, self.total, self.progress = 0, total, progress
+        self.stop = threading.Event()
+        self._lock = threading.Lock()
+
+    def tick(self) -> None:
+        """Count one block; raise WorkCancelled if the run is to stop."""
+        if self.stop.is_set():
+            raise WorkCancelled
+        if self.progress:
+            with self._lock:
+                if self.stop.is_set():
+                    raise WorkCancelled
+                self.done = min(self.done + 1, self.total - 1)  # the estimate may be short
+                try:
+                    self.progress(self.done, self.total)
+                except BaseException:
+                    self.stop.set()  # before another thread is let in
+                    raise
+
+    def finish(self) -> None:
+        """Report that everything is done."""
+        if self.progress:
+            self.progress(self.total, self.total)
+
+
+def block_count(plan: GroupPlan, options: Options) -> int:
+    """Return about how many blocks of rows and tiles of neurons one stack passes."""
+    group, p, block = plan.group, plan.group.problem, 1024
+    networks = len(group.etas) if options.takes_steps else 1
+    rounds = -(-networks // plan.networks_at_once)
+    steps = (1 + (p.steps - 1) * networks) * -(-p.rows_of_step // block)
+    ridge = -(-p.n // block)
+    if p.n < p.N and options.model not in KERNEL_MODELS:
+        ridge += 2 * -(-p.N // TILE_NEURONS)
+    test = -(-options.test_rows(p.n) // block)
+    return (steps if options.takes_steps else 0) + rounds * (ridge + test)
+
+
+def _repeater(plan: GroupPlan, stacks: int, options: Options, ops: Ops) -> Repeat:
+    """Return how so many equal stacks are called: directly, or from a recording."""
+    group, p = plan.group, plan.group.problem
+    networks = len(group.etas) if options.takes_steps else 1
+    if not options.can_be_recorded(p):
+        return run_directly
+    return ops.repeater(stacks, plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N)
+
+
+# -- one stack -------------------------------------------------------------------------------
+
+
+def run_stack(
+    group: GradientGroup,
+    seeds: Sequence[int],
+    options: Options | None = None,
+    *,
+    ops: Ops | None = None,
+    networks_at_once: int | None = None,
+    tick: Tick = no_tick,
+    repeat: Repeat = run_directly,
+    stop: threading.Event | None = None,
+) -> dict[str, Floats]:
+    """Train the networks of several seeds together: a pure function of group, seeds and options.
+
+    Returns every quantity as an array (seeds, etas, ridges), on all threads of `ops`.
+
+    networks_at_once : step sizes whose networks share their matrix products (default all).
+    repeat : calls the work, or repeats a recording of it.
+    """
+    options, ops, seeds = options or Options(), ops or get_ops(), tuple(seeds)
+    work = partial(stack_errors, group, options, ops, networks_at_once or len(group.etas))
+    with ops.lane(), thread_pool(ops.threads, ops.blas_threads, stop):
+        errors = repeat(work, seeds, tick)
+    if not np.isfinite(errors["train"]).all():
+        raise NotConverged(
+            "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"
+        )
+    errors["test"] = errors["risk"] + group.problem.noise**2
+    overlap = errors.get("overlap", np.full(len(seeds), np.nan))
+    errors["overlap"] = np.reshape(overlap, (len(seeds), 1, 1))
+    shape = (len(seeds), len(group.etas), len(group.ridges))
+    return {name: np.broadcast_to(array, shape) for name, array in errors.items()}
+
+
+def stack_errors(
+    group: GradientGroup,
+    options: Options,
+    ops: Ops,
+    networks_at_once: int,
+    seeds: tuple[int, ...],
+    tick: Tick,
+) -> dict[str, Array]:
+    """Return errors (B, etas, ridges) and overlaps (B,) on the device, without waiting for it.
+
+    One gradient per seed serves every eta, and one Gram matrix per eta serves every ridge.
+    """
+    p, loo = group.problem, options.leave_one_out
+    sampler = Sampler.of(
+        p, seeds, ops, data=options.rows, device_random=options.device_random, tick=tick
+    )
+    network, n_test = Network.of(sampler), options.test_rows(p.n)
+    etas = group.etas if options.takes_steps else (0.0,)
+    all_fits: list[Fit] = []
+    risks: list[Array] = []
+    if options.model in KERNEL_MODELS:
+        fit, risk = kernel_fit(options.model, network, group.ridges, n_test, loo)
+        all_fits, risks = [fit], [risk[:, None]]
+    else:
+        for i in range(0, len(etas), networks_at_once):
+            features = features_of(options.model, network, etas[i : i + networks_at_once])
+            fits_at_once = fits(sampler, features, group.ridges, loo)
+            risks.append(_risks(sampler, features, fits_at_once, n_test))
+            all_fits += fits_at_once
+    xp = namespace(all_fits[0].train)
+    names = ["train", "squared_loss", *(["leave_one_out"] if loo else [])]
+    errors = {name: xp.stack([getattr(fit, name) for fit in all_fits], 1) for name in names}
+    errors["risk"] = risks[0] if len(risks) == 1 else xp.concatenate(risks, 1)
+    if any(etas):
+        errors["overlap"] = _overlap(network)
+    return errors
+
+
+def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
+    """Return the feature map of a model at distinct etas; the untrained network's at zero alone."""
+    if model == "linear":
+        return RawInputs(network.sampler.problem.d)
+    if model in ("spiked", "spiked-printed") and any(etas):
+        return spiked(network, etas, printed=model == "spiked-printed")
+    f = IDENTITY if model == "gaussian-equivalent" else None
+    features = network.trained(etas, f) if any(etas) else network.untrained(f)
+    return features if f is None else GaussianEquivalent(network.sampler, features)
+
+
+def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
+    """Return E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
+    shape = (sampler.stack_size, len(path), int(path[0].coef.shape[-1]))
+
+    def add(squares: Array, block: SampleBlock) -> None:
+        for e, (F, fit) in enumerate(zip(features.tiles(block), path, strict=True)):
+            r = block.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
+            squares[:, e] += (r * r).sum(-2)
+
+    tests = RowSet(Purpose.TEST, n_test)
+    squares = sum_over_rows(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
+    return squares / n_test
+
+
+def _overlap(network: Network) -> Array:
+    """Return |P beta| / |beta|, P onto the teacher's directions, beta = X^T r/n what was learned.
+
+    The part of the learned direction that is signal, shape (B,).
+    """
+    beta = network.first.beta
+    inside = (beta[:, None, :] @ network.sampler.beta_star)[:, 0]
+    return ((inside * inside).sum(-1) / (beta * beta).sum(-1)) ** 0.5
