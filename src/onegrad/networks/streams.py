@@ -17,7 +17,7 @@ import numpy as np
 from onegrad.arrays import Array, Floats, Ops
 from onegrad.exceptions import InvalidInput
 from onegrad.parallel import pool_submit
-from onegrad.problem.laws import Law
+from onegrad.problem import Law
 
 
 class Purpose(IntEnum):
