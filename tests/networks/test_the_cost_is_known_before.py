@@ -7,7 +7,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import Ops
 from onegrad.cli import main
-from onegrad.networks import GradientGroup, Options, run_stack, sampling
+from onegrad.networks import GradientGroup, Options, run_stack, streams
 from onegrad.networks.cost import Rates, Work, work
 
 PROBLEMS = {
@@ -22,7 +22,7 @@ PROBLEMS = {
 def counted(monkeypatch):
     """What the engine asks of its backend and its streams."""
     seen, product, gram = Counter(), Ops.product, Ops.add_gram
-    add, fill = Ops.add_product, sampling.fill
+    add, fill = Ops.add_product, streams.fill
 
     def counting_product(self, X, W, f=None):
         if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
@@ -44,7 +44,7 @@ def counted(monkeypatch):
     monkeypatch.setattr(Ops, "product", counting_product)
     monkeypatch.setattr(Ops, "add_product", counting_add)
     monkeypatch.setattr(Ops, "add_gram", counting_gram)
-    monkeypatch.setattr(sampling, "fill", counting_fill)
+    monkeypatch.setattr(streams, "fill", counting_fill)
     return seen
 
 

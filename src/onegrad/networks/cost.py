@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ import numpy as np
 from onegrad.arrays import Ops, get_ops
 from onegrad.functions.function import Function
 from onegrad.networks.plan import GradientGroup, Options, make_plan, peak_bytes
-from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import GAUSSIAN, Role
+from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import FEW, solve_shifted
@@ -107,21 +107,21 @@ class Rates:
     @classmethod
     def measured(cls, ops: Ops, f: Function, on_device: bool) -> Rates:
         """In a fraction of a second, at sizes that fill the machine."""
-        problem = Problem(n=1024, d=512, N=1024)
         with ops.lane(), thread_pool(ops.threads, ops.blas_threads):
             k = ops.threads if ops.device == "cpu" else 32
-            sampler = Sampler(problem, tuple(range(k)), ops, None, on_device)
-            X = sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512)
+            streams = Streams(tuple(range(k)), ops, on_device)
+            draw = partial(streams.entries, GAUSSIAN, (Purpose.TEST, 0), 0, 1024, 512)
+            X = draw()
             P = ops.product(X, X)
             C, b = P / 512, X[..., 0]
             products = _seconds(ops, lambda i: ops.product(X[i], X[i]), k)
             factors = _seconds(ops, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
-            draw = _seconds(ops, lambda i: sampler.entries(GAUSSIAN, (Role.TEST, 0), 0, 1024, 512))
+            drawing = _seconds(ops, lambda _: draw())
             activate = _seconds(ops, lambda i: ops.apply(f, P[i], out=P[i]), k)
         return cls(
             k * 2 * 1024**2 * 512 / products,
             k * 1024**3 / 3 / factors,
-            k * 1024 * 512 / draw,
+            k * 1024 * 512 / drawing,
             k * 1024**2 / activate,
         )
 

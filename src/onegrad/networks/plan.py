@@ -15,8 +15,8 @@ import numpy as np
 from onegrad.arrays import Floats, Ops, get_ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.fits import TILE_NEURONS
-from onegrad.networks.sampling import rows_before
-from onegrad.networks.streams import DEVICE_LAWS, Role
+from onegrad.networks.input_rows import RowSet, rows_before
+from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel import thread_count
 from onegrad.problem import FIELDS, Problem
 
@@ -309,7 +309,7 @@ def _user_rows(rows: Any, problems: Iterable[Problem], n_test: int | None) -> Fl
         if X.ndim != 2 or X.shape[1] != problem.d:
             raise InvalidInput("rows", X.shape, f"an array of shape (m, d) with d = {problem.d}")
         tests = Options(n_test=n_test).test_rows(problem.n)
-        needed = rows_before(problem, Role.TEST) + tests
+        needed = rows_before(problem, RowSet(Purpose.TEST, tests)) + tests
         if len(X) < needed:
             raise InvalidInput(
                 "rows",

@@ -23,12 +23,12 @@ from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import FeatureMap, Network, RawInputs
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
-from onegrad.networks.sampling import Sampler, Stretch, Tick, no_tick
-from onegrad.networks.streaming import total
-from onegrad.networks.streams import Role
+from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
+from onegrad.networks.streams import Purpose
 from onegrad.parallel import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
 
@@ -176,7 +176,9 @@ def stack_errors(
     One gradient per seed serves every eta, and one Gram matrix per eta serves every ridge.
     """
     p, loo = group.problem, options.leave_one_out
-    sampler = Sampler(p, seeds, ops, options.rows, options.device_random, tick)
+    sampler = Sampler.of(
+        p, seeds, ops, data=options.rows, device_random=options.device_random, tick=tick
+    )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
     etas = group.etas if options.takes_steps else (0.0,)
     all_fits: list[Fit] = []
@@ -212,15 +214,15 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
     """Return E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
-    shape = (len(sampler.seeds), len(path), int(path[0].coef.shape[-1]))
+    shape = (sampler.stack_size, len(path), int(path[0].coef.shape[-1]))
 
-    def add(squares: Array, rows: Stretch) -> None:
-        for e, (F, fit) in enumerate(zip(features.tiles(rows), path, strict=True)):
-            r = rows.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
+    def add(squares: Array, block: SampleBlock) -> None:
+        for e, (F, fit) in enumerate(zip(features.tiles(block), path, strict=True)):
+            r = block.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
             squares[:, e] += (r * r).sum(-2)
 
-    tests = (Role.TEST, n_test, 0)
-    squares = total(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
+    tests = RowSet(Purpose.TEST, n_test)
+    squares = sum_over_rows(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
     return squares / n_test
 
 
@@ -230,5 +232,5 @@ def _overlap(network: Network) -> Array:
     The part of the learned direction that is signal, shape (B,).
     """
     beta = network.first.beta
-    inside = (beta[:, None, :] @ network.sampler.teacher)[:, 0]
+    inside = (beta[:, None, :] @ network.sampler.beta_star)[:, 0]
     return ((inside * inside).sum(-1) / (beta * beta).sum(-1)) ** 0.5

@@ -12,7 +12,7 @@ from onegrad.exceptions import OutOfScope
 from onegrad.functions import Function, FunctionSpec, MultiIndex, resolve
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule
-from onegrad.problem.fields import number
+from onegrad.problem.fields import check_number
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
 COARSE = 81  # points of the first search
@@ -99,7 +99,7 @@ def theorem7_bound(
     >>> bounds.theorem7_bound("tanh", "tanh", ratio=0.01, C=1.0) < 0.0274
     True
     """
-    ratio, C = number("ratio", ratio, 0.0, above=True), number("C", C, 0.0, above=True)
+    ratio, C = check_number("ratio", ratio, 0.0, above=True), check_number("C", C, 0.0, above=True)
     tau = tau_star(activation, teacher).tau
     return 10 * tau + C * (math.sqrt(tau * ratio) + ratio)
 

@@ -26,8 +26,7 @@ from onegrad.arrays import Floats
 from onegrad.functions import index_calculus
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
-from onegrad.problem import Problem
-from onegrad.problem.laws import Law
+from onegrad.problem import Law, Problem
 
 GAUSSIAN = Law("gaussian")
 
