@@ -22,7 +22,8 @@ import numpy as np
 import onegrad as og
 from onegrad.data import Source, source
 from onegrad.data.partitions import PARTITION_ROWS
-from onegrad.estimators.model.row_sums import MomentsPass, SamplePass
+from onegrad.estimators.fitting.pipeline import sample_partition
+from onegrad.estimators.model.row_sums import MomentsPass
 
 SAMPLE = 20_000
 NETWORK = 1e9  # bytes a second between workers
@@ -76,7 +77,7 @@ class Rates:
         model = og.OneStepRegressor(width, random_state=0, sample_rows=SAMPLE)
         whole = seconds(lambda: model.fit(Source([part])))
         fitted = model.fitted_
-        sample = seconds(lambda: SamplePass(SAMPLE, 0, False)(part))
+        sample = seconds(lambda: sample_partition(part, SAMPLE, 0, ""))
         reading = seconds(lambda: [None for _ in part.blocks()])
         sums = MomentsPass(fitted.layers, fitted.targets, fitted.encoding)
         moments = seconds(lambda: sums(part))

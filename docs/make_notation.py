@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from onegrad.problem import FIELDS, RATIO_FIELDS
-from onegrad.problem.fields import PAPERS, Field
+from onegrad.problem import FIELDS, PAPERS, RATIO_FIELDS, Field
 
 PAGE = Path(__file__).parent / "notation.md"
 START, END = "<!-- fields: written by make_notation.py -->\n\n", "\n<!-- end of fields -->\n"

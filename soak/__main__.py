@@ -2,10 +2,10 @@
 
     python -m soak --kills 300 --inputs 10000 --seconds 600
 
-Kills of sweeps, random problems through every theory, damaged files, specs and requests. The same
-seed makes the same attacks; what was done is kept in a file, and a second call goes on where the
-first stopped. All kinds advance together: a run that is stopped had some of each. The table at the
-end has a column for each kind of fault; exit code 1 when one is not zero.
+Sweeps are killed, random problems go through every theory, files, specs and requests are damaged.
+The same seed makes the same attacks. What was done is kept in a file, and a second call continues
+where the first stopped. All attacks advance together, so that a run that is stopped had some of
+each. The table at the end has one column per kind of fault; the exit code is 1 unless all are zero.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from onegrad.parallel.children import child_map  # noqa: E402
-from soak.chunks import KINDS, crashed, work  # noqa: E402
-from soak.ledger import Ledger, evenly, table  # noqa: E402
+from soak.chunks import ATTACKS, crashed_chunk, run_chunk  # noqa: E402
+from soak.ledger import Ledger, interleave, markdown_table  # noqa: E402
 
 
 def main() -> int:
@@ -31,30 +31,33 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--inputs", type=int, default=10_000, help="files, specs and requests")
     parser.add_argument("--problems", type=int, help="random problems (default: as --inputs)")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="stop after so many seconds"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default=",".join(KINDS), help="kinds, with commas between")
+    parser.add_argument("--only", default=",".join(ATTACKS), help="attacks, separated by commas")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--ledger", type=Path, default=Path("out/soak.json"))
     args = parser.parse_args()
-    kinds = args.only.split(",")
-    if unknown := set(kinds) - set(KINDS):
-        parser.error(f"--only {', '.join(unknown)}: allowed are {', '.join(KINDS)}")
-    asked = {"kills": args.kills, "inputs": args.inputs, "problems": args.problems or args.inputs}
+    names = args.only.split(",")
+    if unknown := set(names) - set(ATTACKS):
+        parser.error(f"--only {', '.join(unknown)}: allowed are {', '.join(ATTACKS)}")
+    totals = {"kills": args.kills, "inputs": args.inputs, "problems": args.problems or args.inputs}
     ledger, end = Ledger(args.ledger, args.seed), time.monotonic() + args.seconds
 
     def tasks() -> Iterator[tuple[str, int, int]]:
-        counts = {kind: KINDS[kind].chunks(asked[KINDS[kind].asked]) for kind in kinds}
-        for kind, number in evenly({k: ledger.missing(k, n) for k, n in counts.items()}, counts):
+        chunks = {name: ATTACKS[name].chunk_count(totals[ATTACKS[name].option]) for name in names}
+        missing = {name: ledger.missing(name, count) for name, count in chunks.items()}
+        for name, number in interleave(missing, chunks):
             if time.monotonic() < end:
-                yield kind, args.seed, number
+                yield name, args.seed, number
 
-    for kind, number, tally in child_map(work, tasks(), args.jobs, lost=crashed):
-        ledger.note(kind, number, tally)
-        for example in tally.examples:
+    for name, number, counts in child_map(run_chunk, tasks(), args.jobs, lost=crashed_chunk):
+        ledger.record(name, number, counts)
+        for example in counts.examples:
             print(example, file=sys.stderr, flush=True)
-    print(table(ledger.tallies))
-    return 1 if any(sum(tally.faults.values()) for tally in ledger.tallies.values()) else 0
+    print(markdown_table(ledger.counts))
+    return 1 if any(sum(counts.faults.values()) for counts in ledger.counts.values()) else 0
 
 
 if __name__ == "__main__":

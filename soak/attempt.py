@@ -1,4 +1,4 @@
-"""One attack in this process: what it may end in, and what is a fault."""
+"""One attack in this process: it ends in an allowed way, or it is a fault."""
 
 from __future__ import annotations
 
@@ -8,37 +8,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from soak.ledger import Tally
+from soak.ledger import AttackCounts
 
-LONGEST = 30.0  # seconds of this process after which an attack counts as hung
+MAX_SECONDS = 30.0  # of processor time, after which an attack counts as hung
 
 
 class Hung(BaseException):
-    """Nothing may catch it: it ends an attack that takes too long."""
+    """Ends an attack that takes too long; nothing may catch it."""
 
 
 @contextmanager
-def attempt(tally: Tally, where: str, allowed: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Count an attack. Exceptions that are allowed are how it may end; others are foreign."""
+def attempt(
+    counts: AttackCounts, where: str, allowed: tuple[type[Exception], ...]
+) -> Iterator[None]:
+    """Count an attack, which may end in one of the allowed exceptions; others are foreign."""
 
     def stop(*_: Any) -> None:
         raise Hung
 
-    # the process's own time: other people's work does not count
+    # the process's own time: other processes do not count
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
-    tally.attacks += 1
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+    counts.attacks += 1
     try:
         yield
     except allowed as error:
         if "\n" in str(error):
-            tally.fault("foreign", where, f"more than one line: {error!r}")
-        tally.ends[type(error).__name__] += 1
+            counts.fault("foreign", where, f"more than one line: {error!r}")
+        counts.ends[type(error).__name__] += 1
     except Hung:
-        tally.fault("hung", where, f"over {LONGEST:.0f} s")
+        counts.fault("hung", where, f"over {MAX_SECONDS:.0f} s")
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        tally.fault("foreign", where, f"{error!r} at {last.filename}:{last.lineno}")
+        counts.fault("foreign", where, f"{error!r} at {last.filename}:{last.lineno}")
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -1,4 +1,4 @@
-"""Damaged files to fit, apply and sweep: predictions that are numbers, or one line."""
+"""Damaged files for fit, apply and sweep: the answer is finite predictions, or one line."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies.measures import MEASURES
 from soak.attempt import attempt
-from soak.ledger import Tally
+from soak.ledger import AttackCounts
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
-NO_NUMBERS = {"nan", "inf", "-inf", "", '""'}
-LONGEST_LINE = 1000  # characters
-FEW = 3000  # cells that are made; more are only counted
+NOT_NUMBERS = {"nan", "inf", "-inf", "", '""'}
+MAX_LINE = 1000  # characters
+MAX_CELLS_MADE = 3000  # more are only counted
 
 
-def files(suffix: str) -> Callable[[np.random.Generator, int, str], Tally]:
-    """Attacks with files of one kind: fitted, applied to, or as the model itself."""
+def use_files(suffix: str) -> Callable[[np.random.Generator, int, str], AttackCounts]:
+    """Return the attack with files of one kind: fitted, applied to, or used as the model."""
 
-    def attacks(rng: np.random.Generator, count: int, where: str) -> Tally:
-        tally = Tally()
+    def attack(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+        counts = AttackCounts()
         with tempfile.TemporaryDirectory() as folder:
             for i in range(count):
                 fitting = suffix != ".model" and bool(rng.integers(2))
-                data = _damaged(rng, suffix, fitting)
-                with attempt(tally, f"{where}.{i}", ()):
-                    _command(tally, f"{where}.{i}", Path(folder), suffix, data, fitting)
-        return tally
+                data = _damaged_file(rng, suffix, fitting)
+                with attempt(counts, f"{where}.{i}", ()):
+                    _command(counts, f"{where}.{i}", Path(folder), suffix, data, fitting)
+        return counts
 
-    return attacks
+    return attack
 
 
-def _damaged(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:
-    """Half are damaged as files, half are sound files of something else."""
+def _damaged_file(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:
+    """Return a file that is damaged, or, half of the time, a sound file of something else."""
     if rng.integers(2):
         return forgeries.forged(rng, suffix)
     return mutations.mutated(
@@ -56,7 +56,7 @@ def _damaged(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:
 
 
 def _without_target(suffix: str) -> bytes:
-    """What is applied to; the columns of a matrix have no names by which to leave one out."""
+    """Return a file to apply a model to: in a matrix the target cannot be left out by name."""
     if suffix != ".npy":
         return mutations.EXAMPLES[suffix]()
     buffer = io.BytesIO()
@@ -66,12 +66,12 @@ def _without_target(suffix: str) -> bytes:
 
 @cache
 def _model(suffix: str) -> bytes:
-    """A model of the undamaged file."""
+    """Return a model of the undamaged file."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / f"good{suffix}"
         data.write_bytes(mutations.EXAMPLES[suffix]())
-        code, said = _run(_fit(data, suffix, Path(folder) / "m"))
-        assert code == 0, said
+        code, stderr = _run(_fit(data, suffix, Path(folder) / "m"))
+        assert code == 0, stderr
         return (Path(folder) / "m").read_bytes()
 
 
@@ -82,9 +82,9 @@ def _fit(data: Path, suffix: str, out: Path) -> list[str]:
 
 
 def _command(
-    tally: Tally, where: str, folder: Path, suffix: str, data: bytes, fitting: bool
+    counts: AttackCounts, where: str, folder: Path, suffix: str, data: bytes, fitting: bool
 ) -> None:
-    """`fit` on the damaged file, or `apply` with it; what is predicted must be numbers."""
+    """Fit to the damaged file, or apply a model to it; predictions must be numbers."""
     damaged, model = folder / f"damaged{suffix}", folder / "m"
     damaged.write_bytes(data)
     out = folder / "p.csv"
@@ -92,49 +92,49 @@ def _command(
     applied = damaged
     if fitting:
         model.unlink(missing_ok=True)
-        code, said = _run(_fit(damaged, suffix, model))
+        code, stderr = _run(_fit(damaged, suffix, model))
     elif suffix == ".model":
         model, applied = damaged, folder / "good.csv"
         applied.write_bytes(mutations.csv_file())
-        code, said = 0, ""
+        code, stderr = 0, ""
     else:
         model.write_bytes(_model(suffix))
-        code, said = 0, ""
+        code, stderr = 0, ""
     if code == 0:
-        code, said = _run(["apply", str(model), str(applied), "--out", str(out)])
-        if code == 0 and set(out.read_text().lower().split()) & NO_NUMBERS:
-            tally.fault("wrong", where, "predictions that are no numbers, exit code 0")
-    if code not in (0, 1, 2) or not _in_one_line(code, said):
-        tally.fault("foreign", where, f"exit code {code}: {said}")
+        code, stderr = _run(["apply", str(model), str(applied), "--out", str(out)])
+        if code == 0 and set(out.read_text().lower().split()) & NOT_NUMBERS:
+            counts.fault("wrong", where, "predictions that are not numbers, exit code 0")
+    if code not in (0, 1, 2) or not _in_one_line(code, stderr):
+        counts.fault("foreign", where, f"exit code {code}: {stderr}")
     if list(folder.glob(".*.tmp")):
-        tally.fault("left", where, "a draft")
-    tally.ends[{0: "numbers", 1: "failed in one line", 2: "refused"}.get(code, "?")] += 1
+        counts.fault("left", where, "a draft")
+    counts.ends[{0: "numbers", 1: "failed in one line", 2: "refused"}.get(code, "?")] += 1
 
 
-def _in_one_line(code: int, said: str) -> bool:
-    """Notes of a line each; where it failed one line more that says why, and nothing else."""
-    lines = said.splitlines()
-    whys = [re.match(r"onegrad \w+: (error|failed): .", line) for line in lines]
+def _in_one_line(code: int, stderr: str) -> bool:
+    """Return whether there are only notes of one line, and after a failure one that says why."""
+    lines = stderr.splitlines()
+    reasons = [re.match(r"onegrad \w+: (error|failed): .", line) for line in lines]
     notes = [re.match(r"onegrad \w+: note: .", line) for line in lines]
     return (
-        all(why or note for why, note in zip(whys, notes, strict=True))
-        and sum(map(bool, whys)) == bool(code)
-        and all(len(line) <= LONGEST_LINE for line in lines)
+        all(reason or note for reason, note in zip(reasons, notes, strict=True))
+        and sum(map(bool, reasons)) == bool(code)
+        and all(len(line) <= MAX_LINE for line in lines)
     )
 
 
 def _run(command: list[str]) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    stderr = io.StringIO()
+    with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(io.StringIO()):
         try:
-            return main(command), said.getvalue()
-        except SystemExit as stopped:
-            return int(stopped.code or 0), said.getvalue()
+            return main(command), stderr.getvalue()
+        except SystemExit as exit_:
+            return int(exit_.code or 0), stderr.getvalue()
 
 
-def specs(rng: np.random.Generator, count: int, where: str) -> Tally:
-    """Damaged sweeps: cells, or one line that names what is wrong."""
-    tally = Tally()
+def read_specs(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Read damaged sweeps: the answer is cells, or one line that names what is wrong."""
+    counts = AttackCounts()
     examples = [path.read_bytes() for path in sorted(SWEEPS.glob("*.toml"))]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "damaged.toml"
@@ -145,12 +145,12 @@ def specs(rng: np.random.Generator, count: int, where: str) -> Tally:
                 forged = forgeries.spec(rng, tomllib.loads(example.decode()))
             else:
                 path.write_bytes(mutations.mutated(rng, example))
-            with attempt(tally, f"{where}.{i}", (og.InvalidInput,)):
+            with attempt(counts, f"{where}.{i}", (og.InvalidInput,)):
                 if isinstance(forged, dict):  # as TOML would give it
                     spec = parse_spec(forged, "forged", MEASURES, quick=quick)
                 else:
                     spec = read_spec(path, MEASURES, quick=quick)
-                if sum(map(count_cells, spec.grids)) <= FEW:
+                if sum(map(count_cells, spec.grids)) <= MAX_CELLS_MADE:
                     all_cells(spec)
-                tally.ends["cells"] += 1
-    return tally
+                counts.ends["cells"] += 1
+    return counts

@@ -1,4 +1,4 @@
-"""Damaged requests to the explorer's server: an answer, or a refusal in one line."""
+"""Damaged requests to the explorer's server: it answers, or refuses in one line."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from onegrad.explorer.server import create_app
 from onegrad.explorer.simulation_jobs import Simulations
 from onegrad.explorer.workers import Workers
 from soak.attempt import attempt
-from soak.ledger import Tally
+from soak.ledger import AttackCounts
 
 HOST = b"127.0.0.1:8321"
 REFUSED = (400, 403, 404, 405, 409, 413, 414, 421, 422, 503)
 PATHS = ("/api/instant", "/api/code", "/api/controls", "/api/spectrum", "/api/here", "/api/curve",
          "/api/simulations/x", "/static/app.js", "/", "/api/../api/instant")  # fmt: skip
-OFTEN = (0.3, 0.25, 0.03, 0.2, 0.01, 0.01, 0.05, 0.05, 0.05, 0.05)
+PATH_PROBABILITIES = (0.3, 0.25, 0.03, 0.2, 0.01, 0.01, 0.05, 0.05, 0.05, 0.05)
 BODY = {"page": "p", "query": {"n": "300", "d": "100"}, "seeds": "3", "parts": ["alpha", "step"]}
 NAMES = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"content-length")
 VALUES = (HOST, b"http://127.0.0.1:8321", b"same-origin", b"navigate", b"12")
 
 
-class Alone(Workers):
-    """Everything is computed in this process."""
+class NoWorkers(Workers):
+    """Computes everything in this process."""
 
     async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         return await self.compute_here(function, *arguments)
@@ -41,45 +41,46 @@ class Alone(Workers):
         pass
 
 
-class Idle(Simulations):
-    """Simulations that are read, estimated and not run."""
+class NoSimulations(Simulations):
+    """Reads and estimates simulations without running them."""
 
     def start(self, page: str, plan: Any) -> str:
         return "x"
 
 
-def requests(rng: np.random.Generator, count: int, where: str) -> Tally:
+def send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Send random requests to the server, in this process."""
     with patch.object(api, "axis_values", lambda axis: [0.2]):  # a curve of one point
-        return _requests(rng, count, where)
+        return _send_requests(rng, count, where)
 
 
-def _requests(rng: np.random.Generator, count: int, where: str) -> Tally:
-    tally = Tally()
-    crew = Alone(1)
-    app = create_app(workers=crew, simulations=Idle())
+def _send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    counts = AttackCounts()
+    workers = NoWorkers(1)
+    app = create_app(workers=workers, simulations=NoSimulations())
     loop = asyncio.new_event_loop()
     for i in range(count):
-        scope, body = _request(rng)
-        with attempt(tally, f"{where}.{i} {scope['path']}?{scope['query_string']!r}", ()):
-            status, said = loop.run_until_complete(_ask(app, scope, body))
+        scope, body = _damaged_request(rng)
+        with attempt(counts, f"{where}.{i} {scope['path']}?{scope['query_string']!r}", ()):
+            status, content = loop.run_until_complete(_respond(app, scope, body))
             if status not in (200, 201, *REFUSED):
-                tally.fault("foreign", f"{where}.{i}", f"status {status}: {said!r}")
+                counts.fault("foreign", f"{where}.{i}", f"status {status}: {content!r}")
             elif status in REFUSED and scope["path"].startswith("/api/"):
-                message = json.loads(said)["message"]
+                message = json.loads(content)["message"]
                 if not message or "\n" in message or len(message) > 1000:
-                    tally.fault("foreign", f"{where}.{i}", f"message {message!r}")
-            elif scope["path"].startswith("/api/") and b"NaN" in said:
-                tally.fault("wrong", f"{where}.{i}", "NaN in an answer")
-            tally.ends["answered" if status < 300 else "refused"] += 1
+                    counts.fault("foreign", f"{where}.{i}", f"message {message!r}")
+            elif scope["path"].startswith("/api/") and b"NaN" in content:
+                counts.fault("wrong", f"{where}.{i}", "NaN in an answer")
+            counts.ends["answered" if status < 300 else "refused"] += 1
     loop.close()
-    crew.stop()
-    return tally
+    workers.stop()
+    return counts
 
 
-def _request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
-    """A request of the page after random changes of its query, body, headers."""
+def _damaged_request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
+    """Return a request of the page after random changes of its query, body and headers."""
     post = rng.random() < 0.15
-    path = "/api/simulations" if post else str(rng.choice(PATHS, p=OFTEN))
+    path = "/api/simulations" if post else str(rng.choice(PATHS, p=PATH_PROBABILITIES))
     preset = [DEFAULTS, *(p.query for p in PRESETS)][int(rng.integers(len(PRESETS) + 1))]
     values = dict(preset)
     if rng.random() < 0.5:
@@ -109,20 +110,20 @@ def _request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
     return scope, body
 
 
-async def _ask(app: Any, scope: dict[str, Any], body: bytes) -> tuple[int, bytes]:
-    status, said, asked = 0, bytearray(), False
+async def _respond(app: Any, scope: dict[str, Any], body: bytes) -> tuple[int, bytes]:
+    status, content, received = 0, bytearray(), False
 
     async def receive() -> dict[str, Any]:
-        nonlocal asked
-        if asked:
+        nonlocal received
+        if received:
             return {"type": "http.disconnect"}
-        asked = True
+        received = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: dict[str, Any]) -> None:
         nonlocal status
         status = message.get("status", status)
-        said.extend(message.get("body", b""))
+        content.extend(message.get("body", b""))
 
     await app(scope, receive, send)
-    return status, bytes(said)
+    return status, bytes(content)

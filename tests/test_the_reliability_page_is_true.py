@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from soak.chunks import KINDS
+from soak.chunks import ATTACKS
 from soak.ledger import FAULTS
 
 ROOT = Path(__file__).parents[1]
@@ -35,12 +35,12 @@ def test_every_attack_is_described_once() -> None:
     described = [
         kind for first, _ in rows("The attacks, as a program") for kind in first.split(", ")
     ]
-    assert sorted(kind.strip("`") for kind in described) == sorted(KINDS)
+    assert sorted(kind.strip("`") for kind in described) == sorted(ATTACKS)
 
 
 def test_what_was_run_adds_up() -> None:
     """The table is as make soak prints it: a row a kind, then their sums."""
     *kinds, total = rows("What was run")
-    assert {row[0] for row in kinds} <= set(KINDS) and total[0] == "all"
+    assert {row[0] for row in kinds} <= set(ATTACKS) and total[0] == "all"
     for column in (1, *range(4, 4 + len(FAULTS))):
         assert sum(int(row[column]) for row in kinds) == int(total[column])

@@ -60,9 +60,9 @@ def test_the_constant_spike_needs_the_longer_neurons():
     """
     sizes = {"n": 1000, "d": 500, "N": 667, "n_step": 500, "noise": 1.0}  # nu^2 = 2/3
     p = og.Problem(**sizes, activation="H1 + H2/2", teacher="H1", alpha=0.3)
-    sampler = Sampler(p, (0, 1, 2), get_ops())
+    sampler = Sampler.of(p, (0, 1, 2), get_ops())
     network = Network.of(sampler)
-    rows = sampler.whole()
+    rows = sampler.all_ridge_rows()
     F_0 = next(network.untrained().tiles(rows))
 
     def weight(features):

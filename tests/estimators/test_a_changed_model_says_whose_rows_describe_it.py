@@ -125,7 +125,7 @@ def test_the_report_names_its_scores_and_their_direction(kind, y, scores):
     line = dict(fitted.report().lines)["held out"]
     assert re.search(scores, line)
     if "RMSE" in line:
-        held = fitted.fitted_.at_fit.residuals * targets.std()
+        held = fitted.fitted_.statistics.residuals * targets.std()
         shown = float(re.search(r"RMSE ([\d.]+)", line)[1])
         assert shown == pytest.approx(np.sqrt(np.mean(held**2)), rel=1e-3)
 

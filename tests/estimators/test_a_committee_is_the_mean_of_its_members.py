@@ -26,7 +26,7 @@ def test_the_first_member_is_the_single_network(three):
     one = committee(1).fit(X, Y)
     first, single = three.fitted_.members[0], one.fitted_.members[0]
     np.testing.assert_array_equal(first.layer.W, single.layer.W)
-    np.testing.assert_array_equal(first.second.readout.coef, single.second.readout.coef)
+    np.testing.assert_array_equal(first.readout.coef, single.readout.coef)
     assert not np.array_equal(three.fitted_.layers[1].W, three.fitted_.layers[2].W)
 
 
@@ -50,9 +50,9 @@ def test_deviations_add_what_the_members_disagree_about(three):
 
 def test_intervals_rest_on_the_residuals_of_the_mean(three):
     fitted = three.fitted_
-    assert fitted.at_fit.residuals.shape == (120, 1)
-    alone = committee(1).fit(X, Y).fitted_.at_fit.residuals
-    assert (fitted.at_fit.residuals**2).mean() < (alone**2).mean()
+    assert fitted.statistics.residuals.shape == (120, 1)
+    alone = committee(1).fit(X, Y).fitted_.statistics.residuals
+    assert (fitted.statistics.residuals**2).mean() < (alone**2).mean()
 
 
 def test_the_metric_is_that_of_the_mean(three):
@@ -61,7 +61,7 @@ def test_the_metric_is_that_of_the_mean(three):
     z = fitted.layers[0].scaling(X)
 
     def f(z):
-        each = [m.layer.features(z) @ m.second.readout.coef[:, 0] for m in fitted.members]
+        each = [m.layer.features(z) @ m.readout.coef[:, 0] for m in fitted.members]
         return np.mean(each, 0)
 
     slopes = np.stack([(f(z + h * e) - f(z - h * e)) / (2 * h) for e in np.eye(4)], 1)
@@ -106,7 +106,8 @@ def test_a_saved_committee_is_the_committee(three, tmp_path):
 
 def test_the_score_on_record_is_the_committees(three):
     best = [
-        min(t["score"] for t in three.fitted_.at_fit.trials if t["member"] == m) for m in (0, 1, 2)
+        min(t["score"] for t in three.fitted_.statistics.trials if t["member"] == m)
+        for m in (0, 1, 2)
     ]
     assert three.held_out_score_ < np.mean(best)
 

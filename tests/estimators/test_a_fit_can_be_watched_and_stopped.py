@@ -8,7 +8,8 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
-from onegrad.estimators import lesson, load
+from onegrad.estimators import load
+from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.exceptions import AssumptionWarning
 from onegrad.io.progress import Progress
 
@@ -19,14 +20,14 @@ Y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
 
 def interrupting(monkeypatch, after):
     """Ctrl-C while the trial of this number is made."""
-    tried = lesson.Watch.tried
+    tried = FitProgress.tried
 
-    def and_interrupt(watch, score):
-        tried(watch, score)
-        if watch.done in after:
+    def and_interrupt(progress, score):
+        tried(progress, score)
+        if progress.done in after:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(lesson.Watch, "tried", and_interrupt)
+    monkeypatch.setattr(FitProgress, "tried", and_interrupt)
 
 
 @pytest.mark.parametrize("kind", [og.AlternatingRegressor, og.OneStepRegressor])
@@ -36,8 +37,8 @@ def test_the_first_interrupt_keeps_the_best_so_far(kind, monkeypatch):
     with pytest.warns(AssumptionWarning, match="interrupted after 3 trials.*best so far is kept"):
         some = kind(30, random_state=0).fit(X, Y)
     assert some.choice_["interrupted"]
-    trials = some.fitted_.at_fit.trials
-    assert 1 <= len(trials) < len(whole.fitted_.at_fit.trials)
+    trials = some.fitted_.statistics.trials
+    assert 1 <= len(trials) < len(whole.fitted_.statistics.trials)
     assert some.held_out_score_ == pytest.approx(min(t["score"] for t in trials))
     assert some.n_rows_ == 300  # the readout is of all rows
     assert np.isfinite(some.predict(X)).all()
@@ -53,13 +54,13 @@ def test_an_interrupted_committee_has_the_members_so_far(monkeypatch):
 
 def test_the_second_interrupt_ends_it(monkeypatch):
     interrupting(monkeypatch, {1})
-    seen = lesson.Watch.tried
+    seen = FitProgress.tried
 
-    def twice(watch, score):
-        seen(watch, score)
+    def twice(progress, score):
+        seen(progress, score)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(lesson.Watch, "tried", twice)
+    monkeypatch.setattr(FitProgress, "tried", twice)
     model = og.AlternatingRegressor(30, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

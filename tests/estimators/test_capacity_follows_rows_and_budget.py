@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.estimators.fitting.first_layer.alternating_settings import SEARCH, Wish
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
+    SEARCH_WIDTH,
+    AlternatingSettings,
+)
 from onegrad.exceptions import InvalidInput
 from onegrad.parallel import blas_threads
 
@@ -13,15 +16,18 @@ X = RNG.standard_normal((150, 3))
 Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
 
 
-def sized(rows, budget="default", classes=0, **asked):
-    settings = {"width": None, "members": None, "rounds": None} | asked
-    return Wish(budget, **settings).capacity(rows, classes)
+def sized(rows, budget="default", classes=0, **parameters):
+    parameters = {"width": None, "members": None, "rounds": None} | parameters
+    settings = AlternatingSettings(
+        budget=budget, ridge="auto", clip=4.0, classes=classes > 0, **parameters
+    )
+    return settings.capacity(rows, classes)
 
 
 def test_few_rows_get_few_neurons():
     assert sized(20).width == 120
     assert sized(20).searches == 1
-    assert sized(3000).width == 3 * SEARCH
+    assert sized(3000).width == 3 * SEARCH_WIDTH
     assert sized(20_000).width > sized(3000).width
 
 
@@ -55,7 +61,7 @@ def test_a_wide_layer_is_made_of_several_searches():
     model = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
     (member,) = model.fitted_.members
     assert member.layer.W.shape == (1300, 3)
-    trials = model.fitted_.at_fit.trials
+    trials = model.fitted_.statistics.trials
     assert {t.get("search") for t in trials} == {0, 1, 2, None}
     first = next(t for t in trials if "search" not in t)
     assert len(first["round"]) == 3
@@ -72,7 +78,7 @@ def test_noiseless_targets_are_searched_on_at_full_width():
     model = og.AlternatingRegressor(1100, rounds=6, random_state=0)
     model.fit(X, X[:, 0] + X[:, 1] * X[:, 2])
     assert model.choice_["relative_ridge"] <= 1e-5
-    pooled = [t for t in model.fitted_.at_fit.trials if "search" not in t]
+    pooled = [t for t in model.fitted_.statistics.trials if "search" not in t]
     assert len(pooled) > 1 + 6 // 2
     assert model.held_out_score_ == min(t["score"] for t in pooled)
 
@@ -91,7 +97,8 @@ def test_a_default_fit_of_few_rows_is_small():
 
 
 def test_leading_eigenvalues_are_the_leading_ones():
-    from onegrad.ridge import NormalEquations, moments
+    from naive import moments
+    from onegrad.ridge import NormalEquations
 
     F = RNG.standard_normal((300, 60)) * np.linspace(1, 3, 60)
     equations = NormalEquations.of(moments(F, Y[:, None].repeat(2, 0)[:300]))
@@ -108,6 +115,6 @@ def test_leading_eigenvalues_are_the_leading_ones():
         ({"sample_rows": 0}, "sample_rows must be a whole number >= 1"),
     ],
 )
-def test_bad_wishes_are_named(settings, message):
+def test_bad_parameters_are_named_by_their_argument(settings, message):
     with pytest.raises(InvalidInput, match=message):
         og.AlternatingRegressor(**settings).fit(X, Y)

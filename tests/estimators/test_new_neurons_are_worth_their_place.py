@@ -4,21 +4,27 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.estimators.fitting.first_layer.neurons import KINDS, Ground, Metric, Neurons
-from onegrad.ridge import NormalEquations, moments
+from naive import moments
+from onegrad.estimators.fitting.first_layer.neurons import (
+    NEURON_KINDS,
+    Metric,
+    Neurons,
+    NeuronSampler,
+)
+from onegrad.ridge import NormalEquations
 
 RNG = np.random.default_rng(0)
 Z = RNG.standard_normal((300, 5)) @ np.diag([1.0, 2.0, 0.5, 1.0, 1.0])
-GROUND = Ground(Z, RNG.integers(1, 4, size=300).astype(float))
+SAMPLER = NeuronSampler(Z, RNG.integers(1, 4, size=300).astype(float))
 METRIC = Metric(np.diag([4.0, 1.0, 0.0, 1.0, 0.0]), 0.75)
 
 
 def drawn(kind, count=200, metric=METRIC):
-    return GROUND.draw({kind: 1.0}, count, metric, np.random.default_rng(1))
+    return SAMPLER.draw({kind: 1.0}, count, metric, np.random.default_rng(1))
 
 
 def weighted_variance(values):
-    share = GROUND.w / GROUND.w.sum()
+    share = SAMPLER.w / SAMPLER.w.sum()
     return share @ (values - share @ values) ** 2
 
 
@@ -32,7 +38,7 @@ def test_the_worth_of_a_feature_is_what_the_loss_grows_by_without_it():
     F, y = RNG.standard_normal((80, 6)) + 1, RNG.standard_normal((80, 2))
     equations, ridge = NormalEquations.of(moments(F, y)), 0.3
     L = equations.factor(ridge)
-    worth = equations.worth(equations.solve(ridge, L), L)
+    worth = equations.removal_cost(equations.solve(ridge, L), L)
     whole = penalised_loss(F, y, ridge)
     grown = [penalised_loss(np.delete(F, i, 1), y, ridge) - whole for i in range(6)]
     np.testing.assert_allclose(worth, grown, rtol=1e-9)
@@ -40,8 +46,8 @@ def test_the_worth_of_a_feature_is_what_the_loss_grows_by_without_it():
 
 def test_of_every_few_entrants_the_one_that_explains_most_comes_in():
     entrants, residual = drawn("any", 60), RNG.standard_normal((300, 2)) + 0.5
-    chosen = GROUND.best(entrants, residual, of=3)
-    share = GROUND.w / GROUND.w.sum()
+    chosen = SAMPLER.best_entrants(entrants, residual, per_place=3)
+    share = SAMPLER.w / SAMPLER.w.sum()
     r = residual - share @ residual
     gains = []
     for w, b in zip(entrants.W, entrants.b, strict=True):
@@ -51,7 +57,7 @@ def test_of_every_few_entrants_the_one_that_explains_most_comes_in():
     np.testing.assert_array_equal(chosen.b, entrants.b[best])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", NEURON_KINDS)
 def test_every_kind_has_unit_variance_and_switches_within_the_data(kind):
     neurons = drawn(kind)
     for w, b in zip(neurons.W, neurons.b, strict=True):
@@ -61,7 +67,7 @@ def test_every_kind_has_unit_variance_and_switches_within_the_data(kind):
 
 
 def test_kinds_look_where_they_say():
-    inputs = {kind: (drawn(kind).W != 0).sum(1) for kind in KINDS}
+    inputs = {kind: (drawn(kind).W != 0).sum(1) for kind in NEURON_KINDS}
     assert set(inputs["axis"]) == {1}
     assert set(inputs["pair"]) <= {1, 2} and 2 in inputs["pair"]
     many = drawn("axis", 6000).W
@@ -75,17 +81,17 @@ def test_kinds_look_where_they_say():
 
 def test_neighbours_are_nearer_than_other_rows():
     plain = Metric(np.eye(5), 0.5)
-    i = GROUND.rows(np.random.default_rng(1).random(200))
+    i = SAMPLER.draw_rows(np.random.default_rng(1).random(200))
     u = Z @ plain.root
     typical = np.median(np.linalg.norm(u[i] - u[RNG.permutation(300)[:200]], axis=1))
-    W, at = KINDS["neighbours"](GROUND, plain, 200, np.random.default_rng(1))
+    W, at = NEURON_KINDS["neighbours"](SAMPLER, plain, 200, np.random.default_rng(1))
     apart = np.linalg.norm(at - Z[i], axis=1) * 2  # the kink is uniform between the two rows
     assert apart.mean() < 0.6 * typical
     np.testing.assert_allclose(np.linalg.norm(W, axis=1), np.linalg.norm(plain.root[0]), rtol=1e-6)
 
 
 def test_shares_are_kept_and_mixed():
-    neurons = GROUND.draw({"axis": 0.5, "any": 0.5}, 2000, METRIC, np.random.default_rng(0))
+    neurons = SAMPLER.draw({"axis": 0.5, "any": 0.5}, 2000, METRIC, np.random.default_rng(0))
     axis = (neurons.W != 0).sum(1) == 1
     assert abs(axis.mean() - 0.5) < 4 * np.sqrt(0.25 / 2000)
     halves = axis[:1000].mean() - axis[1000:].mean()

@@ -25,7 +25,7 @@ def test_deviation_is_the_ridge_posterior():
     F = fitted.features(X)
     F = F - F.mean(0)
     t = (y - y.mean()) / y.std()
-    lam = len(X) * fitted.members[0].second.ridge
+    lam = len(X) * fitted.members[0].ridge
     A = F.T @ F + lam * np.eye(F.shape[1])
     a = np.linalg.solve(A, F.T @ t)
     s2 = (((t - F @ a) ** 2).sum() + lam * a @ a) / len(X)
@@ -46,16 +46,16 @@ def test_left_out_residuals_are_those_of_refitting():
     f = og.AlternatingRegressor(15, rounds=2, random_state=0, members=1).fit(X, y).fitted_
     t = f.targets.encode(y)
     (member,) = f.members
-    at_once = member.left_out(ScaledRows(member.layer.scaling(X), t, np.ones(120)))
+    at_once = member.leave_one_out_residuals(ScaledRows(member.layer.scaling(X), t, np.ones(120)))
     for i in range(120):
         row = slice(i, i + 1)
-        moments = member.second.moments - member.layer.moments(X[row], t[row])
-        ridge = member.second.ridge * 120 / 119  # the penalty is ridge times rows
-        rest = replace(member, second=replace(member.second, moments=moments, ridge=ridge))
+        moments = member.moments - member.layer.moments(X[row], t[row])
+        ridge = member.ridge * 120 / 119  # the penalty is ridge times rows
+        rest = replace(member, moments=moments, ridge=ridge)
         # moments are of features on their grid, predictions of features as they are: 2^-14
         assert at_once[i] == pytest.approx((t[row] - rest.predict(X[row]))[0], abs=5e-4)
-    assert f.at_fit.residuals.shape == (24, 1)
-    assert np.isin(f.at_fit.residuals.round(9), at_once.round(9)).all()
+    assert f.statistics.residuals.shape == (24, 1)
+    assert np.isin(f.statistics.residuals.round(9), at_once.round(9)).all()
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9])

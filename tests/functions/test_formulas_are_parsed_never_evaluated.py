@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import onegrad as og
 from onegrad.functions import resolve
-from onegrad.functions.formula import MAX_LENGTH, parse
+from onegrad.functions.formula import MAX_LENGTH, parse_formula
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ from onegrad.functions.formula import MAX_LENGTH, parse
     ],
 )
 def test_meaning(text, expected):
-    ours = {(m[0][1] if m else 0): c for m, c in parse(text).items()}
+    ours = {(m[0][1] if m else 0): c for m, c in parse_formula(text).items()}
     assert ours == pytest.approx(expected)
 
 
 def test_several_indices():
-    assert parse("H1@1*H2@2 - H1@3/2") == {((1, 1), (2, 2)): 1.0, ((3, 1),): -0.5}
+    assert parse_formula("H1@1*H2@2 - H1@3/2") == {((1, 1), (2, 2)): 1.0, ((3, 1),): -0.5}
 
 
 HOSTILE = [
@@ -60,20 +60,20 @@ def test_huge_input_is_refused_by_its_length(size):
     with pytest.raises(og.InvalidInput, match="characters long"):
         resolve(text, "teacher")
     with pytest.raises(og.InvalidInput, match="characters long"):
-        parse(text)
+        parse_formula(text)
 
 
 def test_many_terms_are_refused():
     product = "*".join(f"(H1@{i}+H2@{i}+H3@{i}+1)" for i in range(1, 7))
     with pytest.raises(og.InvalidInput, match="more than 64 terms"):
-        parse(product)
+        parse_formula(product)
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.text("H0123456789+-*/()@.e sqrt", max_size=60)))
 @example("H1" + "0" * 300)
 def test_anything_parses_or_complains(text):
-    for read in (parse, lambda t: resolve(t, "activation")):
+    for read in (parse_formula, lambda t: resolve(t, "activation")):
         try:
             read(text)
         except og.InvalidInput as error:
@@ -90,7 +90,7 @@ def test_what_is_written_is_read(coefficients):
     text = " + ".join(f"{c!r}*H{k}" for k, c in coefficients.items()).replace("+ -", "- ")
     expected = {(((1, k),) if k else ()): c for k, c in coefficients.items()}
     if coefficients:
-        assert parse(text) == pytest.approx(expected)
+        assert parse_formula(text) == pytest.approx(expected)
 
 
 def test_unknown_names_get_a_suggestion():

@@ -11,11 +11,11 @@ from numpy.polynomial.hermite_e import hermeval
 import onegrad as og
 from onegrad.functions import REGISTRY, resolve
 from onegrad.functions.hermite import (
-    coefficients,
     expect,
     gauss_hermite,
     gaussian_rule,
     hermite_at_zero,
+    hermite_coefficients,
     normalised_hermite,
 )
 
@@ -157,7 +157,7 @@ def test_hermite_at_zero():
 
 
 def test_a_polynomial_is_its_own_expansion():
-    c = coefficients(resolve("1 + 2*H1 - 0.5*H3:raw"), 6)
+    c = hermite_coefficients(resolve("1 + 2*H1 - 0.5*H3:raw"), 6)
     assert c == pytest.approx([1, 2, 0, -0.5, 0, 0, 0], abs=1e-14)
     f = resolve("1 + 2*H1 - 0.5*H3")
     assert f(np.array([0.0, 1.0])) == pytest.approx([0.0, 2.0 + 1.0])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from onegrad import OutOfScope, Problem
-from onegrad.functions import several
+from onegrad.functions import index_calculus
 from onegrad.functions.hermite import gauss_hermite
 
 TEACHERS = ["H1@1 + H1@1*H1@2", "2 + H2@1*H1@2 - H3@2/3", "0.6*H1@1 + 0.8*H1@2 + H2@1/2"]
@@ -31,9 +31,9 @@ def value(terms, u):
 def test_linear_part_mean_and_energies(text):
     f, (u, p) = teacher(text), grid()
     y = f(u)
-    linear = several.linear_part(f)
+    linear = index_calculus.linear_part(f)
     assert linear == pytest.approx(p @ (u * y[:, None]), abs=1e-12)
-    assert several.mean_of(f) == pytest.approx(p @ y, abs=1e-12)
+    assert index_calculus.mean_of(f) == pytest.approx(p @ y, abs=1e-12)
     assert f.second_moment == pytest.approx(p @ y**2)
     assert f.variance == pytest.approx(p @ y**2 - (p @ y) ** 2)
     assert f.nonlinear_energy == pytest.approx(p @ y**2 - (p @ y) ** 2 - linear @ linear)
@@ -46,8 +46,8 @@ def test_derivatives_and_squares(text):
     for i in (1, 2):
         step = h * np.eye(2)[i - 1]
         slope = (f(u + step) - f(u - step)) / (2 * h)
-        assert value(several.derivative(f.terms, i), u) == pytest.approx(slope, abs=1e-6)
-    assert value(several.square(f.terms), u) == pytest.approx(f(u) ** 2, rel=1e-9, abs=1e-9)
+        assert value(index_calculus.derivative(f.terms, i), u) == pytest.approx(slope, abs=1e-6)
+    assert value(index_calculus.square(f.terms), u) == pytest.approx(f(u) ** 2, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("text", TEACHERS)
@@ -58,10 +58,12 @@ def test_the_mean_given_an_index_is_that_of_the_rest(text):
     values, vectors = np.linalg.eigh(np.eye(2) - np.outer(overlaps, overlaps))
     root = (vectors * np.sqrt(values)) @ vectors.T
     exact = [p @ f(overlaps * k + z @ root) for k in kappa]
-    assert several.given_index(f.terms, overlaps, kappa) == pytest.approx(exact, abs=1e-10)
+    assert index_calculus.conditional_mean(f.terms, overlaps, kappa) == pytest.approx(
+        exact, abs=1e-10
+    )
 
 
 def test_a_square_of_too_many_terms_is_refused():
     high = "*".join(f"H5@{i}" for i in range(1, 9))
     with pytest.raises(OutOfScope, match="teacher"):
-        several.square(Problem(n=9, d=9, N=9, teacher=high).teacher_function.terms)
+        index_calculus.square(Problem(n=9, d=9, N=9, teacher=high).teacher_function.terms)

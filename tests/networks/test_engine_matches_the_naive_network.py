@@ -7,9 +7,10 @@ import naive
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.networks import GradientGroup, Options, run_stack
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import Purpose
 
 ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37
 
@@ -33,28 +34,28 @@ def problem_of(name):
     return og.Problem(**({"noise": 0.3, "teacher": "H1 + H2/2", "eta": 1.0} | VARIANTS[name]))
 
 
-def data(problem, role, n, index=0):
-    sampler = Sampler(problem, (3,), get_ops())
-    parts = list(sampler.rows(role, n, index))
+def data(problem, purpose, n, index=0):
+    sampler = Sampler.of(problem, (3,), get_ops())
+    parts = list(sampler.blocks(RowSet(purpose, n, index)))
     return [np.concatenate([getattr(r, k)[0] for r in parts]) for k in ("X", "y", "clean")]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_errors_match(name):
     p = problem_of(name)
-    network = Network.of(Sampler(p, (3,), get_ops()))
+    network = Network.of(Sampler.of(p, (3,), get_ops()))
     W_0, a = network.W[0], network.a[0]
     errors = run_stack(
         GradientGroup(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True)
     )
-    role = Role.STEP if p.ridge_rows == "same" else Role.RIDGE
-    X_tilde, y_tilde, _ = data(p, role, p.n)
-    X_test, _, clean = data(p, Role.TEST, N_TEST)
+    purpose = Purpose.STEP if p.ridge_rows == "same" else Purpose.RIDGE
+    X_tilde, y_tilde, _ = data(p, purpose, p.n)
+    X_test, _, clean = data(p, Purpose.TEST, N_TEST)
     for i, eta in enumerate(ETAS):
         W = W_0
         for step in range(p.steps):
             batch = step if p.batches == "fresh" else 0
-            X, y, _ = data(p, Role.STEP, p.n_step, batch)
+            X, y, _ = data(p, Purpose.STEP, p.n_step, batch)
             full = p.residual == "full"
             W = W + eta * naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, full)
         F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
@@ -72,10 +73,10 @@ def test_errors_match(name):
 
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
     p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
-    sampler = Sampler(p, (0,), get_ops())
+    sampler = Sampler.of(p, (0,), get_ops())
     network = Network.of(sampler)
     G = network.first.G[0]
-    (rows,) = sampler.rows(Role.STEP, p.n)
+    (rows,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
     X, y, a = rows.X[0], rows.y[0], network.a[0]
 
     def loss(W):
@@ -91,10 +92,10 @@ def test_the_gradient_is_minus_the_derivative_of_the_loss():
 
 def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     p = og.Problem(n=50, d=8, N=10, noise=0.2, eta=1.0, teacher="H1@1 + H2@2")
-    sampler = Sampler(p, (1,), get_ops())
-    (rows,) = sampler.rows(Role.STEP, p.n)
+    sampler = Sampler.of(p, (1,), get_ops())
+    (rows,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
     beta = rows.X[0].T @ rows.y[0]
-    inside = sampler.teacher[0].T @ beta
+    inside = sampler.beta_star[0].T @ beta
     expected = np.linalg.norm(inside) / np.linalg.norm(beta)
     errors = run_stack(GradientGroup(p, (1.0,), (0.1,)), (1,))
     assert errors["overlap"][0, 0, 0] == pytest.approx(expected, rel=1e-12)
@@ -105,10 +106,10 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
 @pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
 def test_kernels_match(model, sizes, intercept):
     p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")
-    network = Network.of(Sampler(p, (3,), get_ops()))
+    network = Network.of(Sampler.of(p, (3,), get_ops()))
     W, a = network.W[0], network.a[0]
-    X, y, _ = data(p, Role.RIDGE, p.n)
-    Y, _, clean = data(p, Role.TEST, N_TEST)
+    X, y, _ = data(p, Purpose.RIDGE, p.n)
+    Y, _, clean = data(p, Purpose.TEST, N_TEST)
     Z = np.concatenate([X, Y])
     if model == "ntk":  # the tangent features themselves, scaled by sqrt(N/d)
         tangent = [(a[:, None] * p.sigma.derivative(W @ z)[:, None] * z).ravel() for z in Z]

@@ -6,18 +6,19 @@ import scipy.stats
 
 import onegrad as og
 from onegrad.arrays import get_ops
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import Purpose
 
 D = 6
 
 
-def rows(n, seed=0, role=Role.RIDGE, **fields):
+def rows(n, seed=0, purpose=Purpose.RIDGE, **fields):
     p = og.Problem(**({"n": n, "d": D, "N": 5} | fields))
-    sampler = Sampler(p, (seed,), get_ops())
+    sampler = Sampler.of(p, (seed,), get_ops())
     network = Network.of(sampler)
-    parts = list(sampler.rows(role, n))
+    parts = list(sampler.blocks(RowSet(purpose, n)))
     X = np.concatenate([r.X[0] for r in parts])
     y = np.concatenate([r.y[0] for r in parts])
     return X, y, network
@@ -70,9 +71,13 @@ def test_a_smaller_n_sees_the_first_rows():
     np.testing.assert_allclose(y_few, y_many[:700], rtol=1e-12)
 
 
-def test_seeds_and_roles_are_independent():
+def test_seeds_and_purposes_are_independent():
     n = 4000
-    parts = [rows(n, seed, role)[0].ravel() for seed in (0, 1) for role in (Role.STEP, Role.RIDGE)]
+    parts = [
+        rows(n, seed, purpose)[0].ravel()
+        for seed in (0, 1)
+        for purpose in (Purpose.STEP, Purpose.RIDGE)
+    ]
     correlation = np.corrcoef(parts)[np.triu_indices(4, 1)]
     assert np.abs(correlation).max() < 5 / np.sqrt(n * D)
 
@@ -92,7 +97,7 @@ def test_label_noise_has_its_variance_and_corruption_its_fraction():
 
 def test_the_network_is_scaled_as_documented():
     _, _, network = rows(10, d=500, N=400)
-    W, teacher = network.W[0], network.sampler.teacher[0]
+    W, teacher = network.W[0], network.sampler.beta_star[0]
     assert np.mean(W**2) * 500 == pytest.approx(1, abs=4 * np.sqrt(2 / W.size))
     np.testing.assert_allclose(np.linalg.norm(teacher), 1, rtol=1e-12)
     _, _, wide = rows(10, d=2, N=40_000)
@@ -101,17 +106,17 @@ def test_the_network_is_scaled_as_documented():
     np.testing.assert_allclose(np.linalg.norm(sphere.W[0], axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.abs(sphere.a[0]), 1 / 20, rtol=1e-12)
     _, _, several = rows(10, d=9, teacher="H1@1*H1@3")
-    teacher = several.sampler.teacher[0]
+    teacher = several.sampler.beta_star[0]
     np.testing.assert_allclose(teacher.T @ teacher, np.eye(3), atol=1e-12)
 
 
 def test_a_users_rows_are_each_used_once():
     data = np.arange(90 * D, dtype=float).reshape(90, D)
     p = og.Problem(n=30, d=D, N=5, n_step=20, eta=1.0)
-    sampler = Sampler(p, (0,), get_ops(), data)
+    sampler = Sampler.of(p, (0,), get_ops(), data=data)
     seen = [
         r.X[0]
-        for role, n in ((Role.STEP, 20), (Role.RIDGE, 30), (Role.TEST, 40))
-        for r in sampler.rows(role, n)
+        for purpose, n in ((Purpose.STEP, 20), (Purpose.RIDGE, 30), (Purpose.TEST, 40))
+        for r in sampler.blocks(RowSet(purpose, n))
     ]
     np.testing.assert_array_equal(np.sort(np.concatenate(seen)[:, 0]), data[:, 0])

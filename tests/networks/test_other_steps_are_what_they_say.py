@@ -7,15 +7,16 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import get_ops
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import Purpose
 
 SMALL = {"n": 90, "d": 20, "N": 30, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.1}
 
 
 def network_of(problem: og.Problem, seed: int = 3) -> Network:
-    return Network.of(Sampler(problem, (seed,), get_ops()))
+    return Network.of(Sampler.of(problem, (seed,), get_ops()))
 
 
 def weights_after(network: Network) -> np.ndarray:
@@ -25,7 +26,9 @@ def weights_after(network: Network) -> np.ndarray:
 
 def batch(network: Network, index: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs and labels of a step as they were drawn."""
-    parts = list(network.sampler.rows(Role.STEP, network.sampler.problem.rows_of_step, index))
+    parts = list(
+        network.sampler.blocks(RowSet(Purpose.STEP, network.sampler.problem.rows_of_step, index))
+    )
     return np.concatenate([r.X[0] for r in parts]), np.concatenate([r.y[0] for r in parts])
 
 
@@ -62,8 +65,8 @@ def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, linea
     mean, beta = y.mean(), linear * X.T @ y / len(y)
     G = minus_gradient(network.W[0], network.a[0], X, y - mean - X @ beta)
     np.testing.assert_allclose(network.first.G[0], G, rtol=1e-10, atol=1e-14)
-    for role in (Role.RIDGE, Role.TEST):
-        rest, whole = (next(iter(x.sampler.rows(role, 50))) for x in (network, plain))
+    for purpose in (Purpose.RIDGE, Purpose.TEST):
+        rest, whole = (next(iter(x.sampler.blocks(RowSet(purpose, 50)))) for x in (network, plain))
         off = mean + whole.X[0] @ beta
         np.testing.assert_allclose(rest.y[0], whole.y[0] - off, atol=1e-12)
         np.testing.assert_allclose(rest.clean[0], whole.clean[0] - off, atol=1e-12)
@@ -88,10 +91,10 @@ def test_a_spectral_step_has_equal_singular_values_and_the_gradients_length():
 def test_the_inputs_direction_has_the_cosine_asked_for():
     for law in ("spiked(30)", "mixture(5)"):
         problem = og.Problem(n=4000, d=10, N=5, teacher="H1", inputs=law, input_overlap=0.6)
-        sampler = Sampler(problem, (1,), get_ops())
-        X = np.concatenate([r.X[0] for r in sampler.rows(Role.STEP, 4000)])
+        sampler = Sampler.of(problem, (1,), get_ops())
+        X = np.concatenate([r.X[0] for r in sampler.blocks(RowSet(Purpose.STEP, 4000))])
         top = np.linalg.svd(X, full_matrices=False)[2][0]
-        assert abs(top @ sampler.teacher[0, :, 0]) == pytest.approx(0.6, abs=0.03)
+        assert abs(top @ sampler.beta_star[0, :, 0]) == pytest.approx(0.6, abs=0.03)
 
 
 @pytest.mark.parametrize("theory", ["uniform", "staircase"])

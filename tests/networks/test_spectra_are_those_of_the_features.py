@@ -13,10 +13,10 @@ from onegrad.networks.sampling import Sampler
 def test_singular_values_and_alignments():
     p = og.Problem(n=60, d=20, N=30, activation="relu", eta=3.0)
     found = spectrum(p, [4])
-    sampler = Sampler(p, (4,), get_ops())
+    sampler = Sampler.of(p, (4,), get_ops())
     network = Network.of(sampler)
     first = network.first
-    X = sampler.whole().X[0]
+    X = sampler.all_ridge_rows().X[0]
     W = network.W[0] + 3 * first.G[0]
     U, s, _ = np.linalg.svd(p.sigma(X @ W.T), full_matrices=False)
     np.testing.assert_allclose(found.F[0], s, rtol=1e-10)

@@ -75,7 +75,7 @@ def test_every_field_of_the_page_has_its_control(name):
     assert shown["help"].lower().startswith(FIELDS[name].help.lower())
     assert tuple(shown["papers"].values()) == FIELDS[name].papers
     assert shown["kind"] not in ("law", "flag")  # the page draws no such control yet
-    assert FIELDS[name].limits or FIELDS[name].written
+    assert FIELDS[name].limits or FIELDS[name].is_text
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -99,7 +99,7 @@ def test_the_notation_table_is_what_the_fields_say(notation):
         assert f"| `{name}` |" in page
 
 
-NEW = """    momentum: float = field(default=0.0, metadata=described(
+NEW = """    momentum: float = field(default=0.0, metadata=description(
         label="Momentum μ", symbol="μ", help="share of the last step", low=0.0, high=1.0,
         papers=("0", "0", "0"), group="fit", limits=(0, 1), slider=(0, 1)))
     # fmt: on

@@ -49,13 +49,17 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.sklearn_api.inputs import Unknown, UnknownValueWarning, as_read
+    from onegrad.estimators.sklearn_api.inputs import (
+        UnknownValues,
+        UnknownValueWarning,
+        with_learned_types,
+    )
 
     to_standard_output = str(args.out) == STANDARD_OUTPUT
     _check_out(args.out, args.json)
     model = load(args.model_file)
     _check_columns(model, args)
-    data, unknown = as_read(source(args.data), model.fitted_.encoding), Unknown()
+    data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not to_standard_output:
         check_not_an_input("--out", args.out, [*data.paths, args.model_file])
     with warnings.catch_warnings():
@@ -103,7 +107,7 @@ def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
     empty = True
     for block in data.blocks():
         if model.fitted_.encoding is not None and is_table(block.X):
-            unknown.noticed(model.fitted_.encoding, block.X)
+            unknown.count(model.fitted_.encoding, block.X)
         if len(block):
             empty = False
             yield source(block.X)  # errors are then our one line, not scikit-learn's several

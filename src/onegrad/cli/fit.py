@@ -215,7 +215,7 @@ def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[s
         "rows": estimator.n_rows_,
         "inputs": estimator.input_names_,
         "choice": estimator.choice_,
-        "ridge": [member.second.ridge for member in estimator.fitted_.members],
+        "ridge": [member.ridge for member in estimator.fitted_.members],
         "importance": dict(importance),
         "seconds": seconds,
     }

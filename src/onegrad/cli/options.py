@@ -16,7 +16,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
-from onegrad.problem.conventions import ratio
+from onegrad.problem.conventions import size_from_ratio
 
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
 MAX_POINTS = 10_000
@@ -130,4 +130,6 @@ def _replace_ratio(numbers: dict[str, list[float]], name: str, given: str, impli
     if min(ratios) <= 0:
         raise InvalidInput(option, min(ratios), "> 0")
     factors = [1 / value for value in ratios] if name == "psi" else ratios
-    numbers[implied] = [ratio(name, factor, given, numbers[given][0]) for factor in factors]
+    numbers[implied] = [
+        size_from_ratio(name, factor, given, numbers[given][0]) for factor in factors
+    ]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.arrays.splitmix import splitmix64
 from onegrad.data.table import (
     Tabular,
     Values,
@@ -108,7 +109,7 @@ def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:
     for column, factor in zip(columns, odd, strict=True):
         bits = _entry_bits(column)
         total += (bits ^ (bits >> np.uint64(32))) * factor
-    return _mixed(total)
+    return splitmix64(total)
 
 
 def _entry_bits(column: Any) -> RowKeys:
@@ -126,10 +127,3 @@ def _entry_bits(column: Any) -> RowKeys:
 def _text_bits(values: Any, codes: Values) -> RowKeys:
     digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]
-
-
-def _mixed(h: RowKeys) -> RowKeys:
-    """The finaliser of splitmix64: every input bit reaches every output bit."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        h = (h ^ (h >> np.uint64(shift))) * np.uint64(factor)
-    return h ^ (h >> np.uint64(31))

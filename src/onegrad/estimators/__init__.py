@@ -1,16 +1,16 @@
 """scikit-learn estimators: feature learning in two passes over any amount of data."""
 
 from onegrad.estimators.families import FAMILIES, Family, load
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.model.saving import save
+from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,
 )
-from onegrad.estimators.fitting.first_layer.one_step import (
+from onegrad.estimators.sklearn_api.one_step_estimators import (
     OneStepClassifier,
     OneStepFeatures,
     OneStepRegressor,
 )
-from onegrad.estimators.model.saving import save
 
 __all__ = [
     "FAMILIES",

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.model import loading
+from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,
 )
-from onegrad.estimators.fitting.first_layer.one_step import (
+from onegrad.estimators.sklearn_api.one_step_estimators import (
     OneStepClassifier,
     OneStepFeatures,
     OneStepRegressor,
 )
-from onegrad.estimators.model import loading
 
 
 @dataclass(frozen=True)

@@ -120,12 +120,15 @@ def _provenance(cell: Cell, device: str, commit: str | None, seconds: float) -> 
 
 @functools.cache
 def commit() -> str | None:
-    """Return the commit of the source tree that this package runs from; None when installed."""
+    """Return the commit of the source tree that this package runs from.
+
+    None when it is installed, or when the tree's folders may not be read.
+    """
     root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
-        return None
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
+        if not (root / ".git").exists():
+            return None
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None

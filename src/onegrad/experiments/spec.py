@@ -47,7 +47,7 @@ FIXED_FIELDS = {  # fields that a convention sets by itself
     "cui": {"ridge", "noise", "N", "n_step", "residual", "readout", "alpha"},
 }
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
-TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.written)
+TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.is_text)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
 MAX_VALUES = 100_000  # of a field
 MAX_SEEDS = 10**9  # of a grid

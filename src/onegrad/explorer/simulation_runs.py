@@ -75,7 +75,7 @@ def estimate_seconds(run: SimulationRun, rate: float) -> float:
     for part in run.parts:
         step_sizes = len(simulated_alphas(run.problem)) if part == "alpha" else 1
         for problem in _resized(run) if part == "sizes" else [run.problem]:
-            needed = peak_bytes(problem, step_sizes, ops)
+            needed = peak_bytes(problem, step_sizes)
             if needed > max_bytes:
                 sizes = f"with d = {problem.d}, N = {problem.N} a simulation"
                 limit = f"needs {needed / 1e9:.2g} GB of memory, the page {max_bytes / 1e9:.2g} GB"

@@ -1,17 +1,17 @@
-"""Activations and teachers: functions of one number, their Hermite coefficients, their names."""
+"""Activations and teachers: functions with names or formulas, and their Hermite coefficients."""
 
-from onegrad.functions.exponents import Exponents, exponents
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.named import IDENTITY
-from onegrad.functions.registry import REGISTRY, Spec, register, resolve
+from onegrad.functions.registry import REGISTRY, FunctionSpec, register, resolve
+from onegrad.functions.teacher_exponents import Exponents, exponents
 
 __all__ = [
     "IDENTITY",
     "REGISTRY",
     "Exponents",
     "Function",
+    "FunctionSpec",
     "MultiIndex",
-    "Spec",
     "exponents",
     "register",
     "resolve",

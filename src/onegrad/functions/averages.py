@@ -1,4 +1,4 @@
-r"""Averages of a function of a nearly Gaussian variable, on whole arrays of means and deviations.
+r"""Averages of a function of a nearly Gaussian variable, for arrays of means and deviations.
 
 Polynomials get a Gauss-Hermite rule that is exact. Smooth functions get the trapezoidal rule on the
 whole line, which converges geometrically for functions analytic in a strip: halving the step
@@ -17,10 +17,10 @@ from onegrad.arrays import Floats
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite
 
-HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
-PANEL_NODES, PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
-HALVINGS = 6  # of the trapezoidal step 1, before its error is accepted
-RESOLVED = 2.0  # deviation that step 1 can follow: from a coarse step cos(16 pi z) looks constant
+_HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
+_PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
+_MAX_HALVINGS = 6  # of the trapezoidal step, from 1, before its error is accepted
+_MAX_COARSE_DEVIATION = 2.0  # above it step 1 is too coarse: cos(16 pi z) looks constant
 
 
 class Averages(NamedTuple):
@@ -38,7 +38,7 @@ def gaussian_averages(
     flattening: float = 0.0,
     tol: float = 1e-8,
 ) -> Averages:
-    r"""Averages of :math:`f(m + s z)` under the density :math:`\varphi(z)(1 - \tau He_4(z))`.
+    r"""Average :math:`f(m + s z)` under the density :math:`\varphi(z)(1 - \tau He_4(z))`.
 
     .. math:: E f, \quad E[z f], \quad E f^2
 
@@ -47,7 +47,7 @@ def gaussian_averages(
     mean, deviation : arrays that broadcast against one another; deviation > 0.
     flattening : tau. One coordinate of a d-vector of fixed length has tau = 1/(4d): mixed over the
         fluctuating length of a Gaussian vector it is Gaussian again.
-    tol : relative error that ends refinement, by the square of the change under halving.
+    tol : relative error that ends refinement, estimated by the square of the change under halving.
 
     See tests/functions/test_conditional_moments_match_closed_forms.py.
     """
@@ -57,13 +57,13 @@ def gaussian_averages(
     if f.polynomial is not None:  # exact for f^2 times He_4: degree < 2k
         z, p = gauss_hermite(len(f.polynomial) + 2)
         return _sum(f, mean, deviation, z, p * (1 - flattening * _he4(z)))
-    halvings = np.ceil(np.log2(max(float(deviation.max()) / RESOLVED, 1.0)))
-    halvings = int(min(halvings, HALVINGS - 1))
+    halvings = np.ceil(np.log2(max(float(deviation.max()) / _MAX_COARSE_DEVIATION, 1.0)))
+    halvings = int(min(halvings, _MAX_HALVINGS - 1))
     step = 0.5**halvings
-    z = np.arange(-HALF_WIDTH, HALF_WIDTH + step / 2, step)
+    z = np.arange(-_HALF_WIDTH, _HALF_WIDTH + step / 2, step)
     fine = _sum(f, mean, deviation, z, step * _density(z, flattening))
-    for _ in range(halvings, HALVINGS):
-        middle = np.arange(-HALF_WIDTH + step / 2, HALF_WIDTH, step)
+    for _ in range(halvings, _MAX_HALVINGS):
+        middle = np.arange(-_HALF_WIDTH + step / 2, _HALF_WIDTH, step)
         odd = _sum(f, mean, deviation, middle, step * _density(middle, flattening))
         coarse, step = fine, step / 2
         fine = Averages(*((a + b) / 2 for a, b in zip(coarse, odd, strict=True)))
@@ -95,8 +95,8 @@ def _legendre(k: int) -> tuple[Floats, Floats]:
 
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
     kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
-    breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -PANEL_WIDTH, PANEL_WIDTH)
-    t, w = _legendre(PANEL_NODES)
+    breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -_PANEL_WIDTH, _PANEL_WIDTH)
+    t, w = _legendre(_PANEL_NODES)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)
     weight = (half * w).reshape(z.shape) * _density(z, flattening)

@@ -29,18 +29,18 @@ _TOKEN = re.compile(
 
 
 def looks_like_formula(text: str) -> bool:
-    """Whether text is meant as a combination rather than a registered name."""
+    """Return whether the text is meant as a combination rather than a registered name."""
     return re.search(r"(?<![A-Za-z_])[Hh]\d", text) is not None
 
 
-def parse(text: str) -> Combination:
-    """The combination as {monomial: coefficient}, or one clear line of complaint."""
+def parse_formula(text: str) -> Combination:
+    """Return the combination as {monomial: coefficient}; raise InvalidInput if it is malformed."""
     if len(text) > MAX_LENGTH:
         raise InvalidInput("formula", text, f"at most {MAX_LENGTH} characters long")
     parser = _Parser(text)
     combination = parser.sum(0)
     if parser.next is not None:
-        raise parser.complaint("an operator is missing")
+        raise parser.error("an operator is missing")
     return {m: c for m, c in combination.items() if c != 0.0}
 
 
@@ -55,7 +55,7 @@ class _Parser:
         while text[end:].strip():
             match = _TOKEN.match(text, end)
             if match is None:
-                raise self.complaint("cannot read", end)
+                raise self.error("it cannot be read", end)
             self.tokens.append(match)
             end = match.end()
 
@@ -63,15 +63,16 @@ class _Parser:
     def next(self) -> re.Match[str] | None:
         return self.tokens[self.position] if self.position < len(self.tokens) else None
 
-    def complaint(self, what: str, at: int | None = None) -> InvalidInput:
-        if at is None:
-            at = self.next.start() if self.next else len(self.text)
-        near = self.text[at : at + 12].strip() or "the end"
+    def error(self, problem: str, position: int | None = None) -> InvalidInput:
+        """Return the exception for a problem at this position, or at the next token."""
+        if position is None:
+            position = self.next.start() if self.next else len(self.text)
+        near = self.text[position : position + 12].strip() or "the end"
         syntax = "allowed are numbers, sqrt(), Hk or Hk@j, + - * / and parentheses"
-        return InvalidInput("formula", self.text, problem=f"{what} at {near!r}; {syntax}")
+        return InvalidInput("formula", self.text, problem=f"{problem} at {near!r}; {syntax}")
 
     def sign(self, allowed: str) -> str | None:
-        """Consume the next token if it is one of these signs."""
+        """Consume and return the next token if it is one of these signs."""
         sign = self.next and self.next["sign"]
         if sign is None or sign not in allowed:
             return None
@@ -80,11 +81,11 @@ class _Parser:
 
     def expect_closing(self) -> None:
         if self.sign(")") is None:
-            raise self.complaint("a closing parenthesis is missing")
+            raise self.error("a closing parenthesis is missing")
 
     def sum(self, depth: int) -> Combination:
         if depth > MAX_DEPTH:
-            raise self.complaint(f"more than {MAX_DEPTH} nested parentheses")
+            raise self.error(f"more than {MAX_DEPTH} nested parentheses")
         total: Combination = {}
         sign: str | None = self.sign("+-") or "+"
         while sign is not None:
@@ -92,7 +93,7 @@ class _Parser:
             for monomial, c in self.product(depth).items():
                 total[monomial] = total.get(monomial, 0.0) + factor * c
             if len(total) > MAX_TERMS:
-                raise self.complaint(f"more than {MAX_TERMS} terms")
+                raise self.error(f"more than {MAX_TERMS} terms")
             sign = self.sign("+-")
         return self.checked(total)
 
@@ -103,7 +104,7 @@ class _Parser:
             if operator == "/":
                 divisor = self.number(right, "only a number may divide")
                 if divisor == 0.0:
-                    raise self.complaint("division by zero")
+                    raise self.error("division by zero")
                 right = {(): 1.0 / divisor}
             left = self.times(left, right)
         return self.checked(left)
@@ -115,49 +116,50 @@ class _Parser:
             self.expect_closing()
             return inner
         if match is None or match["sign"] is not None:
-            raise self.complaint("a term is missing")
+            raise self.error("a term is missing")
         self.position += 1
         if match["number"] is not None:
             return self.checked({(): float(match["number"])})
         if match["sqrt"] is not None:
             if self.sign("(") is None:
-                raise self.complaint("sqrt needs a parenthesis")
+                raise self.error("sqrt needs a parenthesis")
             radicand = self.number(self.sum(depth + 1), "only a number may be rooted")
             self.expect_closing()
             if radicand < 0.0:
-                raise self.complaint("square root of a negative number")
+                raise self.error("square root of a negative number")
             return {(): math.sqrt(radicand)}
         degree, index = int(match["degree"]), int(match["index"] or 1)
         if degree > MAX_DEGREE or not 1 <= index <= MAX_INDEX:
             self.position -= 1
-            raise self.complaint(f"degree must be <= {MAX_DEGREE} and index 1 to {MAX_INDEX}")
+            raise self.error(f"degree must be <= {MAX_DEGREE} and index 1 to {MAX_INDEX}")
         return {(((index, degree),) if degree else ()): 1.0}
 
     def times(self, left: Combination, right: Combination) -> Combination:
         if len(left) * len(right) > MAX_TERMS**2:
-            raise self.complaint(f"more than {MAX_TERMS} terms")
+            raise self.error(f"more than {MAX_TERMS} terms")
         product: Combination = {}
         for m1, c1 in left.items():
             for m2, c2 in right.items():
                 if {i for i, _ in m1} & {i for i, _ in m2}:
-                    raise self.complaint("a product of two polynomials of the same index")
+                    raise self.error("a product of two polynomials of the same index")
                 monomial = tuple(sorted(m1 + m2))
                 product[monomial] = product.get(monomial, 0.0) + c1 * c2
         return product
 
-    def number(self, value: Combination, complaint: str) -> float:
+    def number(self, value: Combination, problem: str) -> float:
+        """Return the combination as a number; the problem is that it is not one."""
         if any(monomial for monomial, c in value.items() if c != 0.0):
-            raise self.complaint(complaint)
+            raise self.error(problem)
         return value.get((), 0.0)
 
     def checked(self, value: Combination) -> Combination:
         if len(value) > MAX_TERMS:
-            raise self.complaint(f"more than {MAX_TERMS} terms")
+            raise self.error(f"more than {MAX_TERMS} terms")
         if not all(math.isfinite(c) for c in value.values()):
-            raise self.complaint("a coefficient overflows")
+            raise self.error("a coefficient overflows")
         return value
 
 
-def indices(monomials: Iterable[Monomial]) -> int:
-    """How many indices they read (at least one)."""
+def index_count(monomials: Iterable[Monomial]) -> int:
+    """Return the number of indices that these monomials read, at least one."""
     return max((i for monomial in monomials for i, _ in monomial), default=1)

@@ -12,10 +12,10 @@ import numpy as np
 from onegrad.arrays import Array, Floats, namespace
 from onegrad.functions import formula, hermite
 
-Callback = Callable[[Array], Array]
-InPlace = Callable[[Array, Array], object]  # (x, out): values in out, which may be x
+ArrayFunction = Callable[[Array], Array]
+InPlaceFunction = Callable[[Array, Array], object]  # (x, out): values in out, which may be x
 
-DEGREE = 64  # Hermite coefficients that are kept ready
+MAX_HERMITE_DEGREE = 64  # of the Hermite coefficients that a function keeps ready
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Function:
 
     Parameters
     ----------
-    name : how it is written.
+    name : name or formula.
     value, slope : f and its derivative, on NumPy arrays and torch tensors alike.
     kinks : the points at which f is not smooth; quadrature breaks there.
     offset, scale : m and s.
     polynomial : exact Hermite coefficients of f where it is a finite combination.
-    value_in_place, slope_in_place : f and its derivative made in a second NumPy array, without
-        temporaries; the array may be x.
+    value_in_place, slope_in_place : f and its derivative written to a second NumPy array without
+        temporaries; that array may be x.
     homogeneous : whether the function takes t x to t times its value at x for every t > 0.
 
     Examples
@@ -42,27 +42,32 @@ class Function:
     """
 
     name: str
-    value: Callback
-    slope: Callback
+    value: ArrayFunction
+    slope: ArrayFunction
     kinks: tuple[float, ...] = ()
     offset: float = 0.0
     scale: float = 1.0
     polynomial: tuple[float, ...] | None = None
-    value_in_place: InPlace | None = None
-    slope_in_place: InPlace | None = None
+    value_in_place: InPlaceFunction | None = None
+    slope_in_place: InPlaceFunction | None = None
     homogeneous: bool = False
 
     def __call__(self, x: Array, out: Array | None = None) -> Array:
-        """The values, made in `out` where it is given; `out` may be x."""
+        """Return the values, written to `out` if it is given; `out` may be x."""
         return self._scaled(self.value, self.value_in_place, self.offset, x, out)
 
     def derivative(self, x: Array, out: Array | None = None) -> Array:
         return self._scaled(self.slope, self.slope_in_place, 0.0, x, out)
 
     def _scaled(
-        self, f: Callback, in_place: InPlace | None, offset: float, x: Array, out: Array | None
+        self,
+        f: ArrayFunction,
+        in_place: InPlaceFunction | None,
+        offset: float,
+        x: Array,
+        out: Array | None,
     ) -> Array:
-        """s (f(x) - offset)."""
+        """Return s (f(x) - offset)."""
         if out is None:
             y = f(x)
             y = y - offset if offset else y
@@ -81,9 +86,9 @@ class Function:
     def c(self) -> Floats:
         r"""Hermite coefficients :math:`c_k = E[\sigma He_k]/k!`, k = 0..64."""
         if self.polynomial is None:
-            c = hermite.coefficients(self, DEGREE, self.kinks)
+            c = hermite.hermite_coefficients(self, MAX_HERMITE_DEGREE, self.kinks)
         else:
-            c = np.zeros(DEGREE + 1)
+            c = np.zeros(MAX_HERMITE_DEGREE + 1)
             c[: len(self.polynomial)] = self.scale * np.asarray(self.polynomial)
             c[0] -= self.scale * self.offset
         c.flags.writeable = False
@@ -93,7 +98,7 @@ class Function:
     def second_moment(self) -> float:
         r""":math:`E\sigma(Z)^2 = \sum_k k!\,c_k^2`."""
         if self.polynomial is not None:
-            return float(sum(math.factorial(k) * c * c for k, c in enumerate(self.c) if c))
+            return self._energy(lambda _: 1)
         return hermite.expect(lambda x: self(x) ** 2, self.kinks)
 
     @cached_property
@@ -105,32 +110,42 @@ class Function:
     def nonlinear_energy(self) -> float:
         r""":math:`c_{>1}^2 = E\sigma^2 - c_0^2 - c_1^2`, a difference and never a truncated sum."""
         if self.polynomial is not None:
-            return float(
-                sum(math.factorial(k) * c * c for k, c in enumerate(self.c) if c and k > 1)
-            )
+            return self._energy(lambda k: k > 1)
         return max(self.variance - float(self.c[1]) ** 2, 0.0)
 
     @cached_property
     def slope_second_moment(self) -> float:
         r""":math:`E\sigma'(Z)^2 = \sum_k k\,k!\,c_k^2`."""
         if self.polynomial is not None:
-            return float(sum(k * math.factorial(k) * c * c for k, c in enumerate(self.c) if c))
+            return self._energy(lambda k: k)
         return hermite.expect(lambda x: self.derivative(x) ** 2, self.kinks)
+
+    def _energy(self, weight: Callable[[int], int]) -> float:
+        """Return the sum of weight(k) k! c_k^2, exact for polynomials."""
+        energies = (weight(k) * math.factorial(k) * c * c for k, c in enumerate(self.c) if c)
+        return float(sum(energies))
 
 
 @dataclass(frozen=True)
 class MultiIndex:
-    """A teacher that reads several orthonormal indices: {((index, degree), ...): coefficient}."""
+    """A teacher that reads several orthonormal indices.
+
+    Parameters
+    ----------
+    name : the formula.
+    terms : pairs of a monomial ((index, degree), ...) and its coefficient.
+    """
 
     name: str
     terms: tuple[tuple[formula.Monomial, float], ...]
 
     @property
     def indices(self) -> int:
-        return formula.indices(monomial for monomial, _ in self.terms)
+        """Number of indices."""
+        return formula.index_count(monomial for monomial, _ in self.terms)
 
     def __call__(self, U: Array) -> Array:
-        """Labels from the indices U, shape (..., indices)."""
+        """Return the labels of indices U of shape (..., indices)."""
         xp = namespace(U)
         total = xp.zeros_like(U[..., 0])
         for monomial, coefficient in self.terms:
@@ -151,11 +166,11 @@ class MultiIndex:
 
     @property
     def nonlinear_energy(self) -> float:
-        """Mean square of what is neither constant nor linear."""
+        """Mean square of the part that is neither constant nor linear."""
         return self._energy(2)
 
     def _energy(self, lowest: int) -> float:
-        """Mean square of the terms of this degree and more."""
+        """Return the mean square of the terms of this degree or higher."""
         return sum(
             c * c * math.prod(math.factorial(k) for _, k in m)
             for m, c in self.terms
@@ -165,10 +180,10 @@ class MultiIndex:
 
 @dataclass(frozen=True)
 class HermiteSum:
-    """x -> sum_k c_k He_k(x), by Clenshaw's recurrence, on NumPy arrays and torch tensors alike.
+    """The function x -> sum_k c_k He_k(x), by Clenshaw's recurrence.
 
-    Labels are made on the device, so this runs on any array; hermite.normalised_hermite, which
-    keeps every degree for quadrature, is for NumPy alone.
+    It runs on NumPy arrays and torch tensors because labels are made on the device;
+    hermite.normalised_hermite, which returns every degree for quadrature, is for NumPy only.
     """
 
     c: tuple[float, ...]
@@ -185,5 +200,5 @@ class HermiteSum:
 
     @property
     def derivative(self) -> HermiteSum:
-        """He_k' = k He_{k-1}."""
+        """Derivative, by He_k' = k He_{k-1}."""
         return HermiteSum(tuple(k * c for k, c in enumerate(self.c))[1:] or (0.0,))

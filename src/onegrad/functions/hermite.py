@@ -15,27 +15,27 @@ import scipy.special
 
 from onegrad.arrays import Floats
 
-HALF_WIDTH = 14.0  # the density at 14 is 1e-43: nothing that grows like a polynomial sees the cut
-PANELS, NODES = 60, 40
-ROUNDING = 2e-15  # a coefficient this small beside the function's norm is zero
+_HALF_WIDTH = 14.0  # the density at 14 is 1e-43: nothing that grows like a polynomial sees the cut
+_PANELS, _NODES_PER_PANEL = 60, 40
+_RELATIVE_ROUNDING = 2e-15  # a coefficient this small beside the function's norm is zero
 
 
 @lru_cache(maxsize=64)
 def gauss_hermite(k: int) -> tuple[Floats, Floats]:
-    """Nodes and weights of the k-point rule for N(0, 1): exact for polynomials of degree < 2k."""
+    """Return nodes and weights for N(0, 1) that are exact for polynomials of degree < 2k."""
     x, w = scipy.special.roots_hermitenorm(k)
     return _read_only(x), _read_only(w / w.sum())
 
 
 @lru_cache(maxsize=64)
 def gaussian_rule(kinks: tuple[float, ...] = ()) -> tuple[Floats, Floats]:
-    """Nodes and weights for N(0, 1) by Gauss-Legendre panels that break at every kink.
+    """Return nodes and weights for N(0, 1) by Gauss-Legendre panels that break at every kink.
 
     Accurate to rounding for piecewise smooth functions, where Gauss-Hermite is not.
     """
-    inside = [q for q in kinks if abs(q) < HALF_WIDTH]
-    breaks = np.union1d(np.linspace(-HALF_WIDTH, HALF_WIDTH, PANELS + 1), inside)
-    t, w = np.polynomial.legendre.leggauss(NODES)
+    inside = [q for q in kinks if abs(q) < _HALF_WIDTH]
+    breaks = np.union1d(np.linspace(-_HALF_WIDTH, _HALF_WIDTH, _PANELS + 1), inside)
+    t, w = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
     half = np.diff(breaks)[:, None] / 2
     x = (breaks[:-1, None] + half * (1 + t)).ravel()
     weights = (half * w).ravel() * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
@@ -48,13 +48,13 @@ def _read_only(x: Floats) -> Floats:
 
 
 def expect(f: Callable[[Floats], Floats], kinks: tuple[float, ...] = ()) -> float:
-    """E f(z), z ~ N(0, 1), for f that is smooth between its kinks."""
+    """Return E f(z), z ~ N(0, 1), for f that is smooth between its kinks."""
     x, w = gaussian_rule(kinks)
     return float(w @ f(x))
 
 
 def normalised_hermite(x: Floats, degree: int) -> Floats:
-    r"""All :math:`h_k = He_k/\sqrt{k!}`, k = 0..degree, along a new first axis.
+    r"""Return all :math:`h_k = He_k/\sqrt{k!}`, k = 0..degree, along a new first axis.
 
     .. math:: h_{k+1} = (x h_k - \sqrt k\, h_{k-1}) / \sqrt{k+1}
 
@@ -70,20 +70,20 @@ def normalised_hermite(x: Floats, degree: int) -> Floats:
     return h
 
 
-def coefficients(
+def hermite_coefficients(
     f: Callable[[Floats], Floats], degree: int, kinks: tuple[float, ...] = ()
 ) -> Floats:
-    r"""Hermite coefficients :math:`c_k = E[f He_k]/k!`, k = 0..degree.
+    r"""Return the Hermite coefficients :math:`c_k = E[f He_k]/k!`, k = 0..degree.
 
     See tests/functions/test_hermite_coefficients_match_closed_forms.py (ReLU and erf to 1e-12).
     """
     x, w = gaussian_rule(kinks)
     y = f(x)
     c_bar = normalised_hermite(x, degree) @ (w * y)  # E[f h_k] = sqrt(k!) c_k
-    c_bar[np.abs(c_bar) < ROUNDING * np.sqrt(w @ y**2)] = 0.0  # an odd f has no even part
+    c_bar[np.abs(c_bar) < _RELATIVE_ROUNDING * np.sqrt(w @ y**2)] = 0.0  # an odd f has no even part
     return c_bar / np.exp([lgamma(k + 1) / 2 for k in range(degree + 1)])
 
 
 def hermite_at_zero(k: int) -> float:
-    """He_k(0): (-1)^j (2j - 1)!! for k = 2j, zero for odd k."""
+    """Return He_k(0), which is (-1)^j (2j - 1)!! for k = 2j, zero for odd k."""
     return 0.0 if k % 2 else float((-1) ** (k // 2) * prod(range(k - 1, 0, -2)))

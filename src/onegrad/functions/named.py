@@ -1,6 +1,6 @@
 """The functions that have a name, with their derivatives, on NumPy arrays and torch tensors alike.
 
-Those of most simulations are also made in place on NumPy arrays, without temporaries.
+Those that most simulations use also have a version that writes to a NumPy array in place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onegrad.arrays import Array, erf, namespace, one_minus_square
 from onegrad.functions.function import Function
 
 
-def _same(x: Array) -> Array:
+def _identity(x: Array) -> Array:
     return x
 
 
@@ -143,9 +143,9 @@ def _relu_slope_in_place(x: Array, out: Array) -> None:
     np.heaviside(x, 0, out=out)
 
 
-IDENTITY = Function("identity", _same, _one, homogeneous=True)
+IDENTITY = Function("identity", _identity, _one, homogeneous=True)
 
-NAMED = (
+NAMED_FUNCTIONS = (
     Function("tanh", _tanh, _tanh_slope, value_in_place=np.tanh,
              slope_in_place=_tanh_slope_in_place),
     Function("erf", erf, _erf_slope, value_in_place=_erf_in_place),

@@ -1,8 +1,8 @@
-"""From what is written to the function that is meant.
+"""The registry of named functions, and the function that a specification stands for.
 
-A function is named (`"tanh"`), written as a Hermite combination (`"H1 + 0.5*H2"`) or given as a
-Python callable. It is centred under N(0, 1) unless the name ends in `:raw`; `:unit` also scales it
-to unit variance.
+A specification is a name (`"tanh"`), a Hermite combination (`"H1 + 0.5*H2"`) or a Python callable.
+The function is centred under N(0, 1) unless the text ends in `:raw`; `:unit` also scales it to unit
+variance.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ import math
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from onegrad.arrays import Array
 from onegrad.exceptions import InvalidInput, case_insensitive, not_a_choice
 from onegrad.functions import formula
-from onegrad.functions.function import Callback, Function, HermiteSum, MultiIndex
-from onegrad.functions.named import NAMED
+from onegrad.functions.function import ArrayFunction, Function, HermiteSum, MultiIndex
+from onegrad.functions.named import NAMED_FUNCTIONS
 
-Spec = Any  # a string, a Function, a MultiIndex, a callable, or a pair (callable, derivative)
+FunctionSpec = str | Function | MultiIndex | ArrayFunction | tuple[ArrayFunction, ArrayFunction]
 
-MODES = ("centred", "raw", "unit")
-LARGEST = 1e60  # second moment; squares of it must stay far from overflow
+_MODES = ("centred", "raw", "unit")
+_MAX_SECOND_MOMENT = 1e60  # its square must stay far from overflow
 
-REGISTRY: dict[str, Function] = {f.name: f for f in NAMED}
+REGISTRY: dict[str, Function] = {f.name: f for f in NAMED_FUNCTIONS}
 
 
 def register(function: Function) -> None:
-    """Make a raw function available by its name, on the command line of this process too.
+    """Make a raw function available by its name in this process, also on its command line.
 
     Examples
     --------
@@ -45,11 +44,14 @@ def register(function: Function) -> None:
     _resolve_text.cache_clear()
 
 
-def resolve(spec: Spec, argument: str = "activation") -> Function | MultiIndex:
-    """The function that a specification means, centred or scaled as it asks.
+def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | MultiIndex:
+    """Return the function that a specification stands for, centred or scaled as it says.
 
-    `spec` is a name, a Hermite combination, a Function (taken as it is), a callable, or a pair
-    (callable, derivative); callables are centred.
+    Parameters
+    ----------
+    spec : a name, a Hermite combination, a Function (returned unchanged), a callable, or a pair
+        (callable, derivative). Callables are centred.
+    argument : name of the argument in exceptions; an activation must have a derivative.
     """
     if isinstance(spec, Function | MultiIndex):
         return spec
@@ -65,15 +67,15 @@ def resolve(spec: Spec, argument: str = "activation") -> Function | MultiIndex:
     return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
 
 
-def _from_callable(value: Callback, slope: Callback | None, argument: str) -> Function:
+def _from_callable(value: ArrayFunction, slope: ArrayFunction | None, argument: str) -> Function:
     name = getattr(value, "__name__", "callable")
     return _adjusted(Function(name, value, slope or _no_slope), "centred", argument)
 
 
-_resolve_callable = lru_cache(maxsize=64)(_from_callable)  # every point of a grid asks again
+_resolve_callable = lru_cache(maxsize=64)(_from_callable)  # called for every point of a grid
 
 
-def _no_slope(x: Array) -> Array:
+def _no_slope(_: Array) -> Array:
     raise InvalidInput("teacher", problem="this function was given without a derivative")
 
 
@@ -83,7 +85,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         raise InvalidInput(argument, text, f"at most {formula.MAX_LENGTH} characters long")
     base, _, mode = text.partition(":")
     base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
-    if mode not in MODES:
+    if mode not in _MODES:
         raise InvalidInput(argument, text, problem="after ':' comes raw, unit or centred")
     if base in REGISTRY:
         name = f"{base}:{mode}" if ":" in text else base
@@ -93,10 +95,10 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         raise not_a_choice(argument, base, REGISTRY, more)
     text = text.replace("h", "H")  # nothing else in a formula has one
     try:
-        combination = formula.parse(base)
+        combination = formula.parse_formula(base)
     except InvalidInput as error:
         raise InvalidInput(argument, text, problem=error.problem) from None
-    if formula.indices(combination) == 1:
+    if formula.index_count(combination) == 1:
         degrees = {m[0][1] if m else 0: c for m, c in combination.items()}
         c = tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
         sum_ = HermiteSum(c)
@@ -113,12 +115,12 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
 
 
 def _adjusted(f: Function, mode: str, argument: str) -> Function:
-    """f centred, or centred and scaled to unit variance, or as it is."""
+    """Return f centred, or also scaled to unit variance, or unchanged, by mode."""
     if not math.isfinite(f.second_moment):
         raise InvalidInput(argument, f.name, problem="no finite second moment under N(0, 1)")
-    if f.second_moment > LARGEST:
-        excess = f"second moment {f.second_moment:.1e} under N(0, 1); at most {LARGEST:.0e}"
-        raise InvalidInput(argument, f.name, problem=f"{excess} is allowed")
+    if f.second_moment > _MAX_SECOND_MOMENT:
+        problem = f"its second moment under N(0, 1) is above {_MAX_SECOND_MOMENT:.0e}"
+        raise InvalidInput(argument, f.name, problem=problem)
     if mode == "raw":
         return f
     mean = float(f.c[0])

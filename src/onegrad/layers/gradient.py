@@ -1,6 +1,6 @@
 r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)`, in its weights and in its inputs.
 
-The clip of the inputs counts as the identity: a clip input still says where f grows.
+The clip of the inputs counts as the identity: a clipped input still says where f grows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import clip
 
-# some rows and their (m, N) preactivations to what is left of their targets, (m, K)
+# rows and their (m, N) preactivations -> (m, K) residuals of their targets
 Residual = Callable[[ScaledRows, Floats], Floats]
 
 
@@ -41,7 +41,7 @@ def gradient_outer_product(rows: ScaledRows, *networks: tuple[Layer, Floats]) ->
 
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
 
-    with the coefficients (a_z, a_h) of the skip and of the neurons. f is the mean of some networks,
+    with the coefficients (a_z, a_h) of the skip and of the neurons. f is the mean of the networks,
     each a layer with its coefficients. An input that is constant has no slope: what f would do
     along it is chance.
     """

@@ -13,7 +13,7 @@ FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width
 
 @dataclass(frozen=True)
 class ScaledRows:
-    """Scaled inputs z (m, d), coded targets t (m, K), weights w (m,)."""
+    """Scaled inputs z (m, d), coded targets t (m, K) and weights w (m,)."""
 
     z: Floats
     t: Floats
@@ -26,10 +26,10 @@ class ScaledRows:
         return ScaledRows(self.z[rows], self.t[rows], self.w[rows])
 
     def blocks(self) -> Iterator[ScaledRows]:
-        """A bounded number of rows at a time: features of all rows are never held at once."""
+        """Yield a bounded number of rows at a time: features of all rows are never held at once."""
         return (self[rows] for rows in row_slices(len(self)))
 
 
 def row_slices(n: int, size: int = FEATURE_BLOCK_ROWS) -> Iterator[slice]:
-    """Slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
+    """Yield slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
     return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))

@@ -17,17 +17,20 @@ from dataclasses import dataclass
 
 from onegrad.arrays import Array, namespace
 from onegrad.exceptions import InvalidInput
-from onegrad.networks.network import ALL, Affine, FeatureMap, Network
-from onegrad.networks.sampling import Sampler, Stretch
-from onegrad.networks.streams import GAUSSIAN, Role
+from onegrad.networks.network import ALL_NEURONS, Affine, FeatureMap, Network
+from onegrad.networks.sampling import SampleBlock, Sampler
+from onegrad.networks.streams import GAUSSIAN, Purpose
 
-TILE = 1024  # columns of independent normals that share a stream
+TILE_COLUMNS = 1024  # columns of independent normals that share a stream
 
 
-def spike_count(n: int, eta: float) -> int:
-    r"""Number of spikes at :math:`\eta=n^\alpha`: the least :math:`\ell > 2\alpha/(1-2\alpha)`.
+def spikes_of_step(n: int, eta: float) -> int:
+    r"""Number of spikes that the equivalent of a step :math:`\eta=n^\alpha` has.
 
-    There is none below alpha = 0. See Moniri et al. 2024, Theorem 3.3.
+    .. math:: \ell = \lfloor 2\alpha/(1-2\alpha)\rfloor + 1
+
+    At a threshold the spike that begins there is counted, unlike in theory, whose windows are
+    open. There is no spike below alpha = 0. See Moniri et al. 2024, Theorem 3.3.
     """
     if eta < 1:
         return 0
@@ -39,7 +42,7 @@ def spike_count(n: int, eta: float) -> int:
 
 @dataclass(frozen=True)
 class Spiked:
-    """F_0 plus its spikes, for several eta."""
+    """The untrained features F_0 plus their spikes, for several eta."""
 
     untrained: Affine
     terms: tuple[tuple[tuple[float, int], ...], ...]  # of each eta: (c_k (c_1 eta)^k, k) for k >= 1
@@ -55,9 +58,9 @@ class Spiked:
     def networks(self) -> int:
         return len(self.terms)
 
-    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
-        (F_0,) = self.untrained.tiles(rows, neurons)
-        t = (rows.X @ self.beta[..., None])[..., 0]  # (B, rows)
+    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
+        (F_0,) = self.untrained.tiles(block, neurons)
+        t = (block.X @ self.beta[..., None])[..., 0]  # (B, rows)
         a = self.a[:, neurons]
         for terms in self.terms:
             F = F_0
@@ -77,13 +80,13 @@ def smoothed_power(t: Array, delta: Array, k: int) -> Array:
 
 
 def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureMap:
-    """The spiked approximation of one step, corrected or as printed."""
+    """Return the spiked approximation of one step, corrected or as printed."""
     p, first = network.sampler.problem, network.first
     if p.steps != 1:
         raise InvalidInput("steps", p.steps, "1 for the spiked features")
     c = [float(x) for x in p.sigma.c]
     terms = tuple(
-        tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spike_count(p.n, eta) + 1))
+        tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spikes_of_step(p.n, eta) + 1))
         for eta in etas
     )
     untrained = network.untrained()
@@ -114,18 +117,18 @@ class GaussianEquivalent:
     def networks(self) -> int:
         return self.linear.networks
 
-    def tiles(self, rows: Stretch, neurons: slice = ALL) -> Iterator[Array]:
+    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         f = self.sampler.problem.sigma
-        noise = math.sqrt(f.nonlinear_energy) * self._normals(rows, range(self.width)[neurons])
+        noise = math.sqrt(f.nonlinear_energy) * self._normals(block, range(self.width)[neurons])
         noise = noise + float(f.c[0])
-        for P in self.linear.tiles(rows, neurons):
+        for P in self.linear.tiles(block, neurons):
             yield float(f.c[1]) * P + noise
 
-    def _normals(self, rows: Stretch, columns: range) -> Array:
-        """The columns of Z that are asked for; they start at a tile."""
-        xp, count = namespace(rows.X), rows.X.shape[1]
+    def _normals(self, block: SampleBlock, columns: range) -> Array:
+        """Return these columns of Z; they start at a tile."""
+        streams, count = self.sampler.streams, block.X.shape[1]
         parts = []
-        for j in range(columns.start, columns.stop, TILE):
-            key = (Role.NORMALS, rows.role, j // TILE)
-            parts.append(self.sampler.entries(GAUSSIAN, key, rows.start, count, TILE))
-        return xp.concatenate(parts, -1)[..., : len(columns)]
+        for j in range(columns.start, columns.stop, TILE_COLUMNS):
+            key = (Purpose.NORMALS, block.purpose, j // TILE_COLUMNS)
+            parts.append(streams.entries(GAUSSIAN, key, block.start, count, TILE_COLUMNS))
+        return namespace(block.X).concatenate(parts, -1)[..., : len(columns)]

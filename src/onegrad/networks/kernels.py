@@ -17,17 +17,18 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.functions.function import Function
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
-from onegrad.networks.streams import Role
-from onegrad.ridge import Fit, dual
+from onegrad.networks.streams import Purpose
+from onegrad.ridge import Fit, solve_dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
 
-TERMS = 12  # of the series of k; x . x'/d is small off the diagonal and about one on it
+SERIES_TERMS = 12  # of k; x . x'/d is small off the diagonal and about one on it
 
 
 def kernel(name: str, network: Network) -> Kernel:
-    """The kernel of this name, for a stack of networks."""
+    """Return the kernel of this name, for a stack of networks."""
     ops, p, d = network.sampler.ops, network.sampler.problem, network.sampler.problem.d
     if name == "ntk":
         scaled = p.N * network.a * network.a
@@ -58,25 +59,26 @@ def kernel(name: str, network: Network) -> Kernel:
 
 
 def _dual_activation(sigma: Function) -> list[float]:
-    r"""Of :math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail in one power: :math:`k(1)=E\sigma^2`.
+    r"""Return the terms of :math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail in one power.
 
-    A polynomial with non-negative coefficients, hence positive definite for inputs of any length.
+    With the tail, :math:`k(1)=E\sigma^2`. A polynomial with non-negative coefficients, hence
+    positive definite for inputs of any length.
     """
-    terms = [math.factorial(k) * float(sigma.c[k]) ** 2 for k in range(TERMS)]
+    terms = [math.factorial(k) * float(sigma.c[k]) ** 2 for k in range(SERIES_TERMS)]
     return [*terms, max(sigma.second_moment - sum(terms), 0.0)]
 
 
 def kernel_fit(
     name: str, network: Network, ridges: Sequence[float], n_test: int, leave_one_out: bool
 ) -> tuple[Fit, Floats]:
-    """Kernel ridge on the rows of the ridge fit, and its risk (B, R) on the test rows."""
+    """Fit kernel ridge on the rows of the ridge fit; return it and its risk (B, R) on test rows."""
     sampler, k = network.sampler, kernel(name, network)
-    rows = sampler.whole()
+    rows = sampler.all_ridge_rows()
     K = k(rows.X, rows.X)
-    fit = dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    fit = solve_dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
     del K
-    total = np.zeros((len(sampler.seeds), len(ridges)))
-    for test in sampler.rows(Role.TEST, n_test):
-        r = test.clean[..., None] - k(test.X, rows.X) @ fit.coef - fit.intercept[:, None]
+    total = np.zeros((sampler.stack_size, len(ridges)))
+    for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
+        r = block.clean[..., None] - k(block.X, rows.X) @ fit.coef - fit.intercept[:, None]
         total += to_numpy((r * r).sum(-2))
     return fit, total / n_test

@@ -10,9 +10,10 @@ from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import fits
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
-from onegrad.networks.streams import Role
+from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 
 MAX_LEARNED_DEGREE = 12
@@ -21,7 +22,7 @@ INDEX_BINS = 24  # of equal probability
 
 def network_of(problem: Problem, seed: int) -> Network:
     """Return the untrained network of one seed, on the CPU in float64."""
-    return Network.of(Sampler(problem, (seed,), get_ops()))
+    return Network.of(Sampler.of(problem, (seed,), get_ops()))
 
 
 # -- neurons and eigenvalues at any step size ------------------------------------------------
@@ -53,7 +54,7 @@ class FirstStep:
     def of(cls, problem: Problem, seed: int) -> FirstStep:
         """Draw the network of this seed and take its gradient."""
         network = network_of(problem, seed)
-        X = to_numpy(network.sampler.whole().X)[0]
+        X = to_numpy(network.sampler.all_ridge_rows().X)[0]
         G = to_numpy(network.first_update)[0]
         return cls(network, G, X @ to_numpy(network.W)[0].T, X @ G.T)
 
@@ -79,7 +80,7 @@ def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
 
 
 def _overlaps_after(network: Network, G: Floats, eta: float) -> NeuronOverlaps:
-    problem, beta = network.sampler.problem, to_numpy(network.sampler.teacher)[0]
+    problem, beta = network.sampler.problem, to_numpy(network.sampler.beta_star)[0]
     if beta.shape[1] != 1 or problem.steps != 1:
         field = "steps" if problem.steps != 1 else "teacher"
         value = getattr(problem, field)
@@ -119,11 +120,11 @@ def predict_fresh_rows(problem: Problem, seed: int, n_test: int) -> FreshPredict
     sampler, features = network.sampler, network.trained((problem.step,))
     (fit,) = fits(sampler, features, (problem.ridge,))
     indices, labels, predictions = [], [], []
-    for rows in sampler.rows(Role.TEST, n_test):
-        (F,) = features.tiles(rows)
+    for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
+        (F,) = features.tiles(block)
         predictions.append(to_numpy(F @ fit.coef + fit.intercept[:, None, :]).ravel())
-        indices.append(to_numpy(rows.X @ sampler.teacher)[0])
-        labels.append(to_numpy(rows.clean)[0])
+        indices.append(to_numpy(block.X @ sampler.beta_star)[0])
+        labels.append(to_numpy(block.clean)[0])
     return FreshPredictions(*(np.concatenate(x) for x in (indices, labels, predictions)))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from onegrad.arrays import (
     Array,
+    ExecutionPolicy,
     Floats,
     Ops,
     Repeat,
@@ -23,12 +24,12 @@ from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import GaussianEquivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
+from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import FeatureMap, Network, RawInputs
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
-from onegrad.networks.sampling import Sampler, Stretch, Tick, no_tick
-from onegrad.networks.streaming import total
-from onegrad.networks.streams import Role
+from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
+from onegrad.networks.streams import Purpose
 from onegrad.parallel import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
 
@@ -47,7 +48,6 @@ def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, 
     stacks = [-(-len(seeds) // g.stack_size) for g in plan.groups]
     total = sum(k * block_count(g, options) for k, g in zip(stacks, plan.groups, strict=True))
     counter = ProgressCounter(total, progress)
-    _, worker_ops = ops.side_by_side()
     values: dict[str, Floats] = {}
     with one_line_memory_errors(LESS_MEMORY):
         for k, g in zip(stacks, plan.groups, strict=True):
@@ -58,15 +58,19 @@ def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, 
                 options=options,
                 networks_at_once=g.networks_at_once,
                 tick=counter.tick,
+                ops=ops,
                 repeat=_repeater(g, k, options, ops),
                 stop=counter.stop,
             )
             even = k // g.workers * g.workers if g.workers > 1 else 0
             parts = [seeds[i : i + g.stack_size] for i in starts]
             together = thread_map(
-                partial(call, ops=worker_ops), parts[:even], g.workers, stop=counter.stop
+                partial(call, policy=plan.policy.worker),
+                parts[:even],
+                g.workers,
+                stop=counter.stop,
             )
-            in_turn = map(partial(call, ops=ops), parts[even:])
+            in_turn = map(partial(call, policy=plan.policy), parts[even:])
             for i, errors in zip(starts, chain(together, in_turn), strict=True):
                 for name, array in errors.items():
                     column = values.setdefault(name, np.empty((len(seeds), len(plan.points))))
@@ -124,7 +128,8 @@ def _repeater(plan: GroupPlan, stacks: int, options: Options, ops: Ops) -> Repea
     networks = len(group.etas) if options.takes_steps else 1
     if not options.can_be_recorded(p):
         return run_directly
-    return ops.repeater(stacks, plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N)
+    entries = plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
+    return ops.executor.repeater(stacks, entries)
 
 
 # -- one stack -------------------------------------------------------------------------------
@@ -136,6 +141,7 @@ def run_stack(
     options: Options | None = None,
     *,
     ops: Ops | None = None,
+    policy: ExecutionPolicy | None = None,
     networks_at_once: int | None = None,
     tick: Tick = no_tick,
     repeat: Repeat = run_directly,
@@ -143,14 +149,15 @@ def run_stack(
 ) -> dict[str, Floats]:
     """Train the networks of several seeds together: a pure function of group, seeds and options.
 
-    Returns every quantity as an array (seeds, etas, ridges), on all threads of `ops`.
+    Returns every quantity as an array (seeds, etas, ridges), on all threads of the policy.
 
     networks_at_once : step sizes whose networks share their matrix products (default all).
     repeat : calls the work, or repeats a recording of it.
     """
     options, ops, seeds = options or Options(), ops or get_ops(), tuple(seeds)
-    work = partial(stack_errors, group, options, ops, networks_at_once or len(group.etas))
-    with ops.lane(), thread_pool(ops.threads, ops.blas_threads, stop):
+    policy = policy or ops.policy(threads=1)
+    work = partial(stack_errors, group, options, ops, policy, networks_at_once or len(group.etas))
+    with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, stop):
         errors = repeat(work, seeds, tick)
     if not np.isfinite(errors["train"]).all():
         raise NotConverged(
@@ -167,6 +174,7 @@ def stack_errors(
     group: GradientGroup,
     options: Options,
     ops: Ops,
+    policy: ExecutionPolicy,
     networks_at_once: int,
     seeds: tuple[int, ...],
     tick: Tick,
@@ -176,7 +184,15 @@ def stack_errors(
     One gradient per seed serves every eta, and one Gram matrix per eta serves every ridge.
     """
     p, loo = group.problem, options.leave_one_out
-    sampler = Sampler(p, seeds, ops, options.rows, options.device_random, tick)
+    sampler = Sampler.of(
+        p,
+        seeds,
+        ops,
+        policy=policy,
+        data=options.rows,
+        device_random=options.device_random,
+        tick=tick,
+    )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
     etas = group.etas if options.takes_steps else (0.0,)
     all_fits: list[Fit] = []
@@ -212,15 +228,15 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
     """Return E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
-    shape = (len(sampler.seeds), len(path), int(path[0].coef.shape[-1]))
+    shape = (sampler.stack_size, len(path), int(path[0].coef.shape[-1]))
 
-    def add(squares: Array, rows: Stretch) -> None:
-        for e, (F, fit) in enumerate(zip(features.tiles(rows), path, strict=True)):
-            r = rows.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
+    def add(squares: Array, block: SampleBlock) -> None:
+        for e, (F, fit) in enumerate(zip(features.tiles(block), path, strict=True)):
+            r = block.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
             squares[:, e] += (r * r).sum(-2)
 
-    tests = (Role.TEST, n_test, 0)
-    squares = total(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
+    tests = RowSet(Purpose.TEST, n_test)
+    squares = sum_over_rows(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
     return squares / n_test
 
 
@@ -230,5 +246,5 @@ def _overlap(network: Network) -> Array:
     The part of the learned direction that is signal, shape (B,).
     """
     beta = network.first.beta
-    inside = (beta[:, None, :] @ network.sampler.teacher)[:, 0]
+    inside = (beta[:, None, :] @ network.sampler.beta_star)[:, 0]
     return ((inside * inside).sum(-1) / (beta * beta).sum(-1)) ** 0.5

@@ -17,8 +17,7 @@ from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
-from onegrad.problem import Problem
-from onegrad.problem.fields import listed
+from onegrad.problem import Problem, list_axes
 
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
@@ -226,6 +225,6 @@ def simulate(
         seeds=plan.seeds,
         model=model,
         provenance=provenance,
-        axes=listed(axes),
+        axes=list_axes(axes),
         **{"leave_one_out": None, **quantities},  # type: ignore[arg-type]
     )

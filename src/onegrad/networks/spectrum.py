@@ -151,10 +151,10 @@ def spectrum(
 
 def _one(problem: Problem, seed: int, distances: bool) -> tuple[Any, ...]:
     """From F to distance_printed, of one seed."""
-    network = Network.of(Sampler(problem, (seed,), get_ops()))
+    network = Network.of(Sampler.of(problem, (seed,), get_ops()))
     features = network.trained((problem.step,))
     assert isinstance(features, Affine)
-    rows = network.sampler.whole()
+    rows = network.sampler.all_ridge_rows()
     (F,) = next(features.tiles(rows))
     (F_0,) = next(network.untrained().tiles(rows))
     U, s, _ = scipy.linalg.svd(F, full_matrices=False)

@@ -8,18 +8,20 @@ filled row by row: a smaller n sees the first rows of a larger one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from onegrad.arrays import Array, Floats, Ops
 from onegrad.exceptions import InvalidInput
-from onegrad.problem.laws import Law
+from onegrad.parallel import pool_submit
+from onegrad.problem import Law
 
 
-class Role(IntEnum):
-    """What a stream is for; stored results depend on these numbers, so they never change."""
+class Purpose(IntEnum):
+    """The use of a stream. Stored results depend on these numbers, so they never change."""
 
     TEACHER = 0
     WEIGHTS = 1
@@ -29,32 +31,87 @@ class Role(IntEnum):
     TEST = 5
     DIRECTION = 6  # of a spiked covariance or of a mixture's centres
     ORDER = 7  # in which a user's rows are taken
-    SIGN = 16  # with a role: on which side of a mixture its rows lie
-    NOISE = 17  # with a role: the label noise of its rows
-    CORRUPT = 18  # with a role: which of its labels are replaced
-    REPLACE = 19  # with a role: by the labels of which inputs
-    NORMALS = 20  # with a role: the independent part of the Gaussian equivalent
+    SIGN = 16  # with a purpose: on which side of a mixture its rows lie
+    NOISE = 17  # with a purpose: the label noise of its rows
+    CORRUPT = 18  # with a purpose: which of its labels are replaced
+    REPLACE = 19  # with a purpose: by the labels of which inputs
+    NORMALS = 20  # with a purpose: the independent part of the Gaussian equivalent
 
 
 GAUSSIAN = Law("gaussian")
-ENTRIES = ("gaussian", "rademacher", "uniform", "student-t")  # laws of independent entries
+SIGNS = Law("rademacher")
+UNIT_INTERVAL = Law("unit")  # uniform over [0, 1)
+INDEPENDENT_LAWS = ("gaussian", "rademacher", "uniform", "student-t")  # of independent entries
 
-DEVICE_ENTRIES = ("gaussian", "rademacher", "uniform", "unit")  # those that a device draws
+DEVICE_ENTRIES = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
 DEVICE_LAWS = (*DEVICE_ENTRIES, "power-law", "spiked", "mixture")  # and those made of them
 
 
-def block_rows(width: int) -> int:
-    """Rows that share a stream: 1,024, fewer for very long rows."""
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of a stack of replicates, one replicate per seed.
+
+    device_random : True if the device's own generator draws, and not NumPy on the host.
+    """
+
+    seeds: tuple[int, ...]
+    ops: Ops
+    device_random: bool = False
+
+    def entries(self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int) -> Array:
+        """Draw rows start..start+rows of the matrix that (law, key) names, (B, rows, width).
+
+        `start` lies at the beginning of a stream.
+        """
+        return self.begin_entries(law, key, start, rows, width)()
+
+    def begin_entries(
+        self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
+    ) -> Callable[[], Array]:
+        """Let the thread pool begin to draw; calling the result waits for the entries."""
+        if self.device_random:
+            return lambda: self._draw_on_device(law, key, start, rows, width)
+        size, buffer = stream_rows(width), self.ops.host_buffer(len(self.seeds), rows, width)
+
+        def fill_part(part: tuple[int, int]) -> None:
+            i, r = part
+            rng = generator(self.seeds[i], *key, (start + r) // size)
+            fill(rng, law, buffer[i, r : r + size])
+
+        parts = [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)]
+        wait = pool_submit(fill_part, parts)
+
+        def finish() -> Array:
+            wait()
+            return self.ops.from_buffer(buffer)
+
+        return finish
+
+    def _draw_on_device(
+        self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
+    ) -> Array:
+        """Draw the law of `fill` with the device's own generator."""
+        if law.name not in DEVICE_ENTRIES:
+            problem = f"cannot draw {law.name}; use random='host'"
+            raise InvalidInput("random", "device", problem=problem)
+        drawn = self.ops.executor.draw(self.seeds, law.name == "gaussian", key, start, rows, width)
+        if law.name == "rademacher":
+            return (drawn < 0.5).to(drawn.dtype) * 2 - 1
+        return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn
+
+
+def stream_rows(width: int) -> int:
+    """Return the number of rows that share a stream: 1,024, fewer where rows are very long."""
     return max(16, min(1024, 2**23 >> max(width - 1, 1).bit_length()))
 
 
-def stream(seed: int, *key: int) -> np.random.Generator:
-    """The generator that (seed, key) names."""
+def generator(seed: int, *key: int) -> np.random.Generator:
+    """Return the generator that (seed, key) names."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
-    """Independent entries of mean 0 and variance 1 by law (`unit`: uniform over [0, 1))."""
+    """Fill an array with independent entries of mean 0 and variance 1 (`unit`: over [0, 1))."""
     if law.name == "gaussian":
         rng.standard_normal(out=out)
     elif law.name == "rademacher":
@@ -71,21 +128,3 @@ def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
         assert law.name == "student-t" and law.parameter is not None
         out[...] = rng.standard_t(law.parameter, out.shape)
         out *= math.sqrt(1 - 2 / law.parameter)
-
-
-def draw_on_device(
-    ops: Ops,
-    seeds: Sequence[int],
-    law: Law,
-    key: Sequence[int],
-    start: int,
-    rows: int,
-    width: int,
-) -> Array:
-    """Return the entries that `fill` would make, from the device's own generator."""
-    if law.name not in DEVICE_ENTRIES:
-        raise InvalidInput("random", "device", problem=f"cannot draw {law.name}; use random='host'")
-    drawn = ops.draw(seeds, law.name == "gaussian", key, start, rows, width)
-    if law.name == "rademacher":
-        return (drawn < 0.5).to(drawn.dtype) * 2 - 1
-    return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn

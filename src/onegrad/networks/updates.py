@@ -1,4 +1,4 @@
-r"""What a step adds to the weights: minus the gradient G, or another direction of its length.
+r"""The direction of a step: minus the gradient G, or another direction of the same length.
 
 .. math::
     \text{preconditioned: } G\Big(\hat\Sigma + \epsilon\frac{\mathrm{tr}\hat\Sigma}{d}\Big)^{-1},
@@ -13,31 +13,32 @@ from __future__ import annotations
 import numpy as np
 
 from onegrad.arrays import Array, namespace, transpose
+from onegrad.networks.input_rows import step_rows
 from onegrad.networks.sampling import Sampler
 
-EPSILON = 0.1  # of the mean eigenvalue: enough where the batch has fewer rows than inputs
+RELATIVE_SHIFT = 0.1  # of the mean eigenvalue: enough where the batch has fewer rows than inputs
 
 
-def update(sampler: Sampler, G: Array, index: int) -> Array:
-    """The direction of step number `index` where minus the gradient is G, (B, N, d)."""
+def update(sampler: Sampler, G: Array, step: int) -> Array:
+    """Return the direction of a step where minus the gradient is G, (B, N, d)."""
     kind = sampler.problem.update
     if kind == "gradient":
         return G
     xp = namespace(G)
     if kind == "spectral":
         U, _, Vt = xp.linalg.svd(G, full_matrices=False)
-        found = U @ Vt
+        direction = U @ Vt
     else:
-        found = transpose(xp.linalg.solve(_covariance(sampler, index), transpose(G)))
-    length = ((G * G).sum((-2, -1)) / (found * found).sum((-2, -1))) ** 0.5
-    return found * length[:, None, None]
+        direction = transpose(xp.linalg.solve(_covariance(sampler, step), transpose(G)))
+    length = ((G * G).sum((-2, -1)) / (direction * direction).sum((-2, -1))) ** 0.5
+    return direction * length[:, None, None]
 
 
-def _covariance(sampler: Sampler, index: int) -> Array:
-    """Sigma_hat + epsilon tr(Sigma_hat)/d of a step's rows, (B, d, d)."""
+def _covariance(sampler: Sampler, step: int) -> Array:
+    """Return Sigma_hat + epsilon tr(Sigma_hat)/d of a step's rows, (B, d, d)."""
     p, ops = sampler.problem, sampler.ops
-    S = ops.zeros(len(sampler.seeds), p.d, p.d)
-    for rows in sampler.rows(*sampler.step_rows(index)):
-        ops.add_product(S, rows.X, rows.X / p.rows_of_step)
+    S = ops.zeros(sampler.stack_size, p.d, p.d)
+    for block in sampler.blocks(step_rows(p, step)):
+        ops.add_product(S, block.X, block.X / p.rows_of_step)
     eye = ops.asarray(np.eye(p.d))
-    return S + EPSILON * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye
+    return S + RELATIVE_SHIFT * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye

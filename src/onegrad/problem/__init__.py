@@ -1,5 +1,18 @@
-"""Problem: what is trained on what, in one convention, with conversions from each paper's own."""
+"""The learning problem in one convention, with conversions from each paper's own."""
 
 from onegrad.problem.definition import FIELDS, RATIO_FIELDS, Problem
+from onegrad.problem.fields import PAPERS, Field, list_axes
+from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, LawParameter
 
-__all__ = ["FIELDS", "RATIO_FIELDS", "Problem"]
+__all__ = [
+    "FIELDS",
+    "INPUT_LAWS",
+    "NOISE_LAWS",
+    "PAPERS",
+    "RATIO_FIELDS",
+    "Field",
+    "Law",
+    "LawParameter",
+    "Problem",
+    "list_axes",
+]

@@ -1,4 +1,4 @@
-"""From other parameters to ours: the step's exponent or size, and each paper's own convention."""
+"""Conversions to our parameters: the step's exponent or size, and each paper's own convention."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from onegrad.exceptions import InvalidInput
-from onegrad.problem.fields import number, size
+from onegrad.problem.fields import check_number, check_size
 
 
 class Conventions:
-    """Constructors of Problem that take a paper's own parameters, all of them, and convert them.
+    """Constructors of Problem that take all parameters of a paper and convert them.
 
-    What is converted is checked first, under the paper's name for it.
+    A parameter is checked before its conversion, under the paper's name.
     """
 
     if TYPE_CHECKING:
@@ -39,13 +39,11 @@ class Conventions:
         Their readout is N(0, I/N) without a further :math:`1/\sqrt N`, so the initial output
         counts (residual="full"); the printed formulas drop it (residual="labels").
         """
-        d = ratio("phi", phi, "n", n)
-        N = round(d / number("psi", psi, 0.0, above=True))
-        eta = number("c", c, 0.0) * size("n", n) ** exponent(alpha)
-        return cls(
-            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual=residual, weights=weights,
-            **others,
-        )  # fmt: skip
+        d = size_from_ratio("phi", phi, "n", n)
+        N = round(d / check_number("psi", psi, 0.0, above=True))
+        eta = check_number("c", c, 0.0) * check_size("n", n) ** check_exponent(alpha)
+        fields = {"ridge": lam, "noise": sigma_eps, "residual": residual, "weights": weights}
+        return cls(n=n, d=d, N=N, eta=eta, **fields, **others)
 
     @classmethod
     def ba(
@@ -65,11 +63,9 @@ class Conventions:
         the same lam; their step :math:`\eta\sqrt N` with output :math:`O(N^{-1/2})` is our eta with
         residual="labels".
         """
-        n, N = ratio("psi1", psi1, "d", d), ratio("psi2", psi2, "d", d)
-        return cls(
-            n=n, d=d, N=N, ridge=lam, noise=sigma_eps, eta=eta, residual="labels",
-            weights="gaussian", **others,
-        )  # fmt: skip
+        n, N = size_from_ratio("psi1", psi1, "d", d), size_from_ratio("psi2", psi2, "d", d)
+        fields = {"ridge": lam, "noise": sigma_eps, "residual": "labels", "weights": "gaussian"}
+        return cls(n=n, d=d, N=N, eta=eta, **fields, **others)
 
     @classmethod
     def cui(
@@ -91,42 +87,36 @@ class Conventions:
         :math:`\sum_\mu (y_\mu - a\cdot\sigma/\sqrt p)^2 + \lambda|a|^2` is our ridge
         :math:`\lambda p/n`.
         """
-        p, n = size("p", p), size("n", n)
-        eta = number("eta", eta, 0.0) * math.sqrt(p)
-        ridge = number("lam", lam, 0.0, above=True) * p / n
-        return cls(
-            n=n, d=d, N=p, n_step=n0, ridge=ridge, noise=sigma_eps, eta=eta, readout="constant",
-            residual="labels", **others,
-        )  # fmt: skip
+        p, n = check_size("p", p), check_size("n", n)
+        eta = check_number("eta", eta, 0.0) * math.sqrt(p)
+        ridge = check_number("lam", lam, 0.0, above=True) * p / n
+        fields = {"noise": sigma_eps, "readout": "constant", "residual": "labels"}
+        return cls(n=n, d=d, N=p, n_step=n0, ridge=ridge, eta=eta, **fields, **others)
 
 
-def ratio(name: str, value: Any, size_name: str, of: Any) -> int:
-    """The size that is `value` times another, at least one."""
-    share, whole = number(name, value, 0.0, above=True), size(size_name, of)
-    found = share * whole
-    if not math.isfinite(found):
+def size_from_ratio(name: str, value: Any, size_name: str, size: Any) -> int:
+    """Return the whole number nearest to the ratio `value` times the size, at least one."""
+    product = check_number(name, value, 0.0, above=True) * check_size(size_name, size)
+    if not math.isfinite(product):
         raise InvalidInput(name, value, f"such that {name} * {size_name} is finite")
-    return max(1, round(found))
+    return max(1, round(product))
 
 
-def exponent(alpha: Any) -> float:
-    """The step's exponent, bounded so that n**alpha stays a number."""
-    found = number("alpha", alpha)
-    if abs(found) > 10:
-        raise InvalidInput("alpha", alpha, "between -10 and 10")
-    return found
+def check_exponent(alpha: Any) -> float:
+    """Return the step's exponent, between -10 and 10 so that n**alpha does not overflow."""
+    return check_number("alpha", alpha, -10.0, 10.0)
 
 
-def step(n: int, alpha: float | None, eta: float | None) -> tuple[float | None, float]:
-    """(alpha, eta) from whichever is given: eta = n**alpha; alpha is None for eta = 0."""
+def complete_step(n: int, alpha: float | None, eta: float | None) -> tuple[float | None, float]:
+    """Return alpha and eta = n**alpha, given either of them; alpha is None for eta = 0."""
     if alpha is not None and eta is not None:
-        number("eta", eta, 0.0, above=True)
+        check_number("eta", eta, 0.0, above=True)
         if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
             both = f"give alpha or eta, not both; alpha is {alpha:g}"
             raise InvalidInput("eta", eta, problem=both)
         return alpha, eta
     if alpha is not None:
-        alpha = exponent(alpha)
+        alpha = check_exponent(alpha)
         if n == 1:
             problem = "eta = n**alpha needs n >= 2; give eta for n = 1"
             raise InvalidInput("alpha", alpha, problem=problem)

@@ -1,11 +1,11 @@
-"""Problem: what is trained on what, in one convention, with conversions from each paper's own.
+"""The learning problem: sizes, functions, noise and step, in one convention.
 
 The convention (docs/notation.md has every symbol): x in R^d, y = sigma_star(beta_star . x) + noise,
 f(x) = a . sigma(W x) with W of shape (N, d) and rows of length about one, a ~ N(0, I/N),
 W = W_0 + eta G with minus the gradient G of half the mean squared loss over n_step rows, then ridge
 regression of n labels on sigma(X_tilde W^T): (1/n)|y - F a|^2 + ridge |a|^2.
 
-A field is added here and nowhere else; docs/make_notation.py then writes its row of the table.
+A field is added here and nowhere else; docs/make_notation.py then writes its row of that table.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from onegrad.exceptions import InvalidInput, OutOfScope, not_a_choice
-from onegrad.functions import REGISTRY, Function, MultiIndex, Spec, resolve
-from onegrad.problem.conventions import Conventions, step
-from onegrad.problem.fields import Field, described, fields_of, is_sequence
-from onegrad.problem.laws import INPUTS, NOISE, Law, parse_law
+from onegrad.functions import REGISTRY, Function, MultiIndex, resolve
+from onegrad.problem.conventions import Conventions, complete_step
+from onegrad.problem.fields import Field, described_fields, description, is_sequence
+from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, parse_law
 
 TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
 
@@ -47,7 +47,7 @@ class Problem(Conventions):
         mean and linear part; errors are then those of the fit and the network together.
     update : a step along the gradient, along the gradient times the inverse covariance of its rows,
         or along its orthogonal factor; all of the gradient's length.
-    inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.laws.INPUTS.
+    inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
     input_overlap : cosine of the direction of a spiked or mixture law with the teacher's first.
     noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
     ridge_rows : ridge on fresh rows or on those of the step.
@@ -62,92 +62,92 @@ class Problem(Conventions):
     """
 
     # fmt: off
-    n: int = field(metadata=described(
+    n: int = field(metadata=description(
         label="Rows n", symbol="n", help="rows of the ridge fit, and of the step by default",
         kind="whole", papers=("n", "n = ψ₁d", "n"), logarithmic=True, group="sizes",
         limits=(2, 1e9), slider=(100, 100_000)))
-    d: int = field(metadata=described(
+    d: int = field(metadata=description(
         label="Inputs d", symbol="d", help="inputs: the dimension of x",
         kind="whole", papers=("d", "d", "d"), logarithmic=True, group="sizes",
         limits=(2, 1e9), slider=(50, 50_000)))
-    N: int = field(metadata=described(
+    N: int = field(metadata=description(
         label="Neurons N", symbol="N", help="neurons: the width of the hidden layer",
         kind="whole", papers=("N", "N = ψ₂d", "p"), logarithmic=True, group="sizes",
         limits=(2, 1e9), slider=(50, 50_000)))
-    activation: Spec = field(default="tanh", metadata=described(
+    activation: Any = field(default="tanh", metadata=description(
         label="Activation σ", symbol="σ", kind="text", choices=tuple(REGISTRY),
         help="a name or a Hermite combination, centred under N(0, 1)",
         papers=("σ", "σ", "σ"), group="functions"))
-    teacher: Spec = field(default="H1", metadata=described(
+    teacher: Any = field(default="H1", metadata=description(
         label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
         help="a name or a Hermite combination such as H1 + H2/sqrt(2), whose value at β⋆·x is the"
         " label without its noise", papers=("σ⋆", "σ*", "g"), group="functions"))
-    noise: float = field(default=0.0, metadata=described(
+    noise: float = field(default=0.0, metadata=description(
         label="Label noise σ_ε", symbol="σ_ε", help="standard deviation of the label noise",
         low=0.0, papers=("σ_ε", "σ_ε", "√Δ"), group="functions", limits=(0, 100), slider=(0, 2)))
-    ridge: float = field(default=1e-2, metadata=described(
+    ridge: float = field(default=1e-2, metadata=description(
         label="Ridge λ", symbol="λ", help="penalty of the second layer: (1/n)|y − Fa|² + λ|a|²",
         low=0.0, above=True, papers=("λ", "λ (as λ/N with features σ/√N)", "λp/n"),
         logarithmic=True, group="fit", limits=(1e-8, 1e4), slider=(1e-5, 10)))
-    alpha: float | None = field(default=None, metadata=described(
+    alpha: float | None = field(default=None, metadata=description(
         label="Step exponent α", symbol="α",
         help="step exponent, η = n^α; spike k comes out near α = (k − 1)/(2k)",
         papers=("α, with c = 1", "log η / log n", "log(η̃√p) / log n"), group="step",
         limits=(-1, 1), slider=(-0.25, 0.6)))
-    eta: float | None = field(default=None, metadata=described(
+    eta: float | None = field(default=None, metadata=description(
         label="Step size η", symbol="η", help="step size, W = W₀ + ηG; 0 is the untrained network",
         low=0.0, unset="0", papers=("η = c·n^α", "η (with √N·G)", "η̃√p"), logarithmic=True,
         group="step", limits=(0, 1e6)))
-    n_step: int | None = field(default=None, metadata=described(
+    n_step: int | None = field(default=None, metadata=description(
         label="Step rows n₀", symbol="n₀", help="rows of the gradient step", kind="whole",
         unset="n", papers=("n", "n", "n₀"), logarithmic=True, group="fit", limits=(2, 1e9)))
-    weights: Literal["gaussian", "sphere"] = field(default="gaussian", metadata=described(
+    weights: Literal["gaussian", "sphere"] = field(default="gaussian", metadata=description(
         label="Initial weights W₀", symbol="W₀", kind="choice",
         help="rows of W₀ are N(0, I/d) or uniform on the unit sphere",
         papers=("sphere", "Gaussian", "Gaussian or sphere"), group="network"))
     readout: Literal["gaussian", "constant", "rademacher"] = field(
-        default="gaussian", metadata=described(
+        default="gaussian", metadata=description(
             label="Readout a", symbol="a", help="entries of √N·a are N(0, 1), one, or ±1",
             kind="choice", papers=("N(0, I/N)", "a/√N with a ~ N(0, I/N)", "constant, 1/√p"),
             group="network"))
-    residual: Literal["labels", "full"] = field(default="labels", metadata=described(
+    residual: Literal["labels", "full"] = field(default="labels", metadata=description(
         label="Residual", kind="choice",
         help="the step's residual is the label, or the label minus the initial output",
         papers=("full in the text, labels in the formulas", "labels", "labels"), group="network"))
-    steps: int = field(default=1, metadata=described(
+    steps: int = field(default=1, metadata=description(
         label="Steps", help="gradient steps", kind="whole", papers=("1", "1", "1")))
-    batches: Literal["fresh", "same"] = field(default="fresh", metadata=described(
+    batches: Literal["fresh", "same"] = field(default="fresh", metadata=description(
         label="Batches", help="each step on a fresh batch, or all on the same one",
         kind="choice"))
-    later_alpha: str = field(default="", metadata=described(
+    later_alpha: str = field(default="", metadata=description(
         label="Later exponents", symbol="α₂, α₃, …", kind="numbers", unset="η at every step",
         help="exponents of the later steps, with commas; the last one repeats"))
     labels: Literal["plain", "centred", "residual-linear"] = field(
-        default="plain", metadata=described(
+        default="plain", metadata=description(
             label="Labels", kind="choice",
             help="labels as they are, less their mean, or less their linear fit too"))
     update: Literal["gradient", "preconditioned", "spectral"] = field(
-        default="gradient", metadata=described(
+        default="gradient", metadata=description(
             label="Update", kind="choice",
             help="a step along the gradient, along it times the inverse covariance of its rows, or"
             " along its orthogonal factor; all of the gradient's length"))
-    inputs: str = field(default="gaussian", metadata=described(
-        label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUTS,
+    inputs: str = field(default="gaussian", metadata=description(
+        label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUT_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))
-    input_overlap: float = field(default=0.0, metadata=described(
+    input_overlap: float = field(default=0.0, metadata=description(
         label="Overlap of the inputs' direction", low=-1.0, high=1.0,
         help="cosine of the direction of a spiked or mixture law with the teacher's first; 0 is a"
         " random direction"))
-    noise_law: str = field(default="gaussian", metadata=described(
-        label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE,
+    noise_law: str = field(default="gaussian", metadata=description(
+        label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))
-    corrupted: float = field(default=0.0, metadata=described(
+    corrupted: float = field(default=0.0, metadata=description(
         label="Corrupted labels", help="fraction of labels replaced by fresh ones",
         low=0.0, high=1.0))
-    ridge_rows: Literal["fresh", "same"] = field(default="fresh", metadata=described(
+    ridge_rows: Literal["fresh", "same"] = field(default="fresh", metadata=description(
         label="Rows of ridge", help="ridge on fresh rows, or on those of the step",
         kind="choice", papers=("fresh", "fresh", "fresh")))
-    intercept: bool = field(default=False, metadata=described(
+    intercept: bool = field(default=False, metadata=description(
         label="Intercept", help="ridge fits an unpenalised constant", kind="flag",
         papers=("no", "no", "no")))
     # fmt: on
@@ -157,11 +157,11 @@ class Problem(Conventions):
             object.__setattr__(self, "later_alpha", self.alpha[1:])
             object.__setattr__(self, "steps", max(self.steps, len(self.alpha)))
             object.__setattr__(self, "alpha", self.alpha[0] if self.alpha else None)
-        values = {name: f.checked(getattr(self, name)) for name, f in FIELDS.items()}
+        values = {name: f.check(getattr(self, name)) for name, f in FIELDS.items()}
         values["n_step"] = values["n_step"] or values["n"]
-        values["alpha"], values["eta"] = step(values["n"], values["alpha"], values["eta"])
+        values["alpha"], values["eta"] = complete_step(values["n"], values["alpha"], values["eta"])
         for name, value in values.items():
-            object.__setattr__(self, name, value)  # the one moment in which a field may change
+            object.__setattr__(self, name, value)  # the only place that sets a field
         if not isinstance(self.sigma, Function):
             raise InvalidInput("activation", self.sigma.name, "a function of one number")
         teacher = self.teacher_function
@@ -173,36 +173,36 @@ class Problem(Conventions):
 
     @property
     def phi(self) -> float:
-        """d / n."""
+        """The ratio d / n."""
         return self.d / self.n
 
     @property
     def psi(self) -> float:
-        """d / N."""
+        """The ratio d / N."""
         return self.d / self.N
 
     @property
     def phi_step(self) -> float:
-        """d / n_step."""
+        """The ratio d / n_step."""
         return self.d / self.rows_of_step
 
     @property
     def rows_of_step(self) -> int:
-        """n_step as a plain integer, also for type checkers."""
+        """The field n_step, which is never None after validation."""
         assert self.n_step is not None
         return self.n_step
 
     @property
     def step(self) -> float:
-        """eta as a plain float, also for type checkers."""
+        """The field eta, which is never None after validation."""
         assert self.eta is not None
         return self.eta
 
     @property
     def later_steps(self) -> tuple[float, ...]:
-        """eta of the second, third, ... step; the first step's where nothing else was said."""
-        given = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
-        return tuple((given or [self.step])[min(k, len(given) - 1)] for k in range(self.steps - 1))
+        """Sizes of the second, third, ... step; by default that of the first."""
+        etas = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
+        return tuple((etas or [self.step])[min(k, len(etas) - 1)] for k in range(self.steps - 1))
 
     @cached_property
     def sigma(self) -> Function:
@@ -216,7 +216,7 @@ class Problem(Conventions):
 
     @property
     def sigma_star(self) -> Function:
-        """The single-index teacher; raises for several indices, where it is not enough."""
+        """The teacher, if it has one index; raises OutOfScope otherwise."""
         if isinstance(self.teacher_function, MultiIndex):
             name = self.teacher_function.name
             raise OutOfScope("single-index", "teacher", name, "teachers of one index")
@@ -224,18 +224,20 @@ class Problem(Conventions):
 
     @property
     def input_law(self) -> Law:
-        return parse_law(self.inputs, INPUTS, "inputs")
+        """Law of the inputs."""
+        return parse_law(self.inputs, INPUT_LAWS, "inputs")
 
     @property
     def noise_distribution(self) -> Law:
-        return parse_law(self.noise_law, NOISE, "noise_law")
+        """Law of the label noise."""
+        return parse_law(self.noise_law, NOISE_LAWS, "noise_law")
 
     # -- other problems ----------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Problem:
-        """The same problem with other values; alpha and eta replace one another.
+        """Return the same problem with other values; alpha and eta replace each other.
 
-        An n_step that equalled n follows n.
+        If n_step was equal to n, it follows n.
         """
         fields = {name: getattr(self, name) for name in FIELDS}
         unknown = sorted(set(changes) - set(fields))
@@ -246,15 +248,15 @@ class Problem(Conventions):
         if "alpha" in changes or "eta" in changes:
             fields["alpha"] = fields["eta"] = None
         elif self.alpha is not None and "n" in changes:
-            fields["eta"] = None  # the exponent is what is kept when n changes
+            fields["eta"] = None  # the exponent stays when n changes
         else:
             fields["alpha"] = None
         return Problem(**(fields | changes))
 
     def grid(self, **axes: Any) -> tuple[list[Problem], tuple[int, ...]]:
-        """All combinations of the listed values, in C order, and the shape of the grid.
+        """Return all combinations of the listed values, in C order, and the shape of the grid.
 
-        A scalar is a plain replacement and adds no axis: grid(alpha=[0, .1], ridge=[1, 2]) has
+        A single value is a replacement and adds no axis: grid(alpha=[0, .1], ridge=[1, 2]) has
         shape (2, 2), grid(alpha=.1) shape ().
         """
         values = {k: list(v) if is_sequence(v) else [v] for k, v in axes.items()}
@@ -266,20 +268,20 @@ class Problem(Conventions):
         return [self.replace(**dict(zip(values, point, strict=True))) for point in points], shape
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON values; functions by name."""
+        """Return every field as a JSON value, functions by name."""
         fields = {name: getattr(self, name) for name in FIELDS}
         fields["activation"] = self.sigma.name
         fields["teacher"] = self.teacher_function.name
         return fields
 
     def changed(self) -> dict[str, Any]:
-        """The fields that are not at their defaults; an n_step that equals n is at its own."""
+        """Return the fields that are not at their defaults; that of n_step is n."""
         implied = {"n_step"} if self.n_step == self.n else set()
         values = self.to_dict().items()
         return {k: v for k, v in values if k not in implied and v != FIELDS[k].default}
 
 
-FIELDS = fields_of(Problem)
+FIELDS = described_fields(Problem)
 RATIO_FIELDS = {
     "phi": Field(
         name="phi", label="φ = d/n", symbol="φ", help="inputs per row; d follows n",

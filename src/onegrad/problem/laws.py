@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from onegrad.exceptions import InvalidInput, not_a_choice
 
-_FORM = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
+_SYNTAX = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
 
 
 @dataclass(frozen=True)
@@ -23,35 +23,35 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """The allowed open interval of a law's parameter and the value taken when none is given."""
+class LawParameter:
+    """The parameter of a law: its lower bound (excluded), its default and its meaning."""
 
     above: float
     default: float
     meaning: str
 
 
-INPUTS: dict[str, Parameter | None] = {
+INPUT_LAWS: dict[str, LawParameter | None] = {
     "gaussian": None,
     "rademacher": None,
     "uniform": None,
-    "student-t": Parameter(2.0, 5.0, "degrees of freedom"),
-    "power-law": Parameter(0.0, 1.0, "decay exponent of the covariance's eigenvalues"),
-    "spiked": Parameter(0.0, 4.0, "excess variance along one random direction"),
-    "mixture": Parameter(0.0, 1.0, "distance of the two centres from the origin"),
+    "student-t": LawParameter(2.0, 5.0, "degrees of freedom"),
+    "power-law": LawParameter(0.0, 1.0, "decay exponent of the covariance's eigenvalues"),
+    "spiked": LawParameter(0.0, 4.0, "excess variance along one random direction"),
+    "mixture": LawParameter(0.0, 1.0, "distance of the two centres from the origin"),
 }
 
-NOISE: dict[str, Parameter | None] = {
+NOISE_LAWS: dict[str, LawParameter | None] = {
     "gaussian": None,
     "rademacher": None,
     "uniform": None,
-    "student-t": Parameter(2.0, 3.0, "degrees of freedom"),
+    "student-t": LawParameter(2.0, 3.0, "degrees of freedom"),
 }
 
 
-def parse_law(text: str, allowed: Mapping[str, Parameter | None], argument: str) -> Law:
-    """`"student-t(5)"` as a Law, checked against the laws that `argument` allows."""
-    match = _FORM.fullmatch(text.lower()) if isinstance(text, str) and len(text) <= 80 else None
+def parse_law(text: str, allowed: Mapping[str, LawParameter | None], argument: str) -> Law:
+    """Return a text such as `"student-t(5)"` as a Law, if the argument allows that law."""
+    match = _SYNTAX.fullmatch(text.lower()) if isinstance(text, str) and len(text) <= 80 else None
     if match is None or match[1] not in allowed:
         names = [n if p is None else f"{n}({p.default:g})" for n, p in allowed.items()]
         raise not_a_choice(argument, text, names)

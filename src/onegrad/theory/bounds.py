@@ -9,10 +9,10 @@ import numpy as np
 import scipy.optimize
 
 from onegrad.exceptions import OutOfScope
-from onegrad.functions import Function, MultiIndex, Spec, resolve
+from onegrad.functions import Function, FunctionSpec, MultiIndex, resolve
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule
-from onegrad.problem.fields import number
+from onegrad.problem.fields import check_number
 
 STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
 COARSE = 81  # points of the first search
@@ -25,7 +25,7 @@ class Approximation(NamedTuple):
     kappa: float
 
 
-def kernel_lower_bound(teacher: Spec) -> float:
+def kernel_lower_bound(teacher: FunctionSpec) -> float:
     r"""Risk that every rotation-invariant kernel leaves when n is of the order of d.
 
     .. math:: \|P_{>1} f^*\|^2 = c_\star^2 - c_{\star,1}^2
@@ -42,7 +42,7 @@ def kernel_lower_bound(teacher: Spec) -> float:
     return resolve(teacher, "teacher").nonlinear_energy
 
 
-def tau_star(activation: Spec, teacher: Spec) -> Approximation:
+def tau_star(activation: FunctionSpec, teacher: FunctionSpec) -> Approximation:
     r"""Error of the best neuron that one step of size :math:`\sqrt N` can make.
 
     .. math:: \tau^* = \inf_\kappa E[(\sigma^*(\xi_1) - E_{\xi_2}\sigma(\kappa\xi_1 + \xi_2))^2]
@@ -75,7 +75,9 @@ def tau_star(activation: Spec, teacher: Spec) -> Approximation:
     return Approximation(float(found.fun), float(found.x))
 
 
-def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> float:
+def theorem7_bound(
+    activation: FunctionSpec, teacher: FunctionSpec, ratio: float, C: float
+) -> float:
     r"""Risk after one step of size :math:`\sqrt N`, up to the theorem's unknown constant C.
 
     .. math:: R_1 \le 10\,\tau^* + C\big(\sqrt{\tau^* d/n} + d/n\big)
@@ -97,12 +99,12 @@ def theorem7_bound(activation: Spec, teacher: Spec, ratio: float, C: float) -> f
     >>> bounds.theorem7_bound("tanh", "tanh", ratio=0.01, C=1.0) < 0.0274
     True
     """
-    ratio, C = number("ratio", ratio, 0.0, above=True), number("C", C, 0.0, above=True)
+    ratio, C = check_number("ratio", ratio, 0.0, above=True), check_number("C", C, 0.0, above=True)
     tau = tau_star(activation, teacher).tau
     return 10 * tau + C * (math.sqrt(tau * ratio) + ratio)
 
 
-def _function(spec: Spec, argument: str) -> Function:
+def _function(spec: FunctionSpec, argument: str) -> Function:
     function = resolve(spec, argument)
     if isinstance(function, MultiIndex):
         raise OutOfScope("single-neuron", argument, function.name, "functions of one index")

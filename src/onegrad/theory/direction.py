@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.functions.several import linear_part, mean_of
+from onegrad.functions.index_calculus import linear_part, mean_of
 from onegrad.problem import Problem
 
 CENTRED = 1e-9  # an activation's mean below it is rounding

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
-from onegrad.problem import Problem
-from onegrad.problem.fields import listed
+from onegrad.problem import Problem, list_axes
 from onegrad.theory import uniform
 from onegrad.theory.asymptotic import random_features, small_step, staircase
 from onegrad.theory.asymptotic import spectrum as asymptotic
@@ -82,7 +81,7 @@ def predict(
         values[name] = getattr(errors, name).map(
             lambda v: _shaped(np.broadcast_to(v, len(problems)).copy(), shape)
         )
-    lists = listed(axes)
+    lists = list_axes(axes)
     base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
     return Prediction(
         problem=base, theory=theory, warnings=errors.warnings, axes=lists, printed=printed, **values

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.problem.laws import Law
+from onegrad.problem import Law
 from onegrad.theory.uniform.covariance import covariance
 from onegrad.theory.uniform.labels import LabelLaw
 from onegrad.theory.uniform.residuals import binned, noise_nodes, residual_law

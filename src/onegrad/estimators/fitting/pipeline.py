@@ -1,111 +1,57 @@
-"""An estimator is one call: fit(recipe, data, ...) -> Fitted.
+"""A fit is one call: fit(data, task, settings, learn, ...) -> Fitted.
 
-1. a pass over the data draws a sample of rows;
-2. the sample becomes numbers: encoded, scaled, coded, some of it held out;
-3. the recipe of a family proposes first layers, and held-out rows choose one;
-4. a second pass sums the moments of all rows under that layer, from which the readout follows.
+1. A pass over the data draws a sample of rows.
+2. The sample becomes numbers: encoded, scaled, coded, some of it held out.
+3. The learner of a family proposes first layers, and held-out rows choose one.
+4. A second pass sums the moments of all rows under that layer, from which the readout follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats, keep_freed_memory
 from onegrad.data import Source, sum_over_partitions
-from onegrad.data.encoding import Encoding, SampleTargets, encode
-from onegrad.data.sample import Sample
-from onegrad.data.table import is_table
-from onegrad.estimators.fitting.fit_progress import Watch, interruptible, staged
-from onegrad.estimators.fitting.task import Goal
-from onegrad.estimators.fitting.training_set import Learned, Lesson, Mask, held_out
-from onegrad.estimators.model.fitted import (
-    AtFit,
-    Fitted,
-    Member,
-    SecondLayer,
-    largest_first,
-    mean,
+from onegrad.data.partition_sum import S
+from onegrad.data.partitions import Partition, RowBlock
+from onegrad.data.sample import Sample, sample_block
+from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.fit_progress import (
+    FitProgress,
+    ProgressCallback,
+    interruptible,
+    set_label,
 )
-from onegrad.estimators.model.row_sums import MomentsPass, SamplePass
-from onegrad.estimators.model.targets import Targets
+from onegrad.estimators.fitting.settings import Learn, Settings
+from onegrad.estimators.fitting.task import Task
+from onegrad.estimators.fitting.training_set import TrainingSet, prepare
+from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, largest_first, mean
+from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling
 from onegrad.parallel import blas_threads, thread_count
 
-FEW, LEADING = 1500, 64  # features up to which all eigenvalues are found, else so many
-FAR = 20.0  # standard deviations beyond which even the linear skip clips its inputs
+MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
+LEADING_EIGENVALUES = 64  # how many are computed of more features
 
 
 @dataclass(frozen=True)
-class Split:
-    """Which rows of a sample make the update and which the readout.
-
-    Rows whose key is below `used_up` are left out of the readout of the final model, too.
-    """
-
-    update: Mask
-    fit: Mask
-    used_up: int = 0
-
-
-class Recipe(Protocol):
-    """How a family learns its first layer."""
-
-    @property
-    def inputs(self) -> str:
-        """ "standard" where inputs and targets are scaled, "raw" where they are as they come."""
-
-    @property
-    def intercept(self) -> bool:
-        """Whether the readout has a free constant."""
-
-    @property
-    def networks(self) -> int:
-        """How many are learned, each with random numbers of its own, and averaged."""
-
-    @property
-    def chooses(self) -> bool:
-        """Whether there is anything to choose on held-out rows."""
-
-    def sized(self, rows: int, outputs: int) -> Recipe:
-        """The recipe for a sample of so many rows and outputs."""
-
-    @property
-    def most_trials(self) -> int:
-        """Candidates for the first layer that are tried at most, in all networks."""
-
-    def split(self, sample: Sample, held: Mask) -> Split: ...
-
-    def learn(self, lesson: Lesson, rng: np.random.Generator) -> Learned: ...
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Rows that the first layer is learned on, the share of them held out, the seed of it all."""
-
-    rows: int
-    hold_out: float
-    seed: int
-
-
-@dataclass(frozen=True)
-class Means:
-    """What makes the passes: a Dask client or processes, and a device; whom to tell."""
+class Execution:
+    """Who makes the passes over the data: a Dask client or processes, on a device."""
 
     client: Any = None
     jobs: int = 1
-    progress: Callable[[int, int], None] | None = None
+    progress: ProgressCallback | None = None
     device: str = "cpu"
 
-    def fold(self, function: Any, data: Source) -> Any:
-        """The sum of a function over the partitions of the data; a stream has no other readers."""
+    def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
+        """Return the sum of a function over the partitions; a stream is read by this process."""
         return sum_over_partitions(
             function,
             data.partitions,
@@ -115,139 +61,160 @@ class Means:
         )
 
 
-def fit(recipe: Recipe, data: Source, goal: Goal, sampling: Sampling, means: Means) -> Fitted:
-    """The network of a recipe on all rows of the data.
+def fit(
+    data: Source,
+    task: Task,
+    settings: Settings,
+    learn: Learn,
+    execution: Execution,
+    *,
+    sample_rows: int,
+    hold_out: float,
+    seed: int,
+) -> Fitted:
+    """Fit the networks of a family on all rows of the data.
 
     Parameters
     ----------
-    recipe : how the first layer is learned.
     data : all rows.
-    goal : how targets become the numbers that ridge fits.
-    sampling : which rows the first layer is learned on.
-    means : who makes the two passes over the data.
+    task : how targets become the numbers that ridge fits.
+    settings, learn : a family's settings, and its learner of first layers.
+    execution : who makes the two passes over the data.
+    sample_rows : number of rows that the first layer is learned on.
+    hold_out : share of them that is held out.
+    seed : seed of all random numbers.
     """
-    head, whole = data.for_two_passes(sampling.rows)
-    staged(means.progress, "first pass")
-    drawn = means.fold(SamplePass(sampling.rows, sampling.seed, goal.labels), head)
-    if not len(drawn.y):
+    first_pass, second_pass = data.for_two_passes(sample_rows)
+    set_label(execution.progress, "first pass")
+    draw = partial(sample_partition, size=sample_rows, seed=seed, labels=task.labels)
+    sample = execution.sum(draw, first_pass)
+    if not len(sample.y):
         raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
-    keep_freed_memory()  # trials take and free the same memory again and again
+    keep_freed_memory()  # candidates take and free the same memory again and again
     threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        lesson = prepared(recipe, drawn, goal, sampling.hold_out, threads)
-        recipe = recipe.sized(len(drawn.y), lesson.targets.outputs)
-        lesson = replace(lesson, watch=Watch(means.progress, recipe.most_trials))
-        learned = networks(recipe, lesson, sampling.seed)
-        at_start = [spectrum(lesson, one.untrained, recipe.intercept) for one in learned]
-    targets, encoding = lesson.targets, lesson.encoding
-    layers = tuple(one.best.layer for one in learned)
-    if encoding is not None:
-        whole = whole.with_types(encoding.column_types, only=True)
-    sums = MomentsPass(layers, targets, encoding, means.device, sampling.seed, lesson.used_up)
-    staged(means.progress, "second pass")
-    moments = means.fold(sums, whole).members
-    members = tuple(
-        Member(one.best.layer, SecondLayer(m, one.best.readout.ridge, recipe.intercept))
-        for one, m in zip(learned, moments, strict=True)
+        training_set = prepare(
+            sample,
+            task,
+            scaled=settings.inputs == "standard",
+            hold_out=hold_out if settings.chooses else 0.0,
+            step_share=settings.fresh_step_share,
+            threads=threads,
+        )
+        progress = FitProgress(execution.progress, settings.max_candidates(training_set))
+        training_set = replace(training_set, progress=progress)
+        learned = learn_members(training_set, settings, learn, seed)
+        untrained = [
+            leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
+            for candidates in learned
+        ]
+    targets, encoding, skip_below = (
+        training_set.targets,
+        training_set.encoding,
+        training_set.step_rows_end,
     )
-    untrained = largest_first(at_start)
-    at_fit = replace(described(members, learned, lesson, len(drawn.y)), untrained=untrained)
-    tally = None if data.single_pass or drawn.tally is None else drawn.tally.above(lesson.used_up)
-    return Fitted(members, targets, encoding, at_fit, tally)
+    if encoding is not None:
+        second_pass = second_pass.with_types(encoding.column_types, only=True)
+    layers = tuple(candidates.best.layer for candidates in learned)
+    set_label(execution.progress, "second pass")
+    moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
+    moments = execution.sum(moments_pass, second_pass)
+    members = tuple(
+        Member(layer, sums, candidates.best.readout.ridge, settings.intercept)
+        for layer, sums, candidates in zip(layers, moments.members, learned, strict=True)
+    )
+    statistics = describe_fit(members, learned, training_set, largest_first(untrained))
+    tally = None
+    if not data.single_pass and sample.tally is not None:
+        tally = sample.tally.above(skip_below)
+    return Fitted(members, targets, encoding, statistics, tally)
 
 
-def networks(recipe: Recipe, lesson: Lesson, seed: int) -> list[Learned]:
-    """The first layers of all networks, or, once it was enough, of those so far."""
-    learned: list[Learned] = []
-    watch = lesson.watch
-    with interruptible(watch):
-        for rng in generators(seed, recipe.networks):
-            if not (watch.enough and learned):
-                learned.append(recipe.learn(lesson, rng))
-    watch.over()
-    if watch.enough:
+def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:
+    """Return the sample of a partition's rows."""
+
+    def of_block(block: RowBlock) -> Sample:
+        return sample_block(block.X, block_targets(block), block.w, size, seed, labels)
+
+    return sum_over_blocks(of_block, partition)
+
+
+def learn_members(
+    training_set: TrainingSet, settings: Settings, learn: Learn, seed: int
+) -> list[Candidates]:
+    """Learn the first layers of all networks or, once interrupted, of those so far."""
+    learned: list[Candidates] = []
+    progress = training_set.progress
+    with interruptible(progress):
+        for rng in generators(seed, settings.committee_size(training_set)):
+            if not (progress.stopped and learned):
+                learned.append(learn(training_set, settings, rng))
+    progress.finish()
+    if progress.stopped:
         text = (
-            f"interrupted after {watch.done} trials of the first layer: the best so far is kept; "
-            "its readout is fitted on all rows"
+            f"interrupted after {progress.done} trials of the first layer: the best so far is "
+            "kept; its readout is fitted on all rows"
         )
         warn(AssumptionWarning("first layer", "rounds", text))
     return learned
 
 
-def generators(seed: int, networks: int) -> Iterator[np.random.Generator]:
-    """Random numbers of each network; the first one's are those of a single one."""
+def generators(seed: int, members: int) -> Iterator[np.random.Generator]:
+    """Yield the random numbers of each network; the first one's do not depend on their number."""
     yield np.random.default_rng(seed)
-    for member in range(1, networks):
+    for member in range(1, members):
         yield np.random.default_rng([seed, member])
 
 
-def spectrum(lesson: Lesson, layer: Layer, intercept: bool) -> Floats:
-    """Eigenvalues of a layer's features on the sample, largest first; of many, the leading ones."""
-    equations = lesson.equations(lesson.gridded(layer), intercept)
-    return equations.eigenvalues(None if layer.width <= FEW else LEADING)
+def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
+    """Return eigenvalues of the covariance of a layer's features on the sample, largest first."""
+    equations = training_set.equations(training_set.with_grid(layer), intercept)
+    return equations.eigenvalues(None if layer.width <= MAX_FULL_SPECTRUM else LEADING_EIGENVALUES)
 
 
-def described(
-    members: Sequence[Member], learned: Sequence[Learned], lesson: Lesson, rows: int
-) -> AtFit:
-    """What the rows of the fit say of a committee, but for the untrained spectrum."""
-    held, best = lesson.held, [one.best for one in learned]
-    residuals = mean([member.left_out(held) for member in members])
-    labels = [{**trial.label, "relative_ridge": trial.ridge} for trial in best]
+def describe_fit(
+    members: Sequence[Member],
+    learned: Sequence[Candidates],
+    training_set: TrainingSet,
+    untrained: Floats,
+) -> FitStatistics:
+    """Describe a committee by the rows of its fit."""
+    held_out, targets = training_set.held_out, training_set.targets
+    best = [candidates.best for candidates in learned]
+    labels = [{**candidate.label, "relative_ridge": candidate.ridge} for candidate in best]
     several = len(members) > 1
-    together = mean([trial.predicted for trial in best])
-    return AtFit(
-        metric=gradient_outer_product(
-            lesson.update, *((m.layer, m.second.readout.coef) for m in members)
-        ),
-        untrained=np.zeros(0),
+    residuals = mean([member.leave_one_out_residuals(held_out) for member in members])
+    slope, score, measures = 1.0, np.nan, {}
+    if len(held_out):
+        left_out = held_out.t - residuals
+        predicted = mean([candidate.predicted for candidate in best])
+        slope = targets.slope(left_out, held_out.t, held_out.w)
+        score = training_set.score(training_set.losses(predicted))
+        measures = targets.measures(left_out, held_out.t, held_out.w)
+    networks = [(member.layer, member.readout.coef) for member in members]
+    return FitStatistics(
+        metric=gradient_outer_product(training_set.update, *networks),
+        untrained=untrained,
         residuals=residuals,
-        slope=calibrated(lesson.targets, residuals, held),
+        slope=slope,
         choice={
             **(combined(labels) if several else labels[0]),
-            "held_out_rows": len(held),
-            "held_out_score": lesson.score(lesson.losses(together)) if len(held) else np.nan,
-            "measures": lesson.targets.measures(held.t - residuals, held.t, held.w)
-            if len(held)
-            else {},
-            "sample_rows": rows,
-            **({"interrupted": True} if lesson.watch.enough else {}),
+            "held_out_rows": len(held_out),
+            "held_out_score": score,
+            "measures": measures,
+            "sample_rows": training_set.sample_rows,
+            **({"interrupted": True} if training_set.progress.stopped else {}),
         },
         trials=tuple(
-            {"member": number, **trial.summary} if several else trial.summary
-            for number, one in enumerate(learned)
-            for trial in one.trials
+            {"member": number, **candidate.summary} if several else candidate.summary
+            for number, candidates in enumerate(learned)
+            for candidate in candidates.tried
         ),
-        rows=members[0].second.moments.rows,
+        rows=members[0].moments.rows,
     )
 
 
 def combined(labels: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """For every name the values of all members; None where one has none."""
+    """Return for every name the values of all members; None where a member has none."""
     names = dict.fromkeys(name for label in labels for name in label)
     return {name: [label.get(name) for label in labels] for name in names}
-
-
-def prepared(recipe: Recipe, drawn: Sample, goal: Goal, hold_out: float, threads: int) -> Lesson:
-    """The sample as the lesson of a recipe."""
-    standard = recipe.inputs == "standard"
-    targets = goal.targets(drawn, standard)
-    t = targets.encode(drawn.y)
-    sample_targets = SampleTargets(t, drawn.w, drawn.seed)
-    encoding = Encoding.learn(drawn.X, sample_targets) if is_table(drawn.X) else None
-    x = encode(drawn.X, encoding, training=True)
-    x = np.ascontiguousarray(x)  # one order of sums for all sources
-    scaling = Scaling.standard(x, drawn.w, FAR) if standard else Scaling.identity(x.shape[1])
-    w = targets.weighted(drawn.y, drawn.w)
-    rows = ScaledRows(scaling(x), t, drawn.w if w is None else w)
-    held = held_out(drawn.keys, drawn.w, hold_out if recipe.chooses else 0.0)
-    split = recipe.split(drawn, held)
-    parts = rows[split.update], rows[split.fit], rows[held]
-    return Lesson(*parts, encoding, scaling, targets, split.used_up, threads)
-
-
-def calibrated(targets: Targets, residuals: Floats, held: ScaledRows) -> float:
-    """The slope of the logistic function for scores with these residuals; one for numbers."""
-    if not len(held):
-        return 1.0
-    return targets.slope(held.t - residuals, held.t, held.w)

@@ -1,21 +1,54 @@
-"""Parameters of estimators: what is allowed, and the recipe that they make."""
+"""Settings of a family: parameters of its estimators as a frozen, checked value."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput
 
-R = TypeVar("R")
+S = TypeVar("S")
 
 
-def recipe_of(kind: type[R], estimator: Any, **others: Any) -> R:
-    """The recipe whose fields are parameters of the estimator, and others."""
+class Settings(Protocol):
+    """Everything that the fit of any family asks of its settings."""
+
+    @property
+    def inputs(self) -> str:
+        """Scale of inputs and targets: "standard", or "raw" where they are used as they are."""
+
+    @property
+    def intercept(self) -> bool:
+        """True if the readout has a free constant."""
+
+    @property
+    def chooses(self) -> bool:
+        """True if there is anything to choose on held-out rows."""
+
+    @property
+    def fresh_step_share(self) -> float | None:
+        """Share of the rows that make the first-layer update and nothing else; None if all do."""
+
+    def committee_size(self, training_set: TrainingSet, /) -> int:
+        """Return the number of networks, each with random numbers of its own."""
+
+    def max_candidates(self, training_set: TrainingSet, /) -> int:
+        """Return how many candidates are tried at most, in all networks."""
+
+
+# a learner of first layers: training set, settings of its family, random numbers
+Learn = Callable[[TrainingSet, Any, np.random.Generator], Candidates]
+
+
+def settings_from(kind: type[S], estimator: Any, **others: Any) -> S:
+    """Return settings whose fields are parameters of the estimator, and others."""
     parameters = {**estimator.get_params(deep=False), **others}
     return kind(**{f.name: parameters[f.name] for f in fields(kind)})  # type: ignore[arg-type]
 
@@ -23,21 +56,22 @@ def recipe_of(kind: type[R], estimator: Any, **others: Any) -> R:
 def check_number(
     name: str, value: Any, low: float, high: float = math.inf, whole: bool = False
 ) -> None:
+    """Raise InvalidInput unless the value is a number between low and high."""
     kind = numbers.Integral if whole else numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high:
-        what = "a whole number" if whole else "a number"
+        noun = "a whole number" if whole else "a number"
         upper = "" if high == math.inf else f" and <= {high:g}"
-        raise InvalidInput(name, value, f"{what} >= {low:g}{upper}")
+        raise InvalidInput(name, value, f"{noun} >= {low:g}{upper}")
 
 
 def check_layer(width: Any, clip: Any, ridge: Any) -> None:
-    """What every recipe has."""
+    """Check the parameters that every family has."""
     check_number("width", width, 1, whole=True)
     check_number("clip", clip, 0)
     if ridge != "auto":
         check_number("ridge", ridge, np.finfo(float).tiny)
 
 
-def given(value: float | str) -> float | None:
-    """The number, or None for "auto"."""
+def number_or_none(value: float | str) -> float | None:
+    """Return the number, or None for "auto"."""
     return None if isinstance(value, str) else float(value)

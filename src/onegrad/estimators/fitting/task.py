@@ -1,9 +1,10 @@
-"""How targets will be coded: numbers, classes with their weights, several labels a row."""
+"""Kinds of targets: numbers, classes with their weights, several labels per row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,64 +12,88 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.sample import Sample
 from onegrad.data.table import Values
-from onegrad.estimators.model.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.estimators.model.targets import (
+    ClassTargets,
+    MultilabelTargets,
+    NumericTargets,
+    Targets,
+)
 from onegrad.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)
-class Goal:
-    """How targets will be coded once a sample of rows is seen, and scaled where that is asked.
+class Task:
+    """What is to be predicted, before any row is seen.
 
-    `labels` says whether all distinct targets are collected on the way: "all", or those that are
-    text ("text"), for they may be rare.
+    Parameters
+    ----------
+    targets : a sample of rows, and whether to scale -> how targets are coded.
+    labels : which distinct targets the first pass collects, for they may be rare: "all", those
+        that are text ("text"), or none ("").
     """
 
     targets: Callable[[Sample, bool], Targets]
     labels: str = ""
 
 
-def number_targets(sample: Sample, scaled: bool) -> Targets:
+def regression() -> Task:
+    """Return the task of predicting numbers."""
+    return Task(_number_targets)
+
+
+def classification(class_weight: Any, classes: Values | None = None) -> Task:
+    """Return the task of predicting labels: those that are seen, or those declared before."""
+    return Task(partial(_class_targets, class_weight=class_weight, classes=classes), "all")
+
+
+def any_targets() -> Task:
+    """Return the task of learning features for numbers or for text labels."""
+    return Task(_any_targets, "text")
+
+
+def _number_targets(sample: Sample, scaled: bool) -> Targets:
     if sample.y.dtype.kind not in "fiub":
         raise InvalidInput("y", problem="the target is text; use a classifier")
-    return Numbers.of(sample.y, sample.w, scaled)
+    return NumericTargets.learn(sample.y, sample.w, scaled)
 
 
-def class_targets(
-    sample: Sample, scaled: bool, declared: Values | None = None, class_weight: Any = None
+def _class_targets(
+    sample: Sample, _scaled: bool, class_weight: Any, classes: Values | None
 ) -> Targets:
-    """Of the labels that were seen, or of those that were declared before."""
     if sample.y.ndim > 1:
         if class_weight is not None:
             raise InvalidInput("class_weight", problem="y has several labels per row; give None")
-        return Multilabel(sample.y.shape[1])
-    values = np.array(sorted(sample.labels)) if declared is None else declared
-    if len(values) < 2:
-        raise InvalidInput(
-            "y", problem=f"a classifier needs at least 2 classes; y has {len(values)}"
-        )
-    return Classes(values, class_weights(class_weight, values, sample.labels))
+        return MultilabelTargets(sample.y.shape[1])
+    labels = np.array(sorted(sample.labels)) if classes is None else classes
+    if len(labels) < 2:
+        problem = f"a classifier needs at least 2 classes; y has {len(labels)} class"
+        raise InvalidInput("y", problem=problem)
+    return ClassTargets(labels, class_weights(class_weight, labels, sample.labels))
 
 
-def class_weights(given: Any, values: Values, seen: Mapping[Any, float]) -> Floats | None:
-    """(classes,) weights: given by label, or "balanced", so that all classes weigh the same."""
-    if given is None:
-        return None
-    if isinstance(given, str) and given == "balanced":
-        total = sum(seen.values())
-        each = [seen.get(v, 0.0) * len(values) for v in values.tolist()]
-        return np.array([total / n if n else 1.0 for n in each])
-    if not isinstance(given, Mapping):
-        raise InvalidInput("class_weight", given, 'None, "balanced" or a dict of weights by label')
-    strange = [label for label in given if label not in values.tolist()]
-    if strange:
-        raise InvalidInput("class_weight", problem=f"{strange[0]!r:.40} is not a class")
-    weights = np.array([given.get(v, 1.0) for v in values.tolist()], dtype=np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInput("class_weight", given, "finite and not negative")
-    return weights
-
-
-def any_targets(sample: Sample, scaled: bool) -> Targets:
+def _any_targets(sample: Sample, scaled: bool) -> Targets:
     if sample.y.dtype.kind in "fiub":
-        return Numbers.of(sample.y, sample.w, scaled)
-    return Classes(np.array(sorted(sample.labels)))
+        return NumericTargets.learn(sample.y, sample.w, scaled)
+    return ClassTargets(np.array(sorted(sample.labels)))
+
+
+def class_weights(
+    class_weight: Any, labels: Values, seen_weights: Mapping[Any, float]
+) -> Floats | None:
+    """Return (classes,) weights: by label, or "balanced", so that all classes weigh the same."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = sum(seen_weights.values())
+        each = [seen_weights.get(label, 0.0) * len(labels) for label in labels.tolist()]
+        return np.array([total / weight if weight else 1.0 for weight in each])
+    if not isinstance(class_weight, Mapping):
+        allowed = 'None, "balanced" or a dict of weights by label'
+        raise InvalidInput("class_weight", class_weight, allowed)
+    for label in class_weight:
+        if label not in labels.tolist():
+            raise InvalidInput("class_weight", problem=f"{label!r:.40} is not a class")
+    weights = np.array([class_weight.get(v, 1.0) for v in labels.tolist()], dtype=np.float64)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidInput("class_weight", class_weight, "finite and not negative")
+    return weights

@@ -1,6 +1,6 @@
-"""A fitted network as one value: first layer, second layer, and what the fit was like.
+"""A fitted model as one value: a committee of networks, and what describes the rows of the fit.
 
-The second layer is a function of the moments alone, so that adding, merging or removing rows is
+A network's readout is a function of its moments alone, so that adding, merging or removing rows is
 adding or subtracting moments and solving again.
 """
 
@@ -42,15 +42,17 @@ class FeatureSpectrum:
 
 
 @dataclass(frozen=True)
-class SecondLayer:
-    """Ridge regression on the features of the rows that the moments are the sums of.
+class Member:
+    """One network of a committee: a first layer, and ridge regression on its features.
 
     Parameters
     ----------
+    layer : learned from a sample of the rows of the fit, and fixed from then on.
     moments : sums over all rows that the readout is fitted on.
-    ridge, intercept : the penalty (absolute) and whether there is a free constant.
+    ridge, intercept : the penalty (absolute), and whether there is a free constant.
     """
 
+    layer: Layer
     moments: Moments
     ridge: float
     intercept: bool
@@ -63,66 +65,44 @@ class SecondLayer:
 
     @cached_property
     def factor(self) -> Factor:
-        """Of Cov(f) + ridge."""
+        """Cholesky factor of Cov(f) + ridge."""
         return self.equations.factor(self.ridge)
 
     @cached_property
     def readout(self) -> Readout:
         return self.equations.solve(self.ridge, self.factor)
 
-    def variance(self, F: Floats) -> Floats:
-        r"""(n, K) posterior variance of a new target with features F.
+    def predict(self, x: Floats) -> Floats:
+        """Return (n, K) predictions on the scale of the targets."""
+        readout = self.readout
+        blocks = [self.layer(x[rows]) @ readout.coef for rows in row_slices(len(x))]
+        return np.concatenate(blocks) + readout.intercept
+
+    def variance(self, x: Floats) -> Floats:
+        r"""Return the (n, K) posterior variance of a new target, on its scale.
 
         .. math:: s^2\big(1 + \tfrac1n (f - \bar f)^\top (\mathrm{Cov} f + \lambda)^{-1}
                   (f - \bar f)\big), \qquad s^2 = \min_a \big[\text{loss} + \lambda|a|^2\big]
 
         Holds for the Gaussian prior a ~ N(0, s^2/(n lambda)) whose posterior mean ridge is.
         """
-        noise = np.maximum(
-            self.equations.y_square - (self.readout.coef * self.equations.v).sum(0), 0.0
-        )
-        variance: Floats = (1.0 + self.equations.leverage(F, self.factor))[:, None] * noise
-        return variance
-
-    def left_out(self, F: Floats, rows: ScaledRows) -> Floats:
-        """(m, K) residual of each row, of features F, were the readout fitted without it:
-        e / (1 - h).
-        """
-        constant = self.intercept / self.moments.weight
-        h = rows.w * (self.equations.leverage(F, self.factor) + constant)
-        e = rows.t - F @ self.readout.coef - self.readout.intercept
-        left: Floats = e / np.maximum(1.0 - h, 1e-3)[:, None]
-        return left
-
-
-@dataclass(frozen=True)
-class Member:
-    """One network of a committee: first layer and second.
-
-    The layer is learned from a sample of the rows of the fit, and fixed from then on.
-    """
-
-    layer: Layer
-    second: SecondLayer
-
-    def predict(self, x: Floats) -> Floats:
-        """(n, K) predictions on the scale of the targets."""
-        readout = self.second.readout
-        pieces = [self.layer(x[rows]) @ readout.coef for rows in row_slices(len(x))]
-        return np.concatenate(pieces) + readout.intercept
-
-    def variance(self, x: Floats) -> Floats:
-        """(n, K) posterior variance of a new target, on its scale."""
+        equations = self.equations
+        noise = np.maximum(equations.y_square - (self.readout.coef * equations.v).sum(0), 0.0)
+        blocks = (self.layer(x[rows]) for rows in row_slices(len(x)))
         return np.concatenate(
-            [self.second.variance(self.layer(x[rows])) for rows in row_slices(len(x))]
+            [(1.0 + equations.leverage(F, self.factor))[:, None] * noise for F in blocks]
         )
 
-    def left_out(self, rows: ScaledRows) -> Floats:
-        """(m, K) residual of each row if the readout were fitted without it."""
-        pieces = [np.empty((0, rows.t.shape[1]))]
+    def leave_one_out_residuals(self, rows: ScaledRows) -> Floats:
+        """Return the (m, K) residuals e / (1 - h) of rows that the readout was fitted on."""
+        constant = self.intercept / self.moments.weight
+        residuals = [np.empty((0, rows.t.shape[1]))]
         for block in rows.blocks() if len(rows) else ():
-            pieces.append(self.second.left_out(self.layer.features(block.z), block))
-        return np.concatenate(pieces)
+            F = self.layer.features(block.z)
+            h = block.w * (self.equations.leverage(F, self.factor) + constant)
+            e = block.t - F @ self.readout.coef - self.readout.intercept
+            residuals.append(e / np.maximum(1.0 - h, 1e-3)[:, None])
+        return np.concatenate(residuals)
 
 
 @dataclass(frozen=True)
@@ -143,18 +123,18 @@ class CommitteeMoments:
 
 
 @dataclass(frozen=True)
-class AtFit:
-    """What describes the rows of the fit; rows that come or go later leave it as it is.
+class FitStatistics:
+    """Everything that describes the rows of the fit; rows that come or go later do not change it.
 
     Parameters
     ----------
     metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
     untrained : eigenvalues of the untrained features' covariance, largest first.
     residuals : (m, K) leave-one-out residuals of the held-out rows, scaled targets.
-    slope : of the logistic function that turns scores into probabilities.
-    choice, trials : what held-out rows chose, and everything that they were asked; where there are
-        several members, lists of their choices.
-    rows : how many the readout was fitted on.
+    slope : slope of the logistic function that turns scores into probabilities.
+    choice : what held-out rows chose; where there are several members, lists of their choices.
+    trials : every candidate for the first layer, with its score on held-out rows.
+    rows : number of rows that the readout was fitted on.
     """
 
     metric: Floats
@@ -165,10 +145,17 @@ class AtFit:
     trials: tuple[dict[str, Any], ...]
     rows: int
 
+    @property
+    def importances(self) -> Floats:
+        """(d,) diagonal of the metric, scaled to sum to one; zeros where it is zero."""
+        diagonal = np.diag(self.metric)
+        total = diagonal.sum()
+        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
 
 @dataclass(frozen=True)
-class Changes:
-    """How many rows came and went since the fit, or since rows last described the model."""
+class RowChanges:
+    """Numbers of rows that were added and removed since the fit or the last calibration."""
 
     added: int = 0
     removed: int = 0
@@ -188,20 +175,20 @@ class Fitted:
 
     Parameters
     ----------
-    members : the networks; their readouts are of all rows that are in the model now.
+    members : the networks; their readouts are fitted on all rows that are in the model now.
     targets, encoding : y -> targets, table -> x (None for matrices); learned from a sample of the
         rows of the fit, and fixed from then on.
-    at_fit : what describes the rows of the fit.
-    tally : which rows are in the model, where there are few enough to be kept.
+    statistics : what describes the rows of the fit.
+    tally : which rows are in the model; None where there are too many of them.
     changes : rows that came and went since the fit.
     """
 
     members: tuple[Member, ...]
     targets: Targets
     encoding: Encoding | None
-    at_fit: AtFit
+    statistics: FitStatistics
     tally: Tally | None = None
-    changes: Changes = Changes()
+    changes: RowChanges = RowChanges()
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -209,7 +196,12 @@ class Fitted:
 
     @property
     def moments(self) -> CommitteeMoments:
-        return CommitteeMoments(tuple(member.second.moments for member in self.members))
+        return CommitteeMoments(tuple(member.moments for member in self.members))
+
+    @property
+    def networks(self) -> list[tuple[Layer, Floats]]:
+        """Each member's layer with the coefficients of its readout."""
+        return [(member.layer, member.readout.coef) for member in self.members]
 
     @property
     def width(self) -> int:
@@ -219,34 +211,32 @@ class Fitted:
     @property
     def coef(self) -> Floats:
         """(width, K): all members' features times these, plus a constant, are the prediction."""
-        coef = np.concatenate([member.second.readout.coef for member in self.members])
+        coef = np.concatenate([member.readout.coef for member in self.members])
         return coef / len(self.members)
-
-    @property
-    def importances(self) -> Floats:
-        """(d,) diagonal of the metric, scaled to sum to one; zeros where it is zero."""
-        diagonal = np.diag(self.at_fit.metric)
-        total = diagonal.sum()
-        return diagonal / total if total > 0 else np.zeros_like(diagonal)
 
     @cached_property
     def spectrum(self) -> FeatureSpectrum:
-        each = [member.second.equations.eigenvalues() for member in self.members]
+        each = [member.equations.eigenvalues() for member in self.members]
         learned = np.maximum(largest_first(each), 0.0)
-        return FeatureSpectrum(learned, self.at_fit.untrained)
+        return FeatureSpectrum(learned, self.statistics.untrained)
+
+    @property
+    def column_importances(self) -> Floats:
+        """Importance of each column of X: the sum over the inputs that it is encoded as."""
+        importances = self.statistics.importances
+        return importances if self.encoding is None else self.encoding.sum_by_column(importances)
 
     def with_moments(self, moments: CommitteeMoments) -> Fitted:
-        """The same first layers with the readouts of other rows."""
+        """Return the same first layers with the readouts of other rows."""
         pairs = zip(self.members, moments.members, strict=True)
-        members = (replace(m, second=replace(m.second, moments=sums)) for m, sums in pairs)
-        return replace(self, members=tuple(members))
+        return replace(self, members=tuple(replace(m, moments=sums) for m, sums in pairs))
 
     def features(self, x: Floats) -> Floats:
-        """(n, width) of all members."""
+        """Return the (n, width) features of all members."""
         return np.concatenate([layer(x) for layer in self.layers], 1)
 
     def predict(self, x: Floats) -> Floats:
-        """(n, K) predictions on the scale of the targets."""
+        """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
             raise InvalidInput(
@@ -255,7 +245,7 @@ class Fitted:
         return scores
 
     def variance(self, x: Floats) -> Floats:
-        """(n, K) variance of a new target, on its scale.
+        """Return the (n, K) variance of a new target, on its scale.
 
         The members are equally likely posteriors: the mean of their variances, and the variance
         of their means.
@@ -267,9 +257,11 @@ class Fitted:
 
 
 def mean(values: Sequence[Floats]) -> Floats:
+    """Return the mean of arrays of one shape, added in order."""
     mean: Floats = sum(values[1:], values[0]) / len(values)
     return mean
 
 
 def largest_first(values: Sequence[Floats]) -> Floats:
+    """Return the numbers of all arrays, sorted, the largest first."""
     return np.sort(np.concatenate(values))[::-1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.estimators.model.fitted import AtFit, Changes, Fitted, Member, SecondLayer
+from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, RowChanges
 from onegrad.estimators.model.saving import (
     DESCRIBED,
     HEADER,
@@ -27,7 +27,12 @@ from onegrad.estimators.model.saving import (
     Arrays,
     numbered,
 )
-from onegrad.estimators.model.targets import Classes, Multilabel, Numbers, Targets
+from onegrad.estimators.model.targets import (
+    ClassTargets,
+    MultilabelTargets,
+    NumericTargets,
+    Targets,
+)
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import Function, resolve
 from onegrad.io.npy import read_array
@@ -107,7 +112,7 @@ def _restored(value: Any) -> Any:
 def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
     ridges = header["ridges"] if "ridges" in header else [header["ridge"]]
     members = (_member(header, arrays, number, ridge) for number, ridge in enumerate(ridges))
-    at_fit = AtFit(
+    statistics = FitStatistics(
         **{name: arrays[name] for name in DESCRIBED},
         slope=float(header["slope"]),
         choice=dict(header["choice"]),
@@ -115,15 +120,15 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         rows=header.get("rows_at_fit", header["rows"]),
     )
     since = header.get("changes", [0, 0])
-    if "changes" not in header and at_fit.rows != header["rows"]:  # of an earlier version
-        since = [max(header["rows"] - at_fit.rows, 0), max(at_fit.rows - header["rows"], 0)]
+    if "changes" not in header and statistics.rows != header["rows"]:  # of an earlier version
+        since = [max(header["rows"] - statistics.rows, 0), max(statistics.rows - header["rows"], 0)]
     return Fitted(
         tuple(members),
         _targets(header, arrays),
         None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
-        at_fit,
+        statistics,
         _tally(header, arrays),
-        Changes(int(since[0]), int(since[1])),
+        RowChanges(int(since[0]), int(since[1])),
     )
 
 
@@ -142,7 +147,7 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int, ridge: float) -
     )
     sums = (mine[name] for name in SUMS)
     moments = Moments(int(header["rows"]), float(header["weight"]), *sums)
-    return Member(layer, SecondLayer(moments, float(ridge), bool(header["intercept"])))
+    return Member(layer, moments, float(ridge), bool(header["intercept"]))
 
 
 def _scaling(header: dict[str, Any], arrays: Arrays) -> Scaling:
@@ -154,11 +159,11 @@ def _scaling(header: dict[str, Any], arrays: Arrays) -> Scaling:
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if header.get("labels") is not None:
-        return Multilabel(int(header["labels"]))
+        return MultilabelTargets(int(header["labels"]))
     if "classes" in arrays:
-        return Classes(arrays["classes"], arrays.get("class_weights"))
+        return ClassTargets(arrays["classes"], arrays.get("class_weights"))
     numbers: dict[str, Any] = {name: arrays[f"y_{name}"] for name in NUMBERS}
-    return Numbers(**numbers, single=bool(header["single"]))
+    return NumericTargets(**numbers, single=bool(header["single"]))
 
 
 def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
@@ -176,19 +181,20 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
 def check_together(fitted: Fitted) -> None:
     """Checksums only say that arrays are the ones that were written, not that they fit."""
     K, d = fitted.targets.outputs, fitted.layers[0].W.shape[1]
-    scaling, at_fit, second = fitted.layers[0].scaling, fitted.at_fit, fitted.members[0].second
+    scaling, statistics = fitted.layers[0].scaling, fitted.statistics
+    moments = fitted.members[0].moments
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {
         **{name: (getattr(scaling, name), (d,)) for name in SCALED},
-        "metric": (at_fit.metric, (d, d)),
-        "residuals": (at_fit.residuals, (len(at_fit.residuals), K)),
-        "untrained": (at_fit.untrained, (at_fit.untrained.size,)),
+        "metric": (statistics.metric, (d, d)),
+        "residuals": (statistics.residuals, (len(statistics.residuals), K)),
+        "untrained": (statistics.untrained, (statistics.untrained.size,)),
     }
     for number, member in enumerate(fitted.members):
         parts = _parts(member, d, K).items()
         expected |= {numbered(name, number): part for name, part in parts}
-    if isinstance(fitted.targets, Numbers):
+    if isinstance(fitted.targets, NumericTargets):
         expected |= {f"y_{name}": (getattr(fitted.targets, name), (K,)) for name in NUMBERS}
-    if isinstance(fitted.targets, Classes):
+    if isinstance(fitted.targets, ClassTargets):
         _check_classes(fitted.targets)
     for name, (array, shape) in expected.items():
         if array.shape != shape or array.dtype != np.float64:
@@ -199,7 +205,7 @@ def check_together(fitted: Fitted) -> None:
             raise InvalidInput("array", name, problem="it has entries that are not finite")
     for bounded in (scaling, fitted.targets):
         if (
-            isinstance(bounded, Scaling | Numbers)
+            isinstance(bounded, Scaling | NumericTargets)
             and not (
                 np.maximum(bounded.low, -MAX_INPUT) <= np.minimum(bounded.high, MAX_INPUT)
             ).all()
@@ -210,15 +216,15 @@ def check_together(fitted: Fitted) -> None:
         raise InvalidInput(
             "columns", problem=f"they make {len(encoding.inputs)} inputs; the layer has {d}"
         )
-    sizes = (second.moments.weight, at_fit.slope, *(m.second.ridge for m in fitted.members))
-    if second.moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
+    sizes = (moments.weight, statistics.slope, *(m.ridge for m in fitted.members))
+    if moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")
-    if not all(np.isfinite(member.second.readout.coef).all() for member in fitted.members):
+    if not all(np.isfinite(member.readout.coef).all() for member in fitted.members):
         raise InvalidInput("moments", problem="they have no finite readout")
 
 
 def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ...]]]:
-    layer, sums = member.layer, member.second.moments
+    layer, sums = member.layer, member.moments
     N, width = len(layer.W), layer.width
     return {
         "W": (layer.W, (N, d)),
@@ -232,8 +238,8 @@ def _parts(member: Member, d: int, K: int) -> dict[str, tuple[Any, tuple[int, ..
     }
 
 
-def _check_classes(classes: Classes) -> None:
-    values, weights = classes.values, classes.weights
+def _check_classes(classes: ClassTargets) -> None:
+    values, weights = classes.labels, classes.weights
     if values.ndim != 1 or len(values) < 1 or values.dtype.kind not in "fiubU":
         raise InvalidInput("classes", f"{values.dtype}{values.shape}", "a vector of labels")
     if len(np.unique(values)) != len(values) or (np.sort(values) != values).any():

@@ -1,17 +1,20 @@
-"""What a fitted network learned, for people."""
+"""A report on a fitted model, for people."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MOST_INPUTS = 10
+from onegrad.estimators.model.fitted import Fitted
+
+MAX_COLUMNS = 10  # columns whose importance is shown
 
 
 @dataclass(frozen=True)
 class Report:
-    """Lines (name, value) and the inputs that matter most; prints as text and as HTML."""
+    """Lines (name, value) and the columns that matter most; prints as text and as HTML."""
 
     title: str
     lines: tuple[tuple[str, str], ...]
@@ -19,43 +22,41 @@ class Report:
     about: str = "importance of inputs"
 
     @classmethod
-    def of(cls, estimator: Any) -> Report:
-        """The report of a fitted estimator."""
-        fitted, choice = estimator.fitted_, estimator.choice_
-        several = len(fitted.members) > 1
-        relative = listed("{:.3g}", choice["relative_ridge"])
-        ridge = listed("{:.3g}", [member.second.ridge for member in fitted.members])
+    def of(
+        cls,
+        title: str,
+        fitted: Fitted,
+        column_names: Sequence[str],
+        first_layer: Sequence[tuple[str, str]],
+    ) -> Report:
+        """Return the report of a fitted model; its family describes the first layer."""
+        statistics, spectrum = fitted.statistics, fitted.spectrum
+        relative = listed("{:.3g}", statistics.choice["relative_ridge"])
+        ridge = listed("{:.3g}", [member.ridge for member in fitted.members])
         neurons = listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
-        lines = [
-            ("rows", f"{fitted.moments.rows:,}"),
-            ("features", f"{fitted.width} ({neurons} neurons)"),
-        ]
-        if several:
-            lines.insert(1, ("members", f"{len(fitted.members)}, whose mean is predicted"))
-        lines += estimator._describe(choice)
-        spikes = fitted.spectrum.spikes
-        largest = fitted.spectrum.untrained.max(initial=0.0)
+        largest = spectrum.untrained.max(initial=0.0)
+        lines = [("rows", f"{fitted.moments.rows:,}")]
+        if len(fitted.members) > 1:
+            lines.append(("members", f"{len(fitted.members)}, whose mean is predicted"))
         lines += [
+            ("features", f"{fitted.width} ({neurons} neurons)"),
+            *first_layer,
             ("ridge", f"{ridge} ({relative} of the mean variance)"),
-            ("held out", _scores(choice)),
+            ("held out", _scores(statistics.choice)),
             (
                 "spectrum",
-                f"{len(spikes)} eigenvalues above the untrained features' largest, {largest:.3g}",
+                f"{len(spectrum.spikes)} eigenvalues above the untrained features' largest, "
+                f"{largest:.3g}",
             ),
         ]
         about = "importance of inputs"
         if fitted.changes:
-            rows = f"the {fitted.at_fit.rows:,} rows of the fit"
+            rows = f"the {statistics.rows:,} rows of the fit"
             lines.append(("since the fit", f"{fitted.changes}; held out: of {rows}"))
             about += f" ({rows})"
-        importances = fitted.importances
-        if fitted.encoding is not None:
-            importances = fitted.encoding.sum_by_column(importances)
-        weights = sorted(
-            zip(estimator.column_names_, importances.tolist(), strict=True),
-            key=lambda pair: -pair[1],
-        )
-        return cls(type(estimator).__name__, tuple(lines), tuple(weights[:MOST_INPUTS]), about)
+        importances = zip(column_names, fitted.column_importances.tolist(), strict=True)
+        ranked = sorted(importances, key=lambda pair: -pair[1])
+        return cls(title, tuple(lines), tuple(ranked[:MAX_COLUMNS]), about)
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in (*self.lines, *self.inputs))
@@ -78,20 +79,22 @@ class Report:
 
 
 def _scores(choice: dict[str, Any]) -> str:
-    """How good the model is on rows it has not seen, each score by name and direction."""
+    """Return the scores on rows that the model has not seen, each by name and direction."""
     if not choice["held_out_rows"]:
         return "nothing: no choice was made on data"
-    rows, found = f"{choice['held_out_rows']} rows", choice.get("measures")
-    if not found:
+    rows, measures = f"{choice['held_out_rows']} rows", choice.get("measures")
+    if not measures:
         return f"{rows}, mean loss {choice['held_out_score']:.4g} (lower is better)"
     better = {"R2": "higher", "accuracy": "higher"}
-    scores = [f"{name} {value:.4g} ({better.get(name, 'lower')} is better)"
-              for name, value in found.items()]  # fmt: skip
+    scores = [
+        f"{name} {value:.4g} ({better.get(name, 'lower')} is better)"
+        for name, value in measures.items()
+    ]
     return f"{rows}, {', '.join(scores)}"
 
 
 def listed(form: str, values: Any, between: str = ", ") -> str:
-    """One value, or those of all members; equal ones once where they are only listed."""
+    """Return one value, or those of all members; equal ones once unless they are added up."""
     values = [form.format(x) for x in (values if isinstance(values, list) else [values])]
     return values[0] if between == ", " and len(set(values)) == 1 else between.join(values)
 

@@ -1,50 +1,43 @@
-"""The two passes over the data, as functions of one part: the sample, and the moments."""
+"""Sums over rows under layers that are fixed: their moments, and which rows they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Ops, get_ops, to_numpy
+from onegrad.arrays import get_ops, to_numpy
 from onegrad.data.encoding import Encoding, encode
-from onegrad.data.partition_sum import add_optional
+from onegrad.data.partition_sum import S, add_optional
 from onegrad.data.partitions import Partition, RowBlock
-from onegrad.data.sample import Sample, row_keys, sample_block
+from onegrad.data.sample import row_keys
 from onegrad.data.table import is_table, take_rows
-from onegrad.estimators.model.fitted import CommitteeMoments
-from onegrad.estimators.model.targets import Targets
+from onegrad.data.tally import Tally, add_tallies
+from onegrad.estimators.model.fitted import CommitteeMoments, Fitted
+from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.parallel import thread_map
 from onegrad.ridge import Moments
 
-HEAVIEST = 1e100  # weight whose sums with squares of anything scaled are numbers
+MAX_WEIGHT = 1e100  # its products with squares of anything scaled are finite
 
 
-@dataclass(frozen=True)
-class SamplePass:
-    """partition -> Sample of its rows."""
-
-    size: int
-    seed: int
-    labels: str
-
-    def __call__(self, partition: Partition) -> Sample | None:
-        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
-
-    def block(self, block: RowBlock) -> Sample:
-        return sample_block(block.X, targets_of(block), block.w, self.size, self.seed, self.labels)
+def sum_over_blocks(function: Callable[[RowBlock], S], partition: Partition) -> S | None:
+    """Return the sum of a function over the checked blocks of a partition; None if it is empty."""
+    total: S | None = None
+    for value in thread_map(function, checked(partition.blocks())):
+        total = add_optional(total, value)
+    return total
 
 
 @dataclass(frozen=True)
 class MomentsPass:
     """partition -> moments of its rows under fixed layers, those of all members in one reading.
 
-    Rows whose key is below `skip_below` do not count: they were used up by the gradient step.
+    Rows whose key is below `skip_below` do not count: the gradient step has used them up.
     """
 
     layers: tuple[Layer, ...]
@@ -55,11 +48,11 @@ class MomentsPass:
     skip_below: int = 0
 
     def __call__(self, partition: Partition) -> CommitteeMoments | None:
-        return reduce(add_optional, thread_map(self.block, checked(partition.blocks())), None)
+        return sum_over_blocks(self.block, partition)
 
     def block(self, block: RowBlock) -> CommitteeMoments:
-        """Moments of one block, on the device, and back."""
-        X, y, w = block.X, targets_of(block), block.w
+        """Return the moments of one block, computed on the device."""
+        X, y, w = block.X, block_targets(block), block.w
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take_rows(X, keep), y[keep], None if w is None else w[keep]
@@ -67,24 +60,76 @@ class MomentsPass:
         w = self.targets.weighted(y, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
-        there = get_ops(self.device)
-        rows = [None if v is None else there.asarray(v) for v in (x, t, w)]
-        return CommitteeMoments(tuple(self._on(there, layer, *rows) for layer in self.layers))
-
-    def _on(self, there: Ops, layer: Layer, x: Array, t: Array, w: Array | None) -> Moments:
-        m = DeviceLayer.of(layer, there).moments(x, t, w)
-        return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
+        ops = get_ops(self.device)
+        rows = [None if values is None else ops.asarray(values) for values in (x, t, w)]
+        moments = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
+        return CommitteeMoments(tuple(map(_on_host, moments)))
 
 
-def targets_of(block: RowBlock) -> Any:
-    """The targets of a block that has some."""
+def _on_host(m: Moments) -> Moments:
+    return Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
+
+    Predictions stay between the bounds of the targets.
+    """
+
+    moments: CommitteeMoments
+    tally: Tally | None
+    targets: Targets
+
+    def __add__(self, other: RowSums) -> RowSums:
+        tally = add_tallies(self.tally, other.tally)
+        targets = self.targets.widened_by(other.targets)
+        return RowSums(self.moments + other.moments, tally, targets)
+
+
+@dataclass(frozen=True)
+class RowSumsPass:
+    """partition -> RowSums of rows for a fitted model."""
+
+    fitted: Fitted
+    device: str
+
+    def __call__(self, partition: Partition) -> RowSums | None:
+        f = self.fitted
+        moments = MomentsPass(f.layers, f.targets, f.encoding, self.device)
+        return sum_over_blocks(lambda block: self._block(block, moments), partition)
+
+    def _block(self, block: RowBlock, moments: MomentsPass) -> RowSums:
+        targets, y = self.fitted.targets, block_targets(block)
+        sums = moments.block(block)
+        if isinstance(targets, NumericTargets):
+            targets = targets.widened(y.reshape(len(y), -1))
+        return RowSums(sums, self._tally(block), targets)
+
+    def _tally(self, block: RowBlock) -> Tally | None:
+        if self.fitted.tally is None:
+            return None
+        seed, encoding, y = self.fitted.tally.seed, self.fitted.encoding, block_targets(block)
+        X = block.X if encoding is None else encoding.select(block.X)
+        w = block_weights(block)
+        counts = w > 0
+        return Tally.of(row_keys(X, y, seed)[counts], w[counts], seed)
+
+
+def block_targets(block: RowBlock) -> Any:
+    """Return the targets of a block; raise InvalidInput where it has none."""
     if block.y is None:
         raise InvalidInput("y", problem="there is no target; name its column, or give y")
     return block.y
 
 
+def block_weights(block: RowBlock) -> Any:
+    """Return the weights of a block's rows, ones where it has none."""
+    return np.ones(len(block)) if block.w is None else np.asarray(block.w, np.float64)
+
+
 def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
-    """Blocks whose rows are consistent and finite; anything else is named."""
+    """Yield the blocks that have rows; raise InvalidInput where they are not consistent numbers."""
     for block in blocks:
         n = len(block)
         for name, values in (("y", block.y), ("weights", block.w)):
@@ -99,12 +144,8 @@ def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
             raise InvalidInput("y", f"{block.y.ndim} dimensions", "a vector or a matrix")
         if block.y is not None and block.y.dtype.kind == "c":
             raise InvalidInput("y", problem="it must be real; found complex numbers")
-        if block.w is not None and block.w.dtype.kind not in "fiub":
-            raise InvalidInput("weights", str(block.w.dtype), "numbers")
-        if block.w is not None and (block.w.ndim != 1 or (block.w < 0).any()):
-            raise InvalidInput("weights", allowed="one number per row, and not negative")
-        if block.w is not None and len(block.w) and block.w.max() > HEAVIEST:
-            raise InvalidInput("weights", block.w.max(), f"at most {HEAVIEST:g}")
+        if block.w is not None:
+            _check_weights(block.w)
         if n:
             yield block
 
@@ -116,3 +157,12 @@ def _check_matrix(X: Any) -> None:
         raise InvalidInput("X", str(X.dtype), "a matrix of real numbers")
     if not np.isfinite(X).all():
         raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
+
+
+def _check_weights(w: Any) -> None:
+    if w.dtype.kind not in "fiub":
+        raise InvalidInput("weights", str(w.dtype), "numbers")
+    if w.ndim != 1 or (w < 0).any():
+        raise InvalidInput("weights", allowed="one number per row, and not negative")
+    if len(w) and w.max() > MAX_WEIGHT:
+        raise InvalidInput("weights", w.max(), f"at most {MAX_WEIGHT:g}")

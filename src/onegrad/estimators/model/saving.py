@@ -19,7 +19,7 @@ import numpy as np
 
 from onegrad import __version__
 from onegrad.estimators.model.fitted import Fitted
-from onegrad.estimators.model.targets import Classes, Multilabel
+from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
@@ -83,7 +83,8 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 def _header(fitted: Fitted) -> dict[str, Any]:
     """All of a fitted network that is not an array."""
-    layer, second, at_fit = fitted.layers[0], fitted.members[0].second, fitted.at_fit
+    layer, member, statistics = fitted.layers[0], fitted.members[0], fitted.statistics
+    targets = fitted.targets
     return {
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
         "layer": {
@@ -91,37 +92,38 @@ def _header(fitted: Fitted) -> dict[str, Any]:
             "skip": layer.skip,
             "bound": layer.bound,
         },
-        "rows": second.moments.rows,
-        "weight": second.moments.weight,
-        "single": getattr(fitted.targets, "single", None),
-        "ridges": [member.second.ridge for member in fitted.members],
-        "intercept": second.intercept,
-        "slope": at_fit.slope,
-        "choice": at_fit.choice,
-        "trials": at_fit.trials,
-        "rows_at_fit": at_fit.rows,
+        "rows": member.moments.rows,
+        "weight": member.moments.weight,
+        "single": targets.single if isinstance(targets, NumericTargets) else None,
+        "ridges": [member.ridge for member in fitted.members],
+        "intercept": member.intercept,
+        "slope": statistics.slope,
+        "choice": statistics.choice,
+        "trials": statistics.trials,
+        "rows_at_fit": statistics.rows,
         "changes": [fitted.changes.added, fitted.changes.removed],
-        "labels": fitted.targets.outputs if isinstance(fitted.targets, Multilabel) else None,
+        "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
         "tally_seed": None if fitted.tally is None else fitted.tally.seed,
     }
 
 
 def _arrays(fitted: Fitted) -> Arrays:
-    scaling, targets, at_fit = fitted.layers[0].scaling, fitted.targets, fitted.at_fit
+    scaling, targets = fitted.layers[0].scaling, fitted.targets
     arrays: Arrays = {name: getattr(scaling, name) for name in SCALED}
     for number, member in enumerate(fitted.members):
-        for source, names in ((member.layer, LEARNED), (member.second.moments, SUMS)):
+        for source, names in ((member.layer, LEARNED), (member.moments, SUMS)):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
-    arrays |= {name: getattr(at_fit, name) for name in DESCRIBED}
+    arrays |= {name: getattr(fitted.statistics, name) for name in DESCRIBED}
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
-    if isinstance(targets, Multilabel):
-        return arrays
-    if isinstance(targets, Classes):
-        values = targets.values
-        arrays["classes"] = values.astype(str) if values.dtype == object else values
-        return arrays if targets.weights is None else arrays | {"class_weights": targets.weights}
-    return arrays | {f"y_{name}": getattr(targets, name) for name in NUMBERS}
+    if isinstance(targets, NumericTargets):
+        arrays |= {f"y_{name}": getattr(targets, name) for name in NUMBERS}
+    if isinstance(targets, ClassTargets):
+        labels = targets.labels
+        arrays["classes"] = labels.astype(str) if labels.dtype == object else labels
+        if targets.weights is not None:
+            arrays["class_weights"] = targets.weights
+    return arrays
 
 
 def numbered(name: str, member: int) -> str:

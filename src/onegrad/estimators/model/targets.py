@@ -1,11 +1,12 @@
-"""What is predicted, as the numbers that ridge regression fits: scaled targets, or plus-minus one.
+"""Targets as the numbers that ridge regression fits: scaled, or plus and minus one for labels.
 
-Both codings lie on a binary grid (see onegrad.ridge.moments), so that their moments are exact.
+All of them lie on a binary grid (see onegrad.ridge.moments), so that their moments are exact.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +19,51 @@ from onegrad.arrays import Floats
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import weighted_mean_and_deviation
-from onegrad.ridge import TARGET_BITS, grid, rounded
+from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
+
+MAX_TARGET = 1e300  # largest size of a target
+MAX_LABELS_LISTED = 20  # classes that a message lists
+
+
+class Targets(ABC):
+    """How targets y become numbers t (n, K), how predictions of t are judged and read."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Number K of columns."""
+
+    @abstractmethod
+    def encode(self, y: Values) -> Floats:
+        """Return the (n, K) numbers that ridge fits."""
+
+    @abstractmethod
+    def decode(self, t: Floats) -> Values:
+        """Return what predictions (n, K) mean, in the form of y."""
+
+    @abstractmethod
+    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
+        """Return the (m,) losses of rows with these predictions, targets and weights."""
+
+    @abstractmethod
+    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
+        """Return the slope of the logistic function that turns these scores into probabilities."""
+
+    @abstractmethod
+    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
+        """Return by name how good predictions are."""
+
+    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
+        """Return the weights of rows with these targets."""
+        return w
+
+    def widened_by(self, _other: Targets) -> Targets:
+        """Return the targets with bounds that include those of the other ones."""
+        return self
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumericTargets(Targets):
     """t = (y - centre) / scale on a grid; predictions stay between low and high."""
 
     centre: Floats
@@ -33,16 +74,18 @@ class Numbers:
     single: bool  # whether targets came as a vector
 
     @classmethod
-    def of(cls, y: Values, w: Floats, scaled: bool) -> Numbers:
-        """Mean, deviation and range of the targets; without scaling, y as it is and no bounds."""
+    def learn(cls, y: Values, w: Floats, scaled: bool) -> NumericTargets:
+        """Take mean, deviation and range from rows; without scaling, y as it is and no bounds."""
         matrix = y.reshape(len(y), -1).astype(np.float64)
         K, single = matrix.shape[1], y.ndim == 1
-        most = MAX_TARGET if scaled else math.sqrt(MAX_TARGET)  # sums of squares are numbers, too
-        if np.abs(matrix).max(initial=0.0) > most:
-            raise InvalidInput("y", allowed=f"at most {most:g} in size; found larger targets")
+        largest = MAX_TARGET if scaled else math.sqrt(MAX_TARGET)  # squares must be finite, too
+        if np.abs(matrix).max(initial=0.0) > largest:
+            raise InvalidInput("y", allowed=f"at most {largest:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
-            return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
+            return cls(
+                np.zeros(K), np.ones(K), -bound, bound, grid_step(matrix, TARGET_BITS), single
+            )
         centre, deviation = weighted_mean_and_deviation(matrix, w)
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
@@ -53,92 +96,133 @@ class Numbers:
     def outputs(self) -> int:
         return len(self.centre)
 
-    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
-        """The weights of rows with these targets: as they are."""
-        return w
-
     def encode(self, y: Values) -> Floats:
-        """(n, K) scaled targets."""
         if y.dtype.kind not in "fiub":
             raise InvalidInput("y", str(y.dtype), "numbers, as when fitted")
         matrix = y if y.ndim > 1 else y[:, None]
         if matrix.shape[1] != self.outputs:
-            raise InvalidInput(
-                "y", f"{matrix.shape[1]} columns", f"{self.outputs} outputs, as when fitted"
-            )
-        t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
+            columns = f"{matrix.shape[1]} columns"
+            raise InvalidInput("y", columns, f"{self.outputs} outputs, as when fitted")
+        t: Floats = round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
-    def widened(self, low: Floats, high: Floats) -> Numbers:
-        """With bounds that leave room for targets between these, too."""
-        return replace(self, low=np.minimum(self.low, low), high=np.maximum(self.high, high))
+    def widened(self, y: Floats) -> NumericTargets:
+        """Return the targets with bounds that leave room for the rows of y (n, K), too."""
+        low, high = np.minimum(self.low, y.min(0)), np.maximum(self.high, y.max(0))
+        return replace(self, low=low, high=high)
+
+    def widened_by(self, other: Targets) -> Targets:
+        if not isinstance(other, NumericTargets):
+            return self
+        return self.widened(np.stack([other.low, other.high]))
 
     def clipped(self, t: Floats) -> Floats:
-        """Predictions between the bounds, on the scale of the targets."""
+        """Return predictions between the bounds, on the scale of the targets."""
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
         inside: Floats = np.clip(t, low, high)
         return inside
 
     def decode(self, t: Floats) -> Floats:
-        """Predictions in the units of y, (n,) or (n, K) as the targets came."""
+        """Return predictions in the units of y, (n,) or (n, K) as the targets came."""
         y = np.clip(t * self.scale + self.centre, self.low, self.high)
         return y[:, 0] if self.single else y
 
-    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
-        """(m,) squared error of each row, in units of the targets' variance."""
+    def loss(self, t: Floats, target: Floats, _w: Floats) -> Floats:
+        """Return the (m,) squared errors, in units of the targets' variance."""
         square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
         return square
 
-    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        """Numbers have no probabilities."""
+    def slope(self, _t: Floats, _target: Floats, _w: Floats) -> float:
+        """Return one: numbers have no probabilities."""
         return 1.0
 
     def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
-        """R2, the mean over outputs, and for one output the root mean squared error."""
+        """Return R2, the mean over outputs, and for one output the root mean squared error."""
         share = w / w.sum()
         square = share @ (t - target) ** 2
-        spread = share @ (target - share @ target) ** 2
-        found = {}
-        if (spread > 0).all():
-            found["R2"] = float(np.mean(1 - square / spread))
+        variance = share @ (target - share @ target) ** 2
+        measures = {}
+        if (variance > 0).all():
+            measures["R2"] = float(np.mean(1 - square / variance))
         if self.outputs == 1:
-            found["RMSE"] = float(np.sqrt(square[0]) * self.scale[0])
-        return found
+            measures["RMSE"] = float(np.sqrt(square[0]) * self.scale[0])
+        return measures
+
+
+class LabelTargets(Targets):
+    """Labels as plus and minus one; scores become probabilities by a logistic function."""
+
+    @property
+    @abstractmethod
+    def values(self) -> Values:
+        """Distinct labels in order."""
+
+    @abstractmethod
+    def log_probabilities(self, t: Floats, slope: float) -> Floats:
+        """Return the (n, labels) logarithms of the probabilities of slope * t."""
+
+    @abstractmethod
+    def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
+        """Return minus the (m,) log-probabilities of what is true."""
+
+    @abstractmethod
+    def probabilities(self, t: Floats) -> Floats:
+        """Return the (n, K) probabilities of slope 2, in the form of the targets."""
+
+    @abstractmethod
+    def correct(self, t: Floats, target: Floats) -> Floats:
+        """Return for each row (m,) the share of its labels that is predicted correctly."""
+
+    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
+        """Return the (m,) log-losses, at the slope that is best for all rows."""
+        return self.log_loss(t, target, self.slope(t, target, w))
+
+    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
+        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+
+    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
+        """Return the accuracy, and the log-loss at the best slope."""
+        return {
+            "accuracy": float(w @ self.correct(t, target) / w.sum()),
+            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
+        }
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Labels as +1 for the class and -1 for others; one column for two classes."""
+class ClassTargets(LabelTargets):
+    """One label per row: +1 for its class and -1 for others; one column for two classes."""
 
-    values: Values  # distinct labels in order
-    weights: Floats | None = None  # of each class, beside those of rows
+    labels: Values  # distinct ones in order
+    weights: Floats | None = None  # one per class; they multiply those of the rows
+
+    @property
+    def values(self) -> Values:
+        return self.labels
 
     @property
     def outputs(self) -> int:
-        return len(self.values) if len(self.values) > 2 else 1
+        return len(self.labels) if len(self.labels) > 2 else 1
 
     def index(self, y: Values) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The number of each label."""
-        text = self.values.dtype.kind in "UO"
+        """Return the number of each label among the classes."""
+        text = self.labels.dtype.kind in "UO"
         if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
-            raise InvalidInput(
-                "y", allowed=f"one label per row, all {'text' if text else 'numbers'}"
-            )
-        found = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
-        unknown = self.values[found] != y
+            kind = "text" if text else "numbers"
+            raise InvalidInput("y", allowed=f"one label per row, all {kind}")
+        index = np.minimum(np.searchsorted(self.labels, y), len(self.labels) - 1)
+        unknown = self.labels[index] != y
         if np.any(unknown):
-            known = ", ".join(map(str, self.values[:20]))
-            raise InvalidInput(
-                "label", y[unknown][0], problem=f"it is not among the classes {known}"
-            )
-        return found
+            classes = ", ".join(map(str, self.labels[:MAX_LABELS_LISTED]))
+            label = y[unknown][0]
+            raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
+        return index
 
     def weighted(self, y: Values, w: Floats | None) -> Floats | None:
-        """The weights of rows with these labels: times those of their classes."""
+        """Return the weights of rows with these labels: times those of their classes."""
         if self.weights is None:
             return w
-        own: Floats = self.weights[self.index(y)]
-        return own if w is None else own * w
+        of_class: Floats = self.weights[self.index(y)]
+        return of_class if w is None else of_class * w
 
     def encode(self, y: Values) -> Floats:
         index = self.index(y)
@@ -149,109 +233,75 @@ class Classes:
         return t
 
     def decode(self, t: Floats) -> Values:
-        """The most likely label."""
-        index = (t[:, 0] > 0).astype(int) if self.outputs == 1 else t.argmax(1)
-        labels: Values = self.values[index]
+        """Return the most likely labels."""
+        labels: Values = self.labels[self._number(t)]
         return labels
 
+    def _number(self, t: Floats) -> Any:
+        return t.argmax(1) if self.outputs > 1 else (t[:, 0] > 0).astype(int)
+
     def log_probabilities(self, t: Floats, slope: float) -> Floats:
-        """(n, classes) log softmax of slope * t."""
+        """Return the (n, classes) log softmax of slope * t."""
         logits = np.concatenate([-t, t], 1) if self.outputs == 1 else t
         value: Floats = scipy.special.log_softmax(slope * logits, axis=1)
         return value
 
-    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
-        """(m,) log-loss of each row, at the slope that is best for all of them."""
-        return self.log_loss(t, target, self.slope(t, target, w))
-
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        """(m,) minus the log-probability of the true class."""
-        truth = target.argmax(1) if self.outputs > 1 else (target[:, 0] > 0).astype(int)
+        truth = self._number(target)
         loss: Floats = -self.log_probabilities(t, slope)[np.arange(len(t)), truth]
         return loss
 
-    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+    def probabilities(self, t: Floats) -> Floats:
+        if self.outputs == 1:  # softmax of (-2t, 2t) where there is one score for two classes
+            return np.asarray(scipy.special.expit(4 * t))
+        return np.asarray(scipy.special.softmax(2 * t, axis=1))
 
-    def share(self, f: Floats) -> Floats:
-        """(n, K) probabilities of slope 2, in the form of the targets."""
-        # softmax of (-2f, 2f) where there is one score for two classes
-        p: Floats = (
-            scipy.special.expit(4 * f)
-            if self.outputs == 1
-            else scipy.special.softmax(2 * f, axis=1)
-        )
-        return p
-
-    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
-        """Accuracy, and the log-loss at the best slope."""
-        right = (t > 0) == (target > 0) if self.outputs == 1 else t.argmax(1) == target.argmax(1)
-        return {
-            "accuracy": float(w @ right.reshape(len(t)) / w.sum()),
-            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
-        }
+    def correct(self, t: Floats, target: Floats) -> Floats:
+        return np.asarray(self._number(t) == self._number(target))
 
 
 @dataclass(frozen=True)
-class Multilabel:
-    """Several labels a row, each there (+1) or not (-1); one column a label."""
+class MultilabelTargets(LabelTargets):
+    """Several labels per row, each present (+1) or absent (-1); one column per label."""
 
-    outputs: int
+    columns: int
+
+    @property
+    def outputs(self) -> int:
+        return self.columns
 
     @property
     def values(self) -> Values:
-        return np.arange(self.outputs)
-
-    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
-        return w
+        return np.arange(self.columns)
 
     def encode(self, y: Values) -> Floats:
-        """(n, K) plus or minus one."""
-        if y.ndim != 2 or y.shape[1] != self.outputs or not np.isin(y, (0, 1)).all():
-            raise InvalidInput("y", allowed=f"a matrix of 0 and 1 with {self.outputs} columns")
+        if y.ndim != 2 or y.shape[1] != self.columns or not np.isin(y, (0, 1)).all():
+            raise InvalidInput("y", allowed=f"a matrix of 0 and 1 with {self.columns} columns")
         return np.where(np.asarray(y) == 1, 1.0, -1.0)
 
     def decode(self, t: Floats) -> Values:
-        """(n, K) one for every label that is likelier there than not."""
+        """Return (n, K) ones for the labels that are more likely present than absent."""
         return (t > 0).astype(int)
 
     def log_probabilities(self, t: Floats, slope: float) -> Floats:
-        """(n, K) of each label by itself."""
+        """Return the (n, K) log-probabilities of each label by itself."""
         value: Floats = scipy.special.log_expit(2 * slope * t)
         return value
 
-    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
-        """(m,) mean log-loss of a row's labels, at the slope that is best for all of them."""
-        return self.log_loss(t, target, self.slope(t, target, w))
-
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        """(m,) minus the mean log-probability of what is true of each label."""
         loss: Floats = -self.log_probabilities(t * target, slope).mean(1)
         return loss
 
-    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+    def probabilities(self, t: Floats) -> Floats:
+        return np.asarray(scipy.special.expit(4 * t))
 
-    def share(self, f: Floats) -> Floats:
-        """(n, K) probabilities of slope 2."""
-        p: Floats = scipy.special.expit(4 * f)
-        return p
-
-    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
-        """Accuracy over all labels, and the log-loss at the best slope."""
-        right = ((t > 0) == (target > 0)).mean(1)
-        return {
-            "accuracy": float(w @ right / w.sum()),
-            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
-        }
-
-
-Targets = Numbers | Classes | Multilabel
-MAX_TARGET = 1e300  # size of a target
+    def correct(self, t: Floats, target: Floats) -> Floats:
+        correct: Floats = ((t > 0) == (target > 0)).mean(1)
+        return correct
 
 
 def best_slope(loss: Callable[[float], float]) -> float:
-    """The slope between 1/8 and 64 with the lowest loss."""
+    """Return the slope between 1/8 and 64 with the lowest loss."""
     result = scipy.optimize.minimize_scalar(
         lambda s: loss(2.0**s), bounds=(-3, 6), method="bounded", options={"xatol": 0.02}
     )

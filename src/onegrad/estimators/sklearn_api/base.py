@@ -1,13 +1,11 @@
-"""What all estimators share: data in, one fit, what was learned out.
-
-A family says how the first layer is learned (`_recipe`); what differs in targets and predictions is
-in onegrad.estimators.sklearn_api.tasks.
-"""
+"""What all estimators share: data in, one fit, rows that come and go, what was learned."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -18,14 +16,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
+from onegrad.data import sum_over_partitions
 from onegrad.estimators.fitting import pipeline
-from onegrad.estimators.fitting.settings import check_number
-from onegrad.estimators.fitting.task import Goal
-from onegrad.estimators.model import saving
+from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.settings import Settings, check_number
+from onegrad.estimators.fitting.task import Task
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model import saving, update
 from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.model.report import Report
-from onegrad.estimators.sklearn_api.inputs import first_rows, is_source
-from onegrad.exceptions import AssumptionWarning, warn
+from onegrad.estimators.model.row_sums import RowSums, RowSumsPass
+from onegrad.estimators.sklearn_api.inputs import (
+    first_rows,
+    is_source,
+    more_rows,
+    numeric_blocks,
+)
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress
 
 
@@ -44,36 +51,48 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     fitted_: Fitted = field(init=False)
 
-    # -- what families and kinds of targets say ------------------------------------------------
+    # -- what families and tasks define --------------------------------------------------------
 
-    @property
-    def _goal(self) -> Goal:
-        raise NotImplementedError
-
-    def _recipe(self) -> pipeline.Recipe:
+    @staticmethod
+    def _learn(training_set: TrainingSet, settings: Any, rng: np.random.Generator) -> Candidates:
+        """Learn first layers, as the family does."""
         raise NotImplementedError
 
     @staticmethod
-    def _describe(choice: dict[str, Any]) -> list[tuple[str, str]]:
-        """Lines of a report, by name, on the first layer that was chosen."""
+    def _describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return the lines of a report, by name, on the first layer that was chosen."""
         raise NotImplementedError
 
-    def _rows_of_sample(self) -> Any:
+    def _settings(self) -> Settings:
+        """Return the checked settings of the family."""
+        raise NotImplementedError
+
+    def _task(self) -> Task:
+        """Return what is to be predicted."""
+        raise NotImplementedError
+
+    def _sample_rows(self) -> Any:
         return self.sample_rows
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        """Return a matrix and its targets as scikit-learn validates them."""
         raise NotImplementedError
 
-    def _targets_of(self, y: Any) -> Any:
-        """Targets that came beside a table, validated."""
+    def _validated_targets(self, y: Any) -> Any:
+        """Return targets that came beside a table, validated."""
         raise NotImplementedError
 
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, client: Any = None,
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        client: Any = None,
         progress: Any = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Learn the first layer, then the readout.
 
         Parameters
@@ -84,53 +103,135 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         y : targets; None where X is a source that names them.
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
-        progress : called with (parts done, parts) during a pass.
+        progress : called with (partitions done, partitions) during a pass.
 
         The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """
-        return self._fit(X, y, sample_weight, self._goal, client, progress)
+        return self._fit(X, y, sample_weight, self._task(), client, progress)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, goal: Goal, client: Any = None,
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        task: Task,
+        client: Any = None,
         progress: Any = None,
-    ) -> Self:  # fmt: skip
-        recipe = self._recipe()
-        rows = self._rows_of_sample()
-        check_number("sample_rows", rows, 1, whole=True)
+    ) -> Self:
+        settings, sample_rows = self._settings(), self._sample_rows()
+        check_number("sample_rows", sample_rows, 1, whole=True)
         check_number("hold_out", self.hold_out, 0, 0.9)
         data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        sampling = pipeline.Sampling(rows, self.hold_out, seed)
         jobs = 1 if self.n_jobs is None else self.n_jobs
         if self.verbose and progress is None:
             progress = Progress()
-        means = pipeline.Means(client, jobs, progress, self.device)
-        fitted = pipeline.fit(recipe, data, goal, sampling, means)
+        fitted = pipeline.fit(
+            data,
+            task,
+            settings,
+            self._learn,
+            pipeline.Execution(client, jobs, progress, self.device),
+            sample_rows=sample_rows,
+            hold_out=self.hold_out,
+            seed=seed,
+        )
         if fitted.encoding is not None and is_source(X):
             self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
-        self._publish(fitted)
-        return self
+        return self._publish(fitted)
 
-    def _publish(self, fitted: Fitted) -> None:
+    def _publish(self, fitted: Fitted) -> Self:
         """Show a state in the attributes that scikit-learn and people look for."""
         self.fitted_ = fitted
         self.n_rows_ = fitted.moments.rows
-        self.choice_ = fitted.at_fit.choice
+        self.choice_ = fitted.statistics.choice
         self.held_out_score_ = self.choice_["held_out_score"]
         self.n_features_in_ = fitted.layers[0].W.shape[1]
         if fitted.encoding is not None:
             self.n_features_in_ = len(fitted.encoding.names)
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+    # -- rows that come and go -----------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows. The first call learns the first layer; later ones change the readout only."""
+        if not hasattr(self, "fitted_"):
+            return self.fit(X, y, sample_weight)
+        rows = self._sum_rows(X, y, sample_weight)
+        return self._publish(update.add_rows(self.fitted_, rows))
+
+    def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out of the readout, exactly; the first layer stays.
+
+        Rows that are not in the model are refused as long as it has at most 131,072 distinct ones.
+        """
+        check_is_fitted(self)
+        rows = self._sum_rows(X, y, sample_weight)
+        return self._publish(update.remove_rows(self.fitted_, rows))
+
+    def merge(self, other: FeatureLearner) -> Self:
+        """Add the rows of an estimator that has the same first layer (see `blank`)."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if type(other) is not type(self) or not update.same_first_layers(
+            self.fitted_, other.fitted_
+        ):
+            problem = "it needs the same first layer; make it with blank() and fill it"
+            raise InvalidInput("other", problem=problem)
+        return self._publish(update.add_rows(self.fitted_, update.all_rows(other.fitted_)))
+
+    def blank(self) -> Self:
+        """Return a copy with the same first layer and no rows, to be filled by partial_fit."""
+        check_is_fitted(self)
+        rows = update.all_rows(self.fitted_)
+        return copy(self)._publish(update.remove_rows(self.fitted_, rows))
+
+    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Let other rows, which are not in the model, say how good it is.
+
+        Importances, intervals, the slope of probabilities and the scores of the report are those
+        of the rows that were held out at the fit. Once rows came or went, rows of today can take
+        their place.
+        """
+        check_is_fitted(self)
+        data = more_rows(self, X, y, sample_weight)
+        return self._publish(update.calibrate(self.fitted_, data.blocks()))
+
+    def _sum_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
+        data = more_rows(self, X, y, sample_weight)
+        return sum_over_partitions(RowSumsPass(self.fitted_, self.device), data.partitions)
+
+    def _warn_of_changes(self, subject: str) -> None:
+        """Warn that something describes the rows of the fit, once others came or some went."""
+        fitted = self.fitted_
+        if fitted.changes:
+            text = (
+                f"{subject} describe the {fitted.statistics.rows:,} rows of the fit; "
+                f"{fitted.changes}: calibrate(X, y) with new rows brings them up to date"
+            )
+            warn(AssumptionWarning("calibration", subject, text))
+
+    # -- predicting ----------------------------------------------------------------------------
+
+    def _inputs(self, X: Any) -> Iterator[Floats]:
+        """Yield blocks of numeric inputs."""
+        check_is_fitted(self)
+        return numeric_blocks(self, X)
+
+    def _scores(self, X: Any) -> Floats:
+        """Return (n, K) predictions on the scale of the targets."""
+        return np.concatenate([self.fitted_.predict(x) for x in self._inputs(X)])
 
     # -- what was learned ----------------------------------------------------------------------
 
     @property
     def metric_(self) -> Floats:
         """(d, d) average gradient outer product of the fitted function in scaled inputs."""
-        self._say_changes("importances")
-        return self.fitted_.at_fit.metric
+        self._warn_of_changes("importances")
+        return self.fitted_.statistics.metric
 
     @property
     def feature_importances_(self) -> Floats:
@@ -138,24 +239,14 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
         All of them add up to one, or are zero where the fitted function is constant.
         """
-        importances = self.feature_importances_encoded_
-        encoding = self.fitted_.encoding
-        return importances if encoding is None else encoding.sum_by_column(importances)
+        self._warn_of_changes("importances")
+        return self.fitted_.column_importances
 
     @property
     def feature_importances_encoded_(self) -> Floats:
         """Diagonal of the metric, scaled to sum to one, in the order of `input_names_`."""
-        self._say_changes("importances")
-        return self.fitted_.importances
-
-    def _say_changes(self, what: str) -> None:
-        """What describes the rows of the fit says so once others came, or some went."""
-        if self.fitted_.changes:
-            text = (
-                f"{what} describe the {self.fitted_.at_fit.rows:,} rows of the fit; "
-                f"{self.fitted_.changes}: calibrate(X, y) with new rows brings them up to date"
-            )
-            warn(AssumptionWarning("calibration", what, text))
+        self._warn_of_changes("importances")
+        return self.fitted_.statistics.importances
 
     @property
     def column_names_(self) -> list[str]:
@@ -196,9 +287,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self.readout_
 
     def report(self) -> Report:
-        """What was learned, in words and numbers."""
+        """Return what was learned, in words and numbers."""
         check_is_fitted(self)
-        return Report.of(self)
+        lines = self._describe(self.choice_)
+        return Report.of(type(self).__name__, self.fitted_, self.column_names_, lines)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)

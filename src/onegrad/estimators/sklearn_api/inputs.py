@@ -1,4 +1,4 @@
-"""What people give as X: a matrix, a frame with names, a source. All rows become a Source."""
+"""Everything that may be passed as X: a matrix, a frame with names, a source of any size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnknownValueWarning(AssumptionWarning):
 
 
 def is_source(X: Any) -> bool:
-    """Whether X is read block by block, and not validated as a matrix."""
+    """Return whether X is read block by block, and not validated as a matrix."""
     return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")
 
 
@@ -53,55 +53,59 @@ def check_plain(**arrays: Any) -> None:
 
 
 def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    """The rows of a fit; the names of their columns are the estimator's from here on."""
-    for name in ("feature_names_in_", "_of_frame_"):
+    """Return the rows of a fit; the names of their columns become the estimator's."""
+    for name in ("feature_names_in_", "_fitted_on_frame_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     check_plain(X=X, y=y, sample_weight=sample_weight)
-    chosen = estimator.categorical_features
+    categorical = estimator.categorical_features
     if is_source(X):
-        text = () if chosen is None else chosen
-        if any(not isinstance(name, str) for name in text):
+        names = () if categorical is None else categorical
+        if any(not isinstance(name, str) for name in names):
             raise InvalidInput(
-                "categorical_features", chosen, "names of columns where X is a source"
+                "categorical_features", categorical, "names of columns where X is a source"
             )
-        return source(X, y, sample_weight).aligned(text)
+        return source(X, y, sample_weight).aligned(names)
     if is_frame(X):
         table = as_table(X)
         estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
         estimator.n_features_in_ = table.num_columns
-        estimator._of_frame_ = True
-        return _beside(estimator, table, y, sample_weight, named(chosen, table.column_names))
+        estimator._fitted_on_frame_ = True
+        return _table_source(
+            estimator, table, y, sample_weight, column_names(categorical, table.column_names)
+        )
     X, y = estimator._validated(X, y, True)
-    if chosen is None:
+    if categorical is None:
         return source(X, y, _weights(sample_weight, X))
-    table = as_columns(X, [f"x{j}" for j in range(X.shape[1])])
+    table = _matrix_table(X, [f"x{j}" for j in range(X.shape[1])])
     data = source(table, y, _weights(sample_weight, X))
-    return data.aligned(named(chosen, table.column_names))
+    return data.aligned(column_names(categorical, table.column_names))
 
 
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
-    """Further rows for a fitted estimator."""
+    """Return further rows for a fitted estimator."""
     check_plain(X=X, y=y, sample_weight=sample_weight)
     encoding: Encoding | None = estimator.fitted_.encoding
     if is_source(X):
-        return as_read(source(X, y, sample_weight), encoding)
+        return with_learned_types(source(X, y, sample_weight), encoding)
     if encoding is None:
         X, y = estimator._validated(X, y, False)
         return source(X, y, _weights(sample_weight, X))
-    table = table_of(estimator, X, encoding)
-    warn(*Unknown().noticed(encoding, table).warnings)
-    return as_read(_beside(estimator, table, y, sample_weight, ()), encoding)
+    table = _as_fitted_table(estimator, X, encoding)
+    warn(*UnknownValues().count(encoding, table).warnings)
+    return with_learned_types(_table_source(estimator, table, y, sample_weight, ()), encoding)
 
 
-def _beside(estimator: Any, table: Any, y: Any, sample_weight: Any, text: Sequence[str]) -> Source:
-    """A table with targets and weights beside it, as a source."""
+def _table_source(
+    estimator: Any, table: Any, y: Any, sample_weight: Any, categorical: Sequence[str]
+) -> Source:
+    """Return a table with targets and weights beside it, as a source."""
     if not table.num_rows or not table.num_columns:
         problem = f"its shape is {table.shape}; it needs at least one row and one column"
         raise InvalidInput("X", problem=problem)
-    y = estimator._targets_of(y)
+    y = estimator._validated_targets(y)
     check_consistent_length(table, y)
-    return source(table, y, _weights(sample_weight, table)).aligned(text)
+    return source(table, y, _weights(sample_weight, table)).aligned(categorical)
 
 
 def _weights(sample_weight: Any, X: Any) -> Floats | None:
@@ -114,86 +118,86 @@ def _weights(sample_weight: Any, X: Any) -> Floats | None:
     return weights
 
 
-def named(chosen: Any, names: Sequence[str]) -> list[str]:
-    """Columns by name, by number or by a mask, as names."""
-    if chosen is None:
+def column_names(columns: Any, names: Sequence[str]) -> list[str]:
+    """Return columns, which may be given by name, by number or by a mask, as names."""
+    if columns is None:
         return []
-    asked = list(chosen) if np.ndim(chosen) else [chosen]
-    if asked and all(isinstance(c, bool | np.bool_) for c in asked):
-        if len(asked) != len(names):
-            problem = f"the mask has {len(asked)} entries for {len(names)} columns"
+    columns = list(columns) if np.ndim(columns) else [columns]
+    if columns and all(isinstance(c, bool | np.bool_) for c in columns):
+        if len(columns) != len(names):
+            problem = f"the mask has {len(columns)} entries for {len(names)} columns"
             raise InvalidInput("categorical_features", problem=problem)
-        return [name for name, c in zip(names, asked, strict=True) if c]
-    found = []
-    for c in asked:
+        return [name for name, c in zip(names, columns, strict=True) if c]
+    categorical = []
+    for c in columns:
         number = isinstance(c, int | np.integer) and -len(names) <= c < len(names)
         name = names[int(c)] if number else str(c)
         if name not in names:
             problem = f"no such column; there are {', '.join(names):.200}"
             raise InvalidInput("categorical_features", c, problem=problem)
-        found.append(name)
-    return found
+        categorical.append(name)
+    return categorical
 
 
 # -- rows to predict -----------------------------------------------------------------------------
 
 
 def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
-    """Blocks of numeric inputs of a fitted estimator; values it does not know are said."""
+    """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
     if encoding is None and not is_source(X):
         yield validate_data(estimator, X, reset=False, dtype=np.float64)
         return
     if encoding is not None and not is_source(X):
-        X = source(table_of(estimator, X, encoding))
-    width, unknown = len(estimator.input_names_), Unknown()
-    for block in as_read(source(X), encoding).blocks():
+        X = source(_as_fitted_table(estimator, X, encoding))
+    width, unknown = len(estimator.input_names_), UnknownValues()
+    for block in with_learned_types(source(X), encoding).blocks():
         x = encode(block.X, encoding)
         if x.ndim != 2 or x.shape[1] != width:
             raise InvalidInput("X", problem=f"its shape is {x.shape}; the model has {width} inputs")
         if not np.isfinite(x).all():
             raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
         if encoding is not None:
-            unknown.noticed(encoding, block.X)
+            unknown.count(encoding, block.X)
         yield x
     warn(*unknown.warnings)
 
 
-def as_read(data: Source, encoding: Encoding | None) -> Source:
-    """The data with the columns of an encoding, read as they were when it was learned."""
+def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
+    """Return the data with the columns of an encoding, read as they were when it was learned."""
     return data if encoding is None else data.with_types(encoding.column_types, only=True)
 
 
-def table_of(estimator: Any, X: Any, encoding: Encoding) -> Any:
-    """A frame as a table; a matrix as one whose columns are those of the fit, in order."""
+def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
+    """Return a frame or a matrix as a table with the columns of the fit, in order."""
     if not is_frame(X):
         finite = "allow-nan"
         X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        return as_columns(X, encoding.names)
+        return _matrix_table(X, encoding.names)
     table = as_table(X)
-    if hasattr(estimator, "_of_frame_") and tuple(table.column_names) != encoding.names:
+    if hasattr(estimator, "_fitted_on_frame_") and tuple(table.column_names) != encoding.names:
         _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does
         problem = "The feature names should match those that were passed during fit: "
         raise InvalidInput("X", problem=problem + f"{', '.join(encoding.names):.200}")
     return table
 
 
-def as_columns(X: Floats, names: Sequence[str]) -> Any:
-    """A matrix as a table."""
+def _matrix_table(X: Floats, names: Sequence[str]) -> Any:
+    """Return a matrix as a table."""
     import pyarrow as pa
 
     return pa.table([np.ascontiguousarray(column) for column in X.T], names=list(names))
 
 
-class Unknown:
+class UnknownValues:
     """Counts of values, by column, that an encoding does not know."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {}
 
-    def noticed(self, encoding: Encoding, table: Any) -> Unknown:
-        """With the values of one more table."""
+    def count(self, encoding: Encoding, table: Any) -> UnknownValues:
+        """Count the values of one more table."""
         for name, values in encoding.unseen_values(table).items():
             self.counts.setdefault(name, Counter()).update(values)
         return self
@@ -201,10 +205,10 @@ class Unknown:
     @property
     def warnings(self) -> list[UnknownValueWarning]:
         """One warning per column."""
-        return [_unknown_values(column, values) for column, values in self.counts.items()]
+        return [_unknown_value_warning(column, values) for column, values in self.counts.items()]
 
 
-def _unknown_values(column: str, values: Counter[str]) -> UnknownValueWarning:
+def _unknown_value_warning(column: str, values: Counter[str]) -> UnknownValueWarning:
     examples = ", ".join(repr(value)[:30] for value in list(values)[:MAX_EXAMPLES])
     more = ", …" if len(values) > MAX_EXAMPLES else ""
     text = (

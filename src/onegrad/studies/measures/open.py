@@ -41,9 +41,9 @@ def weights(cell: Cell, device: str) -> Values:
 
 
 def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
-    sampler = Sampler(cell.problem, (seed,), get_ops())
+    sampler = Sampler.of(cell.problem, (seed,), get_ops())
     network = Network.of(sampler)
-    star = to_numpy(sampler.teacher[0])
+    star = to_numpy(sampler.beta_star[0])
     first = _top(to_numpy(network.W[0]), 1)[0][0]
     after, aligned = [], []
     for eta in cell.etas:

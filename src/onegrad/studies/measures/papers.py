@@ -81,9 +81,9 @@ def gradient(cell: Cell, device: str) -> Values:
     """
     found: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
     for seed in seeds_of(cell):
-        sampler = Sampler(cell.problem, (seed,), get_ops(device, cell.dtype))
+        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
         first = Network.of(sampler).first
-        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.teacher[0, :, 0])
+        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
         _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
         found["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
         found["top"].append(float((Vt[0] @ star) ** 2))

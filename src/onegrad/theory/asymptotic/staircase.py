@@ -13,7 +13,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, OutOfScope
-from onegrad.functions.function import DEGREE
+from onegrad.functions.function import MAX_HERMITE_DEGREE
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
@@ -26,10 +26,10 @@ Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
 
-_DEGREES = np.arange(DEGREE + 1)
-_ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(DEGREE + 1)])
+_DEGREES = np.arange(MAX_HERMITE_DEGREE + 1)
+_ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 # He_k(0)/sqrt(k!): the coefficients of "value at zero" in the orthonormal basis
-_AT_ZERO = np.array([hermite_at_zero(k) for k in range(DEGREE + 1)]) / _ROOT_FACTORIAL
+_AT_ZERO = np.array([hermite_at_zero(k) for k in range(MAX_HERMITE_DEGREE + 1)]) / _ROOT_FACTORIAL
 
 
 def errors(problems: Sequence[Problem]) -> Errors:
@@ -152,11 +152,11 @@ def _projection(
     """
     t, k = s.traces, _DEGREES
     M1, dM1 = t.M1[i], t.dM1[i]
-    metric, slope = np.full(DEGREE + 1, M1), np.full(DEGREE + 1, dM1)
+    metric, slope = np.full(MAX_HERMITE_DEGREE + 1, M1), np.full(MAX_HERMITE_DEGREE + 1, dM1)
     metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
     teacher = s.c_star[i] * s.direction.rho[i] ** k * _ROOT_FACTORIAL
     # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
-    basis = np.zeros((len(degrees), DEGREE + 1))
+    basis = np.zeros((len(degrees), MAX_HERMITE_DEGREE + 1))
     for row, degree in zip(basis, degrees.tolist(), strict=True):
         for j in range(degree % 2, degree + 1, 2):
             moment = abs(hermite_at_zero(degree - j)) * (1 + nu_squared) ** ((degree - j) / 2)

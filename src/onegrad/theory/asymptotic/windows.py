@@ -10,7 +10,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
-from onegrad.functions.function import DEGREE
+from onegrad.functions.function import MAX_HERMITE_DEGREE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
@@ -81,18 +81,18 @@ def spike_counts(
 ) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
     """Return the number of spikes at each alpha, and warnings where the theorem is silent.
 
-    None means eta = 0: no spike. From 1/2 on all DEGREE are counted.
+    None means eta = 0: no spike. From 1/2 on all MAX_HERMITE_DEGREE are counted.
     """
     count_at: dict[float | None, int] = {None: 0}
     on_threshold, beyond = [], []
     for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
         if alpha >= 0.5 - AT_THRESHOLD:
-            count_at[alpha] = DEGREE
+            count_at[alpha] = MAX_HERMITE_DEGREE
             beyond.append(alpha)
             continue
         count, at_threshold = _window(alpha)
-        count_at[alpha] = min(count, DEGREE)
-        if at_threshold and count < DEGREE:
+        count_at[alpha] = min(count, MAX_HERMITE_DEGREE)
+        if at_threshold and count < MAX_HERMITE_DEGREE:
             on_threshold.append(alpha)
     warnings = [_on_thresholds(on_threshold)] if on_threshold else []
     if beyond:

@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.functions.function import DEGREE, Function
+from onegrad.functions.function import MAX_HERMITE_DEGREE, Function
 
 SPACING = 1.3  # L: of nodes where nothing is steep, per unit of t
 REACH = 6.0  # P(|x| > 6) = 2e-9
@@ -30,7 +30,7 @@ LARGE = 2.5  # standard deviations: a large index, a large readout
 NEGLIGIBLE = 1e-6  # share of a polynomial's energy at degrees that are not resolved
 RESOLVED = 6  # degree that SPACING and REACH resolve
 WIDEST = 8.0  # a function is not taken to be smoother than this
-FACTORIALS = np.array([float(math.factorial(k)) for k in range(DEGREE + 1)])
+FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def width(f: Function) -> float:
     r"""How far f is smooth: zero with a kink, else :math:`\sqrt{Ef'^2/Ef''^2}`, linear part off."""
     if f.kinks:
         return 0.0
-    k = np.arange(DEGREE + 1)
+    k = np.arange(MAX_HERMITE_DEGREE + 1)
     energy = f.c**2 * FACTORIALS
     slope, bend = (k * energy)[2:].sum(), (k * (k - 1) * energy)[2:].sum()
     return float(min(np.sqrt(slope / bend), WIDEST)) if bend > 0 else WIDEST
@@ -125,7 +125,7 @@ def effective_degree(f: Function, shrink: float) -> int:
     """Degree beyond which a polynomial, smoothed to He_k shrink^k, has no energy; else zero."""
     if f.polynomial is None:
         return 0
-    k = np.arange(DEGREE + 1)
+    k = np.arange(MAX_HERMITE_DEGREE + 1)
     energy = f.c**2 * FACTORIALS * min(abs(shrink), 1.0) ** (2 * k)
     tail = np.cumsum(energy[::-1])[::-1]
     return int(np.count_nonzero(tail > NEGLIGIBLE * tail[0])) - 1 if tail[0] > 0 else 0

@@ -23,11 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.functions import several
+from onegrad.functions import index_calculus
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
-from onegrad.problem import Problem
-from onegrad.problem.laws import Law
+from onegrad.problem import Law, Problem
 
 GAUSSIAN = Law("gaussian")
 
@@ -48,7 +47,7 @@ class LabelLaw:
     @property
     def linear(self) -> Floats:
         """E[u y]."""
-        return (1 - self.replaced) * several.linear_part(self.teacher)
+        return (1 - self.replaced) * index_calculus.linear_part(self.teacher)
 
 
 class Conditional(NamedTuple):
@@ -72,7 +71,7 @@ def labels_of(problem: Problem) -> LabelLaw:
 
 def unit_linear(labels: LabelLaw) -> Floats:
     """The direction of the linear part among the indices; for one index it is that index."""
-    c = several.linear_part(labels.teacher)
+    c = index_calculus.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
     if labels.indices == 1:
         return np.ones(1)
@@ -84,7 +83,7 @@ def along_linear(labels: LabelLaw) -> Function:
     f = labels.teacher
     if isinstance(f, Function):
         return f
-    c = several.coefficients(f.terms, unit_linear(labels))
+    c = index_calculus.conditional_coefficients(f.terms, unit_linear(labels))
     value = HermiteSum(c)
     return Function(f.name, value, value.derivative, polynomial=c)
 
@@ -103,7 +102,7 @@ def conditional(
     else:
         Y0, Y1, bent, square = _of_one(f, theta, index, norm)
     if q:
-        Y0, Y1, bent = (1 - q) * Y0 + q * several.mean_of(f), (1 - q) * Y1, (1 - q) * bent
+        Y0, Y1, bent = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1, (1 - q) * bent
         square = (1 - q) * square + q * f.second_moment
     total, known = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
     if known > total:  # aliased
@@ -136,16 +135,16 @@ def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) ->
     unit = overlaps / theta if theta else overlaps
     root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
 
-    def mean(terms: several.Terms) -> Floats:
-        plain = several.given_index(terms, overlaps, index)
-        bent = several.bent_off_index(terms, overlaps, index)
+    def mean(terms: index_calculus.Terms) -> Floats:
+        plain = index_calculus.conditional_mean(terms, overlaps, index)
+        bent = index_calculus.orthogonal_laplacian(terms, overlaps, index)
         return np.asarray(plain + (norm - 1) / 2 * bent)
 
     hessian = np.zeros((t, t, len(index)))
     for i, j in itertools.combinations_with_replacement(range(t), 2):
-        twice = several.derivative(several.derivative(f.terms, i + 1), j + 1)
-        hessian[i, j] = hessian[j, i] = several.given_index(twice, overlaps, index)
+        twice = index_calculus.derivative(index_calculus.derivative(f.terms, i + 1), j + 1)
+        hessian[i, j] = hessian[j, i] = index_calculus.conditional_mean(twice, overlaps, index)
     bent = np.einsum("ai,ijk,jb->abk", root, hessian, root)
-    gradient = np.array([mean(several.derivative(f.terms, i + 1)) for i in range(t)])
+    gradient = np.array([mean(index_calculus.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
-    return mean(f.terms), Y1, bent, mean(several.square(f.terms))
+    return mean(f.terms), Y1, bent, mean(index_calculus.square(f.terms))

@@ -15,7 +15,7 @@ from scipy.special import erfcinv, gammaln, stdtrit
 from onegrad.arrays import Floats
 from onegrad.functions.function import MultiIndex
 from onegrad.functions.hermite import gauss_hermite
-from onegrad.problem.laws import Law
+from onegrad.problem import Law
 from onegrad.theory.uniform.labels import LabelLaw
 
 NOISE_NODES, TAIL_NODES = 7, 16

@@ -1,4 +1,4 @@
-r"""Where new neurons come from, and which of them are worth having.
+r"""Sources of new neurons, and the choice of those that fit the residual best.
 
 A neuron is :math:`\sigma(w\cdot z + b)` and switches at a point of the data. With
 :math:`R = M^p` of a metric M, its direction is one of
@@ -28,9 +28,9 @@ from onegrad.layers.scaling import clip
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
-FLOOR = 1e-8  # least eigenvalue of a metric of trace d: no input is lost for good
-NEAR = 8  # rows among which a neighbour is looked for
-FEW = 256  # rows of the entrants' features at once: they stay in cache
+MIN_EIGENVALUE = 1e-8  # smallest eigenvalue of a metric of trace d: no input is lost for good
+NEIGHBOUR_CANDIDATES = 8  # rows among which the nearest counts as a neighbour
+CACHE_ROWS_OF_ENTRANTS = 256  # rows whose features of entrants stay in cache
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Metric:
 
     @cached_property
     def importance(self) -> Floats:
-        """(d,) diagonal of M, scaled to sum one."""
+        """(d,) diagonal of M, scaled to sum to one."""
         share: Floats = np.diag(self.M) / np.trace(self.M)
         return share
 
@@ -65,20 +65,20 @@ class Metric:
         """M^p of the metric scaled to trace d; no eigenvalue is zero."""
         d = len(self.M)
         values, V = np.linalg.eigh(self.M * (d / np.trace(self.M)))
-        root: Floats = (V * (np.maximum(values, 0.0) + FLOOR) ** self.power) @ V.T
+        root: Floats = (V * (np.maximum(values, 0.0) + MIN_EIGENVALUE) ** self.power) @ V.T
         root *= np.sqrt(d / (root * root).sum())
         return root
 
 
 @dataclass(frozen=True)
-class Ground:
-    """The rows that neurons are drawn from: inputs as neurons see them, and weights."""
+class NeuronSampler:
+    """Draws neurons from rows: inputs z (n, d) as neurons see them, and weights w (n,)."""
 
     z: Floats
     w: Floats
 
     @classmethod
-    def of(cls, rows: ScaledRows, bound: float) -> Ground:
+    def of(cls, rows: ScaledRows, bound: float) -> NeuronSampler:
         return cls(clip(rows.z, bound), rows.w)
 
     @cached_property
@@ -92,30 +92,30 @@ class Ground:
         """The inputs in single precision: enough to compare neurons."""
         return self.z.astype(np.float32)
 
-    def rows(self, u: Floats) -> Indices:
-        """Rows drawn by weight with uniform numbers u."""
-        return _drawn(self.w, u)
+    def draw_rows(self, u: Floats) -> Indices:
+        """Return rows drawn by weight with uniform numbers u."""
+        return _positions(self.w, u)
 
-    def placed(self, W: Floats, at: Floats) -> Neurons:
-        """Neurons of directions W, scaled, that switch at the points `at` (N, d)."""
+    def place(self, W: Floats, kinks: Floats) -> Neurons:
+        """Return neurons of directions W, scaled, that switch at the points `kinks` (N, d)."""
         deviation = np.sqrt(np.maximum(((W @ self.covariance) * W).sum(1), 0.0))
         W = W / np.where(deviation > 1e-12, deviation, 1.0)[:, None]
-        return Neurons(W, -(W * at).sum(1))
+        return Neurons(W, -(W * kinks).sum(1))
 
     def draw(
         self, shares: Mapping[str, float], count: int, metric: Metric, rng: np.random.Generator
     ) -> Neurons:
-        """`count` neurons of each kind's share, in random order."""
+        """Draw `count` neurons, of each kind its share, in random order."""
         kinds = rng.choice(len(shares), size=count, p=np.array([*shares.values()]))
         parts = [
-            self.placed(*KINDS[kind](self, metric, int((kinds == k).sum()), rng))
+            self.place(*NEURON_KINDS[kind](self, metric, int((kinds == k).sum()), rng))
             for k, kind in enumerate(shares)
         ]
-        drawn = sum(parts[1:], parts[0])
-        return drawn[np.argsort(np.argsort(kinds, kind="stable"), kind="stable")]
+        neurons = sum(parts[1:], parts[0])
+        return neurons[np.argsort(np.argsort(kinds, kind="stable"), kind="stable")]
 
-    def best(self, entrants: Neurons, residual: Floats, of: int) -> Neurons:
-        """Of every `of` entrants the one whose ReLU goes best with the residual (n, K).
+    def best_entrants(self, entrants: Neurons, residual: Floats, per_place: int) -> Neurons:
+        """Return of every `per_place` entrants the one whose ReLU fits the residual (n, K) best.
 
         The measure is what the neuron alone would take off the residual's sum of squares,
         sum_k Cov(h, r_k)^2 / Var(h).
@@ -125,7 +125,7 @@ class Ground:
         right = (with_one * self.w[:, None]).astype(np.float32)
         first = np.zeros((len(W), right.shape[1]))  # sums of w h r and w h
         square = np.zeros(len(W))
-        for rows in row_slices(len(self.z), FEW):
+        for rows in row_slices(len(self.z), CACHE_ROWS_OF_ENTRANTS):
             h = self.single[rows] @ W.T
             h += b
             np.maximum(h, 0, out=h)
@@ -137,49 +137,57 @@ class Ground:
         covariance = first[:, :-1] - mean[:, None] * (self.w @ residual)
         variance = np.maximum(square - total * mean**2, 1e-9 * square + np.finfo(float).tiny)
         gain = (covariance**2).sum(1) / variance
-        winners = gain.reshape(-1, of).argmax(1) + of * np.arange(len(W) // of)
+        winners = gain.reshape(-1, per_place).argmax(1) + per_place * np.arange(len(W) // per_place)
         return entrants[winners]
 
 
 Drawn = tuple[Floats, Floats]  # directions (N, d) and the points where they switch (N, d)
 
 
-def _any(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+def _any(sampler: NeuronSampler, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
     g = rng.standard_normal((count, len(metric.M)))
-    return g @ metric.root, ground.z[ground.rows(rng.random(count))]
+    return g @ metric.root, sampler.z[sampler.draw_rows(rng.random(count))]
 
 
-def _axis(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+def _axis(sampler: NeuronSampler, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
     W = np.zeros((count, len(metric.M)))
-    column = _drawn(metric.importance, rng.random(count))
+    column = _positions(metric.importance, rng.random(count))
     W[np.arange(count), column] = rng.choice([-1.0, 1.0], size=count)
-    return W, ground.z[ground.rows(rng.random(count))]
+    return W, sampler.z[sampler.draw_rows(rng.random(count))]
 
 
-def _pair(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
+def _pair(sampler: NeuronSampler, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
     W = np.zeros((count, len(metric.M)))
-    for column in _drawn(np.sqrt(metric.importance), rng.random((2, count))):
+    for column in _positions(np.sqrt(metric.importance), rng.random((2, count))):
         W[np.arange(count), column] = rng.standard_normal(count) * np.diag(metric.root)[column]
-    return W, ground.z[ground.rows(rng.random(count))]
+    return W, sampler.z[sampler.draw_rows(rng.random(count))]
 
 
-def _neighbours(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
-    u = ground.z @ metric.root
-    i, others = ground.rows(rng.random(count)), ground.rows(rng.random((count, NEAR)))
+def _neighbours(
+    sampler: NeuronSampler, metric: Metric, count: int, rng: np.random.Generator
+) -> Drawn:
+    u = sampler.z @ metric.root
+    i = sampler.draw_rows(rng.random(count))
+    others = sampler.draw_rows(rng.random((count, NEIGHBOUR_CANDIDATES)))
     square = np.stack([((u[j] - u[i]) ** 2).sum(1) for j in others.T], 1)
     nearest = np.where(square > 1e-12, square, np.inf).argmin(1)
     j = others[np.arange(count), nearest]
     between = rng.random((count, 1))
-    at = (1 - between) * ground.z[i] + between * ground.z[j]
-    return _directions(u[j] - u[i], rng) @ metric.root, at
+    kinks = (1 - between) * sampler.z[i] + between * sampler.z[j]
+    return _directions(u[j] - u[i], rng) @ metric.root, kinks
 
 
-def _rows(ground: Ground, metric: Metric, count: int, rng: np.random.Generator) -> Drawn:
-    i, j, k = ground.rows(rng.random((3, count)))
-    return _directions(ground.z[j] - ground.z[i], rng), ground.z[k]
+def _rows(
+    sampler: NeuronSampler,
+    _: Metric,
+    count: int,
+    rng: np.random.Generator,
+) -> Drawn:
+    i, j, k = sampler.draw_rows(rng.random((3, count)))
+    return _directions(sampler.z[j] - sampler.z[i], rng), sampler.z[k]
 
 
-KINDS: dict[str, Callable[[Ground, Metric, int, np.random.Generator], Drawn]] = {
+NEURON_KINDS: dict[str, Callable[[NeuronSampler, Metric, int, np.random.Generator], Drawn]] = {
     "any": _any,
     "axis": _axis,
     "pair": _pair,
@@ -188,16 +196,16 @@ KINDS: dict[str, Callable[[Ground, Metric, int, np.random.Generator], Drawn]] = 
 }
 
 
-def _drawn(weight: Floats, u: Floats) -> Indices:
-    """Positions drawn by weight: where the share u of all weight lies below."""
+def _positions(weight: Floats, u: Floats) -> Indices:
+    """Return positions drawn by weight: where the share u of all weight lies below."""
     below = np.cumsum(weight)
-    found = np.searchsorted(below, u * below[-1], side="right")
-    positions: Indices = np.minimum(found, len(below) - 1)
+    after = np.searchsorted(below, u * below[-1], side="right")
+    positions: Indices = np.minimum(after, len(below) - 1)
     return positions
 
 
 def _directions(difference: Floats, rng: np.random.Generator) -> Floats:
-    """Differences scaled to length one; where rows are equal, any direction."""
+    """Return differences scaled to length one; where rows are equal, any direction."""
     g = rng.standard_normal(difference.shape)
     length = np.linalg.norm(difference, axis=1, keepdims=True)
     unit: Floats = np.where(length > 1e-6, difference, g)

@@ -6,9 +6,8 @@ A round of the update looks at the fitted function f and at what it leaves unexp
    varies;
 2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
    the penalised loss grows by without neuron i;
-3. the others make room for new ones, drawn with the metric in several ways
-   (:mod:`.neurons`); of every few entrants the one that goes best with the
-   residual comes in.
+3. the others make room for new ones, drawn with the metric in several ways (:mod:`.neurons`); of
+   every few entrants the one that fits the residual best comes in.
 
 For classification the best layer may then make a few gradient steps on the logistic loss,
 :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is judged on held-out rows.
@@ -18,213 +17,201 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitting.first_layer.neurons import Ground, Metric, Neurons
-from onegrad.estimators.fitting.training_set import (
-    START,
-    Learned,
-    Lesson,
-    Search,
-    Trial,
-    chosen,
+from onegrad.estimators.fitting.candidates import (
+    FIRST_RIDGE,
+    Candidate,
+    Candidates,
+    choose,
+    evaluate,
     lowest,
-    try_layer,
 )
-from onegrad.estimators.model.targets import Numbers, Targets
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
+    METRIC_POWER,
+    NEURON_SHARES,
+    AlternatingSettings,
+    Capacity,
+)
+from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
+from onegrad.estimators.fitting.settings import number_or_none
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.targets import LabelTargets, Targets
 from onegrad.functions import Function, resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 
-KEPT = 0.4  # share of the neurons that stays in a round
-ENTRANTS = 4  # new neurons that compete for a place
-NARROW = 4  # one in so many rounds is made at half the width, before the others
-NOISELESS = 1e-5  # relative ridge up to which targets have next to no noise
+STAYING_SHARE = 0.4  # share of the neurons that stays in a round
+ENTRANTS_PER_PLACE = 4  # new neurons that compete for a place
+NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the others
+MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
 PATIENCE = 4  # rounds without improvement after which they end
-STEPS = (0.3, 1.0)  # relative lengths of the gradient step
-GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
+STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
+METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
+
+
+@cache
+def relu() -> Function:
+    """Return the activation of all neurons."""
+    activation = resolve("relu:raw")
+    assert isinstance(activation, Function)
+    return activation
 
 
 @dataclass(frozen=True)
-class Manner:
-    """What differs between numbers and classes.
+class NeuronSearch:
+    """Everything that the rounds of one search share; a round maps a candidate to the next one.
 
     Parameters
     ----------
-    shares : of each kind of new neurons; they sum to one.
-    power, lone : of the metric, where there are several searches and where there is one.
-    """
-
-    classes: bool
-    shares: Mapping[str, float]
-    power: float
-    lone: float
-
-
-FOR_NUMBERS = Manner(False, {"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3}, 0.5, 0.75)
-FOR_CLASSES = Manner(
-    True, {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25}, 0.25, 0.5
-)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How a search is made.
-
-    Parameters
-    ----------
-    manner : numbers or classes.
-    power : of the metric.
+    training_set, settings, capacity : as for the whole layer.
     width : neurons that are looked for.
-    rounds, steps : most rounds of new neurons, and most gradient steps after them.
-    further : most rounds at full width where targets have no noise.
-    ridge : the penalty, or None where held-out rows choose it.
-    bound : where the neurons' inputs are clipped.
-    fine : whether the penalty is chosen by half decades.
+    sampler, rng : draw neurons.
+    fine : whether the ridge is chosen by half decades.
     """
 
-    manner: Manner
-    power: float
+    training_set: TrainingSet
+    settings: AlternatingSettings
+    capacity: Capacity
     width: int
-    rounds: int
-    further: int
-    steps: int
-    ridge: float | None
-    bound: float
+    sampler: NeuronSampler
+    rng: np.random.Generator
     fine: bool = False
 
+    def run(self) -> Candidates:
+        """Try all rounds and steps, the untrained layer first, and let held-out rows choose."""
+        untrained = self.draw(self.width, np.eye(self.training_set.inputs))
+        tried = [self.evaluate(untrained, FIRST_RIDGE, {"update": "none", "round": 0})]
+        held_out = self.training_set.held_out
+        if len(held_out):
+            tried += self.rounds(tried[0])
+            tried += self.gradient_steps(lowest(tried))
+        return Candidates(tried[0].layer, tried, choose(tried, held_out.w))
 
-def search(terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Learned:
-    """All trials of one search, the untrained layer first, and what held-out rows chose."""
-    rounds = Rounds.of(terms, lesson, rng)
-    trials = [rounds.untrained()]
-    if len(lesson.held):
-        trials += rounds.renewals(trials[0])
-        trials += rounds.steps(lowest(trials))
-    return Learned(trials[0].layer, trials, chosen(trials, lesson.held.w))
+    def continue_from(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Make further rounds at full width; many more where targets have no noise."""
+        rounds = self.capacity.rounds
+        if not len(self.training_set.held_out) or not rounds:
+            return
+        if candidate.ridge <= MAX_NOISELESS_RIDGE:
+            count, patience = self.capacity.further, PATIENCE
+        else:
+            count, patience = -(-rounds // 2), 1
+        numbers = range(1, count + 1)
+        yield from self.rounds_at(self.width, candidate, numbers, candidate.score, patience)
 
-
-def continued(
-    terms: Terms, lesson: Lesson, rng: np.random.Generator, trial: Trial
-) -> Iterator[Trial]:
-    """Rounds that start from a trial, at full width; many more where targets have no noise."""
-    if len(lesson.held) and terms.rounds:
-        rounds, noiseless = Rounds.of(terms, lesson, rng), trial.ridge <= NOISELESS
-        most, wait = (terms.further, PATIENCE) if noiseless else (-(-terms.rounds // 2), 1)
-        yield from rounds.phase(trial, terms.width, range(1, most + 1), trial.score, wait)
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Everything that the rounds of one search share; a round goes from trial to trial."""
-
-    terms: Terms
-    lesson: Lesson
-    ground: Ground
-    rng: np.random.Generator
-    activation: Function
-
-    @classmethod
-    def of(cls, terms: Terms, lesson: Lesson, rng: np.random.Generator) -> Rounds:
-        activation = resolve("relu:raw")
-        assert isinstance(activation, Function)
-        return cls(terms, lesson, Ground.of(lesson.update, terms.bound), rng, activation)
-
-    def tried(
-        self, neurons: Neurons, start: float, label: dict[str, Any], worth: bool = True
-    ) -> Trial:
-        """The trial of a layer of these neurons; the search of its ridge begins at `start`."""
-        bound, scaling = self.terms.bound, self.lesson.scaling
-        layer = Layer(scaling, neurons.W, neurons.b, self.activation, True, bound)
-        search = Search(self.terms.ridge, start, fine=self.terms.fine)
-        return try_layer(self.lesson, layer, search, label, worth)
-
-    def drawn(self, count: int, M: Floats) -> Neurons:
-        """New neurons of all kinds, for a metric M."""
-        shares, metric = self.terms.manner.shares, Metric(M, self.terms.power)
-        return self.ground.draw(shares, count, metric, self.rng)
-
-    def untrained(self) -> Trial:
-        neurons = self.drawn(self.terms.width, np.eye(self.lesson.inputs))
-        return self.tried(neurons, START, {"update": "none", "round": 0})
-
-    def renewals(self, first: Trial) -> Iterator[Trial]:
-        """Rounds of new neurons at full width, after a few at half of it, which cost a quarter."""
-        width, rounds = self.terms.width, self.terms.rounds
-        few = rounds // NARROW
-        narrow = list(self.phase(first, (width + 1) // 2, range(1, few + 1)))
-        if self.lesson.watch.enough:  # the best so far may be one of these
+    def rounds(self, first: Candidate) -> Iterator[Candidate]:
+        """Make rounds at full width, after a few at half of it, which cost a quarter."""
+        rounds = self.capacity.rounds
+        narrow_rounds = rounds // NARROW_PERIOD
+        half = (self.width + 1) // 2
+        narrow = list(self.rounds_at(half, first, range(1, narrow_rounds + 1)))
+        if self.training_set.progress.stopped:  # the best so far may be one of these
             yield from narrow
             return
-        before = len(narrow)
         best = lowest(narrow) if narrow else first
-        yield from self.phase(best, width, range(before + 1, before + rounds - few + 1))
+        start = len(narrow) + 1
+        yield from self.rounds_at(self.width, best, range(start, start + rounds - narrow_rounds))
 
-    def phase(
-        self, trial: Trial, width: int, rounds: range, least: float = np.inf, wait: int = PATIENCE
-    ) -> Iterator[Trial]:
-        """Rounds at one width, until so many in a row do not bring the score below the least."""
+    def rounds_at(
+        self,
+        width: int,
+        candidate: Candidate,
+        numbers: range,
+        lowest_score: float = np.inf,
+        patience: int = PATIENCE,
+    ) -> Iterator[Candidate]:
+        """Make rounds at one width, until so many in a row do not lower the score."""
         waited = 0
-        for number in rounds:
-            neurons = None if self.lesson.watch.enough else self.renewed(trial, width)
+        for number in numbers:
+            neurons = None
+            if not self.training_set.progress.stopped:
+                neurons = self.renew(candidate, width)
             if neurons is None:
                 return
-            trial = self.tried(neurons, trial.ridge, {"update": "neurons", "round": number})
-            yield trial
-            waited = 0 if trial.score < least else waited + 1
-            least = min(least, trial.score)
-            if waited == wait:
+            label = {"update": "neurons", "round": number}
+            candidate = self.evaluate(neurons, candidate.ridge, label)
+            yield candidate
+            waited = 0 if candidate.score < lowest_score else waited + 1
+            lowest_score = min(lowest_score, candidate.score)
+            if waited == patience:
                 return
 
-    def renewed(self, trial: Trial, width: int) -> Neurons | None:
-        """The neurons of a trial that are worth most, and new ones; None where f is constant."""
-        layer, rows = trial.layer, self.lesson.update
+    def renew(self, candidate: Candidate, width: int) -> Neurons | None:
+        """Return the neurons that are worth most, and new ones; None where f is constant."""
+        layer, rows = candidate.layer, self.training_set.update
         outputs = rows.t.shape[1]
-        few = rows if outputs == 1 else rows[: max(GRADIENTS // outputs, self.lesson.inputs)]
-        M = gradient_outer_product(few, (layer, trial.eager.coef))
+        metric_rows = rows
+        if outputs > 1:
+            metric_rows = rows[: max(METRIC_GRADIENTS // outputs, self.training_set.inputs)]
+        M = gradient_outer_product(metric_rows, (layer, candidate.update_readout.coef))
         if not M.any():
             return None
-        kept = round(KEPT * width)
-        entrants = self.drawn(ENTRANTS * (width - kept), M)
-        fitted = [layer.features(block.z) @ trial.readout.coef for block in rows.blocks()]
-        residual = rows.t - np.concatenate(fitted) - trial.readout.intercept
-        assert trial.worth is not None
-        stays = np.argsort(-trial.worth, kind="stable")[:kept]
-        old = Neurons(layer.W[stays], layer.b[stays])
-        return old + self.ground.best(entrants, residual, ENTRANTS)
+        stay = round(STAYING_SHARE * width)
+        entrants = self.draw(ENTRANTS_PER_PLACE * (width - stay), M)
+        readout = candidate.readout
+        fitted = [layer.features(block.z) @ readout.coef for block in rows.blocks()]
+        residual = rows.t - np.concatenate(fitted) - readout.intercept
+        assert candidate.worth is not None
+        best = np.argsort(-candidate.worth, kind="stable")[:stay]
+        staying = Neurons(layer.W[best], layer.b[best])
+        return staying + self.sampler.best_entrants(entrants, residual, ENTRANTS_PER_PLACE)
 
-    def steps(self, trial: Trial) -> Iterator[Trial]:
-        """Gradient steps on the first layer, each of the better length; kinks move to new rows."""
-        at = self.ground.z[self.ground.rows(self.rng.random(self.terms.width))]
-        for number in range(1, self.terms.steps + 1 if self.terms.rounds else 1):
-            W, G = trial.layer.W, loss_gradient(self.lesson.update, trial, self.lesson.targets)
+    def gradient_steps(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Make gradient steps on the first layer, each of the better length, with new kinks."""
+        kinks = self.sampler.z[self.sampler.draw_rows(self.rng.random(self.width))]
+        for number in range(1, self.capacity.steps + 1 if self.capacity.rounds else 1):
+            W = candidate.layer.W
+            G = loss_gradient(self.training_set.update, candidate, self.training_set.targets)
             length = np.linalg.norm(G)
-            if length == 0 or self.lesson.watch.enough:
+            if length == 0 or self.training_set.progress.stopped:
                 return
-            candidates = []
-            for step in STEPS:
-                moved = self.ground.placed(W + step * np.linalg.norm(W) / length * G, at)
+            tried = []
+            for step in STEP_LENGTHS:
+                moved = self.sampler.place(W + step * np.linalg.norm(W) / length * G, kinks)
                 label = {"update": "gradient", "round": number, "step": step}
-                candidates.append(self.tried(moved, trial.ridge, label, worth=False))
-            yield from candidates
-            trial = lowest(candidates)
+                tried.append(self.evaluate(moved, candidate.ridge, label, worth=False))
+            yield from tried
+            candidate = lowest(tried)
+
+    def draw(self, count: int, M: Floats) -> Neurons:
+        """Draw new neurons of all kinds, for a metric M."""
+        classes = self.settings.classes
+        metric = Metric(M, METRIC_POWER[classes, self.capacity.searches > 1])
+        return self.sampler.draw(NEURON_SHARES[classes], count, metric, self.rng)
+
+    def evaluate(
+        self, neurons: Neurons, first_ridge: float, label: Mapping[str, Any], worth: bool = True
+    ) -> Candidate:
+        """Evaluate the layer of these neurons."""
+        clip, scaling = float(self.settings.clip), self.training_set.scaling
+        return evaluate(
+            self.training_set,
+            Layer(scaling, neurons.W, neurons.b, relu(), True, clip),
+            label,
+            ridge=number_or_none(self.settings.ridge),
+            first_ridge=first_ridge,
+            fine=self.fine,
+            worth=worth,
+        )
 
 
-def loss_gradient(rows: ScaledRows, trial: Trial, targets: Targets) -> Floats:
-    r"""(N, d) minus the gradient of the logistic loss in W: its residual is
+def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> Floats:
+    r"""Return minus the (N, d) gradient of the logistic loss in W.
 
-    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i))
+    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i)) \quad\text{is its residual.}
     """
-    layer, readout = trial.layer, trial.readout
+    layer, readout = candidate.layer, candidate.readout
+    assert isinstance(targets, LabelTargets)
 
-    def residual(block: ScaledRows, h: Floats) -> Floats:
+    def residual(block: ScaledRows, _: Floats) -> Floats:
         f = layer.features(block.z) @ readout.coef + readout.intercept
-        assert not isinstance(targets, Numbers)
-        r: Floats = (block.t > 0) - targets.share(f)
+        r: Floats = (block.t > 0) - targets.probabilities(f)
         return r
 
     return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)

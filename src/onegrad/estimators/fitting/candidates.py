@@ -1,0 +1,154 @@
+"""Candidates for the first layer, and how held-out rows choose among them.
+
+A candidate gets its readout from the rows that are not held out and its score from those that are,
+which no first-layer update has seen. The readout of the final model is fitted on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.layers.layer import Layer
+from onegrad.ridge import Factor, Readout
+
+RIDGE_DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
+FIRST_RIDGE = 1e-3  # relative ridge at which the search for the best one begins
+MAX_UPDATE_RIDGE = 1e-2  # largest relative ridge of the readout that first-layer updates use
+DEFAULT_RIDGE = 1e-2  # relative ridge where there are no held-out rows to choose it
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A first layer with the readout of its best ridge.
+
+    Parameters
+    ----------
+    ridge : the penalty, relative to the scale of the features.
+    score, losses, predicted : mean loss of the held-out rows, the loss of each (m,), and their
+        predictions (m, K).
+    label : how the layer was made.
+    update_readout : readout that first-layer updates use. It follows the data more closely where
+        the best ridge is large, because a function that is shrunk to nothing has no gradient.
+    worth : (N,) increase of the loss without each neuron, where it was computed.
+    """
+
+    layer: Layer
+    readout: Readout
+    ridge: float
+    score: float
+    losses: Floats
+    predicted: Floats
+    label: Mapping[str, Any]
+    update_readout: Readout
+    worth: Floats | None = None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was tried, and its score on held-out rows."""
+        return {**self.label, "ridge": self.ridge, "score": self.score}
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The first layers of one network: untrained, all that were tried, and the chosen one."""
+
+    untrained: Layer
+    tried: Sequence[Candidate]
+    best: Candidate
+
+
+def evaluate(
+    training_set: TrainingSet,
+    layer: Layer,
+    label: Mapping[str, Any],
+    *,
+    ridge: float | None = None,
+    first_ridge: float = FIRST_RIDGE,
+    fine: bool = False,
+    intercept: bool = True,
+    worth: bool = False,
+) -> Candidate:
+    """Fit the readout without the held-out rows and score it on them, ridge by ridge.
+
+    Parameters
+    ----------
+    ridge : the penalty (absolute); None searches by decades from `first_ridge` (relative).
+    fine : also try the half decades beside the best one.
+    intercept : whether the readout has a free constant.
+    worth : also compute the worth of each neuron.
+    """
+    layer = training_set.with_grid(layer)
+    equations = training_set.equations(layer, intercept)
+    held_out = training_set.held_out
+    F = layer.features(held_out.z)
+
+    @cache
+    def factor(relative: float) -> Factor:
+        return equations.factor(relative * equations.scale)
+
+    @cache
+    def candidate(relative: float) -> Candidate:
+        readout = equations.solve(relative * equations.scale, factor(relative))
+        predicted = F @ readout.coef + readout.intercept
+        losses = training_set.losses(predicted) if len(held_out) else np.zeros(0)
+        score = training_set.score(losses)
+        return Candidate(layer, readout, relative, score, losses, predicted, label, readout)
+
+    if ridge is not None:
+        relative = ridge / equations.scale
+    elif len(held_out):
+        relative = best_decade(lambda value: candidate(value).score, first_ridge, fine)
+    else:
+        relative = DEFAULT_RIDGE
+    best = candidate(relative)
+    neurons = None
+    if worth:
+        neurons = equations.removal_cost(best.readout, factor(relative))[-len(layer.W) :]
+    training_set.progress.tried(best.score)
+    update_readout = candidate(min(relative, MAX_UPDATE_RIDGE)).readout
+    return replace(best, update_readout=update_readout, worth=neurons)
+
+
+def lowest(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the candidate of lowest score."""
+    return min(candidates, key=lambda candidate: candidate.score)
+
+
+def choose(candidates: Sequence[Candidate], w: Floats) -> Candidate:
+    """Return the candidate of lowest score, or the first where its gain is within the noise.
+
+    The noise is one standard error of the mean difference of the held-out rows' losses; w are
+    the weights of these rows.
+    """
+    if not len(w):
+        return candidates[0]
+    first, best = candidates[0], lowest(candidates)
+    share = w / w.sum()
+    gain = first.losses - best.losses
+    mean_gain = share @ gain
+    standard_error = np.sqrt((share**2) @ (gain - mean_gain) ** 2)
+    return best if mean_gain > standard_error else first
+
+
+def best_decade(score: Callable[[float], float], first: float, fine: bool = False) -> float:
+    """Walk over powers of ten from `first` while a neighbour is better, and return the best one.
+
+    With `fine`, return the best of that one and the half decades beside it.
+    """
+    lowest_exponent, highest_exponent = RIDGE_DECADES[0], RIDGE_DECADES[-1]
+    k = min(max(round(np.log10(first)), lowest_exponent), highest_exponent)
+    while True:
+        neighbours = [j for j in (k, k - 1, k + 1) if j in RIDGE_DECADES]
+        best = min(neighbours, key=lambda j: score(10.0**j))
+        if best == k:
+            break
+        k = best
+    halves = [k + h for h in (-0.5, 0.5) if fine and lowest_exponent < k + h < highest_exponent]
+    return float(10.0 ** min([k, *halves], key=lambda j: score(10.0**j)))

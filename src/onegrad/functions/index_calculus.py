@@ -1,0 +1,108 @@
+r"""Calculus of functions of several indices, sums of :math:`C\prod_i He_{k_i}(u_i)`.
+
+For an index :math:`\kappa` whose overlaps with the orthonormal indices are :math:`\vartheta_i`,
+
+.. math:: E\Big[\prod_i He_{k_i}(u_i)\,\Big|\,\kappa\Big]
+    = \prod_i\vartheta_i^{k_i}\;He_{k_1+k_2+\dots}(\kappa).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import OutOfScope
+from onegrad.functions.formula import Monomial
+from onegrad.functions.function import Function, MultiIndex
+
+Terms = tuple[tuple[Monomial, float], ...]
+_MAX_PRODUCT_TERMS = 20_000
+
+
+def linear_part(f: Function | MultiIndex) -> Floats:
+    """Return E[u_i f] for each index."""
+    if isinstance(f, Function):
+        return f.c[1:2]
+    linear = np.zeros(f.indices)
+    for monomial, c in f.terms:
+        if len(monomial) == 1 and monomial[0][1] == 1:
+            linear[monomial[0][0] - 1] = c
+    return linear
+
+
+def mean_of(f: Function | MultiIndex) -> float:
+    """Return E f."""
+    return float(f.c[0]) if isinstance(f, Function) else dict(f.terms).get((), 0.0)
+
+
+def derivative(terms: Terms, index: int) -> Terms:
+    """Return the derivative by one index, by He_k' = k He_{k-1}."""
+    result = []
+    for monomial, c in terms:
+        degrees = dict(monomial)
+        k = degrees.pop(index, 0)
+        if k:
+            lower = degrees | ({index: k - 1} if k > 1 else {})
+            result.append((tuple(sorted(lower.items())), k * c))
+    return tuple(result)
+
+
+def laplacian(terms: Terms) -> Terms:
+    """Return the sum of the second derivatives by each index."""
+    result = []
+    for monomial, c in terms:
+        for index, k in monomial:
+            if k > 1:
+                lower = dict(monomial) | {index: k - 2}
+                nonconstant = tuple((i, j) for i, j in lower.items() if j)
+                result.append((nonconstant, k * (k - 1) * c))
+    return tuple(result)
+
+
+@lru_cache(maxsize=64)
+def square(terms: Terms) -> Terms:
+    r"""Return the square, by :math:`He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}`."""
+    total: dict[Monomial, float] = {}
+    for (m1, c1), (m2, c2) in itertools.product(terms, repeat=2):
+        degrees1, degrees2 = dict(m1), dict(m2)
+        indices = sorted(degrees1 | degrees2)
+        ranges = [range(min(degrees1.get(i, 0), degrees2.get(i, 0)) + 1) for i in indices]
+        if math.prod(map(len, ranges)) > _MAX_PRODUCT_TERMS or len(total) > _MAX_PRODUCT_TERMS:
+            covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
+            raise OutOfScope("multi-index", "teacher", covered=covered)
+        for js in itertools.product(*ranges):
+            c, monomial = c1 * c2, []
+            for i, j in zip(indices, js, strict=True):
+                a, b = degrees1.get(i, 0), degrees2.get(i, 0)
+                c *= math.factorial(j) * math.comb(a, j) * math.comb(b, j)
+                if a + b > 2 * j:
+                    monomial.append((i, a + b - 2 * j))
+            total[tuple(monomial)] = total.get(tuple(monomial), 0.0) + c
+    return tuple(total.items())
+
+
+def conditional_coefficients(terms: Terms, overlaps: Floats) -> tuple[float, ...]:
+    """Return the coefficients c_k of E[f | kappa] = sum_k c_k He_k(kappa)."""
+    result = [0.0]
+    for monomial, c in terms:
+        degree = sum(k for _, k in monomial)
+        result += [0.0] * (degree + 1 - len(result))
+        result[degree] += c * math.prod(float(overlaps[i - 1]) ** k for i, k in monomial)
+    return tuple(result)
+
+
+def orthogonal_laplacian(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
+    """Return the mean, given kappa, of the second derivatives in directions orthogonal to kappa."""
+    along = np.polynomial.hermite_e.hermeder(conditional_coefficients(terms, overlaps), 2)
+    total = conditional_mean(laplacian(terms), overlaps, kappa)
+    return np.asarray(total - np.polynomial.hermite_e.hermeval(kappa, along))
+
+
+def conditional_mean(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
+    """Return E[f | kappa] at every kappa."""
+    c = conditional_coefficients(terms, overlaps)
+    return np.asarray(np.polynomial.hermite_e.hermeval(kappa, c))
