@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from onegrad.theory.uniform.equations import Equations
+from onegrad.theory.uniform.discretisation import Equations
 
 
 def inverse_off(constant, G):
