@@ -17,7 +17,7 @@ from onegrad.theory.theories import SPECTRUM_METHODS
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"n": 60, "d": 30, "N": 40}
-NEW = """    momentum: float = field(default=0.0, metadata=described(
+NEW = """    momentum: float = field(default=0.0, metadata=description(
         label="Momentum", symbol="mu", help="share of the last step", low=0.0, high=1.0))
     # fmt: on
 """
