@@ -12,12 +12,12 @@ CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
 IMPORTS = {
     "errors": "import numpy as np\n\nimport onegrad as og\n",
     "stairs": "import numpy as np\n\nimport onegrad as og\n",
-    "learned": "import onegrad as og\nfrom onegrad.theory.uniform.learned import learned\n",
+    "learned": "import onegrad as og\nfrom onegrad.theory import learned_coefficients\n",
     "neurons": "import onegrad as og\nfrom onegrad.networks import neurons\n",
 }
 ONLY_PYTHON = {
     "learned": (
-        "part = learned(problem)\n"
+        "part = learned_coefficients(problem)\n"
         "print(part.target, part.learned)  # normalised Hermite coefficients\n"
     ),
     "neurons": (

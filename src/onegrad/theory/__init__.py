@@ -2,7 +2,24 @@
 
 from onegrad.theory.asymptotic.windows import spike_count, thresholds
 from onegrad.theory.dispatch import predict, spectrum
-from onegrad.theory.results import Prediction
-from onegrad.theory.spectra import Spectrum, Spike
+from onegrad.theory.prediction import Errors, Prediction, TrainTest
+from onegrad.theory.spectral_law import Spectrum, Spike
+from onegrad.theory.theories import THEORIES, Theory, register
+from onegrad.theory.uniform import LearnedCoefficients, learned_coefficients
 
-__all__ = ["Prediction", "Spectrum", "Spike", "predict", "spectrum", "spike_count", "thresholds"]
+__all__ = [
+    "THEORIES",
+    "Errors",
+    "LearnedCoefficients",
+    "Prediction",
+    "Spectrum",
+    "Spike",
+    "Theory",
+    "TrainTest",
+    "learned_coefficients",
+    "predict",
+    "register",
+    "spectrum",
+    "spike_count",
+    "thresholds",
+]
