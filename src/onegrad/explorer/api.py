@@ -13,9 +13,16 @@ import numpy as np
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput, NotConverged
-from onegrad.explorer.controls import ALPHA_RANGE, alpha_grid
+from onegrad.explorer.controls import (
+    ALPHA_RANGE,
+    RATIO_RANGE,
+    alpha_grid,
+    limit_theories,
+    theory_key,
+)
 from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
+from onegrad.theory import Theory
 from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
@@ -23,11 +30,11 @@ from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.uniform.learned_coefficients import MAX_LEARNED_DEGREE, learned_coefficients
 
 CURVE_ALPHAS = alpha_grid(0.025)
-CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
+CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(*RATIO_RANGE, 33))  # n/d and N/d
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "neurons", "stairs", "sizes")
 THRESHOLDS = tuple(og.thresholds(8).tolist())  # alpha of spike k: 0, 1/4, 1/3, 3/8, ...
-SMALL_STEP_ALPHAS = list(np.linspace(ALPHA_RANGE[0], 0.1, 36))  # steps of order one
+LIMIT_POINTS = 36  # of a smooth limit theory
 COARSE_STRIDE = 4  # the first pass over a curve takes every fourth point
 NO_NUMBER = "the theory gives no reliable number here; Simulate shows what networks do"
 
@@ -41,8 +48,7 @@ def instant_answer(problem: Problem) -> dict[str, Any]:
             "thresholds": THRESHOLDS,
             "levels": reference_levels(problem),
             "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
-            "staircase": _staircase(problem),
-            "small_step": _asymptotic(problem, "small-step", SMALL_STEP_ALPHAS),
+            **{theory_key(theory): _limit(problem, theory) for theory in limit_theories()},
             "teacher": teacher_function(problem),
             "spikes": limiting_spikes(problem),
         }
@@ -88,16 +94,20 @@ def reference_levels(problem: Problem) -> dict[str, float]:
     }
 
 
-def _staircase(problem: Problem) -> dict[str, Any]:
-    """Return the staircase: constant between thresholds, each stair from its left to its right."""
-    stairs = list(itertools.pairwise([ALPHA_RANGE[0], *THRESHOLDS]))
-    curve = _asymptotic(problem, "staircase", [(a + b) / 2 for a, b in stairs])
+def _limit(problem: Problem, theory: Theory) -> dict[str, Any]:
+    """Return a limit theory along alpha: a curve, or stairs that are flat between thresholds."""
+    low, high = ALPHA_RANGE
+    if not theory.jumps:
+        alphas = np.linspace(low, min(high, theory.max_alpha), LIMIT_POINTS).tolist()
+        return _along_alpha(problem, theory.name, alphas)
+    stairs = list(itertools.pairwise([low, *THRESHOLDS]))
+    curve = _along_alpha(problem, theory.name, [(a + b) / 2 for a, b in stairs])
     doubled = {k: np.repeat(v, 2) for k, v in curve.items() if k in ("train", "test")}
     return curve | doubled | {"alpha": np.ravel(stairs) if doubled["test"].size else []}
 
 
-def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
-    """Return an asymptotic theory along alpha, or why it does not cover the problem."""
+def _along_alpha(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
+    """Return the errors of a theory along alpha, or why it does not cover the problem."""
     try:
         curve = og.predict(problem, theory=theory, alpha=alphas)
     except (InvalidInput, NotConverged) as error:

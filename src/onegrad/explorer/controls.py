@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from onegrad.pictures import style
 from onegrad.problem import FIELDS, RATIO_FIELDS
 from onegrad.problem.fields import PAPERS, Field
+from onegrad.theory import THEORIES, Theory
 
 CONTROL_GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
 CONTROLS: dict[str, Field] = {
@@ -22,6 +24,8 @@ CONTROLS: dict[str, Field] = {
 assert CONTROLS["alpha"].slider is not None
 ALPHA_RANGE = CONTROLS["alpha"].slider  # of the slider and of every curve against the step
 ALPHA_STEP = 0.005  # of the slider
+RATIO_RANGE = (0.25, 25.0)  # n/d or N/d of the curves against a size
+PLOTLY_DASHES = {style.DOTS: "dot", style.DASH_DOTS: "dashdot", style.SOLID: "solid"}
 
 DEFAULTS = {
     "activation": "softplus",
@@ -82,7 +86,27 @@ def control_table() -> dict[str, Any]:
         "presets": [vars(preset) for preset in PRESETS],
         "defaults": DEFAULTS,
         "alpha_step": ALPHA_STEP,
+        "ratios": RATIO_RANGE,
+        "theories": [
+            {
+                "key": theory_key(theory),
+                "label": theory.label,
+                "about": theory.about,
+                "dash": PLOTLY_DASHES.get(theory.dash, "dash"),
+            }
+            for theory in limit_theories()
+        ],
     }
+
+
+def limit_theories() -> list[Theory]:
+    """Return the theories drawn beside the uniform one; the untrained network is a level."""
+    return [t for t in THEORIES.values() if t.name not in ("uniform", "random-features")]
+
+
+def theory_key(theory: Theory) -> str:
+    """Return the key of a theory's curve in the answers."""
+    return theory.name.replace("-", "_")
 
 
 def _control(field: Field) -> dict[str, Any]:

@@ -7,6 +7,7 @@ that no field is ever ignored in silence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,8 @@ class Theory:
     label : its name in legends; by default the name.
     dash : matplotlib's line style of its curves.
     jumps : whether its curves jump at the thresholds of alpha.
+    about : one line that a legend may add to the label.
+    max_alpha : the largest step exponent at which the explorer draws it.
     """
 
     name: str
@@ -52,6 +55,8 @@ class Theory:
     label: str = ""
     dash: Any = style.SOLID
     jumps: bool = False
+    about: str = ""
+    max_alpha: float = math.inf
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.name)
@@ -76,8 +81,16 @@ THEORIES: dict[str, Theory] = {
             ASYMPTOTIC_FIELDS,
             dash=style.LONG_DASHES,
             jumps=True,
+            about="the limit n → ∞: flat between the thresholds",
         ),
-        Theory("small-step", small_step_errors, ASYMPTOTIC_FIELDS, dash=style.DASH_DOTS),
+        Theory(
+            "small-step",
+            small_step_errors,
+            ASYMPTOTIC_FIELDS,
+            dash=style.DASH_DOTS,
+            about="the limit n → ∞ for a step of order one",
+            max_alpha=0.1,
+        ),
         Theory(
             "random-features",
             random_feature_errors,

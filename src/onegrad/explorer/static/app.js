@@ -14,11 +14,12 @@ import { Simulations } from "./simulations.js";
 import {
   Address,
   asRatios,
+  AXES,
   read,
   ridgeless,
   sizesOf,
   stepless,
-  takeNames,
+  takeTable,
   withValue,
 } from "./state.js";
 import { Theory } from "./theory.js";
@@ -165,7 +166,7 @@ function go(next, moving = false) {
 /** Whether the step of a state lies outside the curve, and is computed by itself. */
 function offCurve(of) {
   const { alpha } = sizesOf(of);
-  const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
+  const [low, high] = AXES.alphas;
   return alpha === null || alpha < low || alpha > high;
 }
 
@@ -198,8 +199,7 @@ const presetState = (preset) => {
 };
 
 function buildTour() {
-  const [low, high] = table.controls.find((control) => control.name === "alpha").slider;
-  play = new Play(byId("play"), [low, high], (alpha, moving) => set("alpha", alpha, moving));
+  play = new Play(byId("play"), (alpha, moving) => set("alpha", alpha, moving));
   byId("play").addEventListener("click", () => play.toggle(sizesOf(state).alpha));
   const home = () => presetState(table.presets.find((preset) => preset.name === TOUR));
   tour = new Tour({
@@ -223,21 +223,22 @@ function exportView(name, format) {
 
 /** Take the state of a link; one that says nothing sensible opens the defaults and says so. */
 async function takeLink() {
-  const { state: found, wrong } = await opened(location.search, table.defaults);
+  const check = (linked) => theory.check(linked);
+  const { state: found, wrong } = await opened(location.search, table.defaults, check);
   if (wrong) say(`This link could not be read (${wrong}). The page shows its default setting.`);
   state = precomputed ? precomputed.nearest(found) : found;
 }
 
 async function start() {
   table = await ask("/api/controls");
-  takeNames(table.controls);
+  takeTable(table);
+  theory = new Theory(arrived, complain, (part) => part !== "stairs" || !views.hidden.has(part));
   await takeLink();
   simulations = new Simulations(
     () => state,
     () => repaint(VIEWS),
     (seeds) => set("seeds", seeds, false),
   );
-  theory = new Theory(arrived, complain, (part) => part !== "stairs" || !views.hidden.has(part));
   controls = new Controls(byId("controls"), table.controls, set);
   views = new Views(byId("views"), {
     exportView,

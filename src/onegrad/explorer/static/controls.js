@@ -1,5 +1,6 @@
 // The form of controls, drawn from the server's table.
 
+import { AXES } from "./state.js";
 import { minus, typeset } from "./words.js";
 
 export const byId = (id) => document.getElementById(id);
@@ -139,7 +140,8 @@ export class Controls {
     }
     byId("help-alpha").append(helpFor(this.table.alpha));
     const slider = byId("alpha-slider");
-    [slider.min, slider.max] = this.table.alpha.slider;
+    [slider.min, slider.max] = AXES.alphas;
+    slider.step = AXES.alphaStep;
     this.listen(slider, "alpha");
     this.sliders.alpha = slider;
   }

@@ -1,29 +1,23 @@
-// Views (b) and (d): errors against the step and against a size.
+// Training and test errors: against the step, and against a size.
 
 import { bands } from "./bands.js";
 import { bars, frame, mark, vertical } from "./drawing.js";
+import { AXES, THEORIES } from "./state.js";
 import { ordinal, short, threshold } from "./words.js";
-
-const ABOUT = {
-  staircase: "the limit n → ∞: flat between the thresholds",
-  "small step": "the limit n → ∞ at a step of order one",
-};
 
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
   const data = [
     ...bands(curve, model.stale.curve, colors),
     ...errorLines(curve, model.stale.curve, colors),
-    ...asymptotic(instant.staircase, "staircase", "dash", colors),
-    ...asymptotic(instant.small_step, "small step", "dot", colors),
-    ...levelLines(instant, instant.alphas, colors),
+    ...THEORIES.flatMap((theory) => limitLines(theory, instant[theory.key], colors)),
+    ...levelLines(instant, AXES.alphas, colors),
     ...markers(simulation?.alpha, colors),
   ];
-  const [low, high] = instant.alphas;
   return {
     data,
     layout: frame(colors, {
-      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: [low, high] },
+      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: AXES.alphas },
       yaxis: { title: { text: "error" }, range: [0, round(ceiling(model))] },
       margin: { l: 52, r: 14, t: 22, b: 42 },
       ...thresholdMarks(instant, colors),
@@ -57,21 +51,22 @@ export function errorLines(curve, stale, colors) {
   }));
 }
 
-export function asymptotic(found, name, dash, colors) {
+/** Test and training error of a theory of the limit n → ∞. */
+export function limitLines({ label, about, dash }, curve, colors) {
   return ["test", "train"].map((which, i) => ({
-    x: found.alpha,
-    y: found[which],
+    x: curve.alpha,
+    y: curve[which],
     type: "scatter",
     mode: "lines",
-    name,
-    about: ABOUT[name],
-    legendgroup: name,
-    showlegend: i === 0 && found.alpha.length > 0,
+    name: label,
+    about,
+    legendgroup: label,
+    showlegend: i === 0 && curve.alpha.length > 0,
     line: { color: colors[which], width: 1.4, dash },
     opacity: 0.75,
     moving: true,
-    tip: `${which}, ${name}: ${ABOUT[name]}`,
-    hovertemplate: `%{y:.4f}<extra>${which}, ${name}</extra>`,
+    tip: `${which}, ${label}: ${about}`,
+    hovertemplate: `%{y:.4f}<extra>${which}, ${label}</extra>`,
   }));
 }
 
@@ -165,14 +160,14 @@ export function sizes(model, colors) {
     data: [
       ...bands(curve, model.stale.sizes, colors),
       ...errorLines(curve, model.stale.sizes, colors),
-      ...levelLines(instant, [0.25, 25], colors),
+      ...levelLines(instant, AXES.ratios, colors),
       ...markers(simulated, colors),
     ],
     layout: frame(colors, {
       xaxis: {
         title: { text: state.axis === "n" ? "rows per input, n/d" : "neurons per input, N/d" },
         type: "log",
-        range: [Math.log10(0.25), Math.log10(25)],
+        range: AXES.ratios.map(Math.log10),
         tickvals: [0.25, 0.5, 1, 2, 5, 10, 20],
         ticktext: ["¼", "½", "1", "2", "5", "10", "20"],
       },

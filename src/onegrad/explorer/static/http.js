@@ -67,16 +67,22 @@ export class Latest {
     return null;
   }
 
+  /** The answer, from memory or from the server; remembered. */
+  async ask(query) {
+    if (this.known.has(query)) return this.known.get(query);
+    const answer = await ask(this.path, query);
+    this.known.set(query, answer);
+    if (this.known.size > this.keep) this.known.delete(this.known.keys().next().value);
+    return answer;
+  }
+
   async run() {
     this.busy = true;
     while (this.next) {
       const { query, then, fail } = this.next;
       this.next = null;
       try {
-        const answer = await ask(this.path, query);
-        this.known.set(query, answer);
-        if (this.known.size > this.keep) this.known.delete(this.known.keys().next().value);
-        then(answer, query);
+        then(await this.ask(query), query);
       } catch (error) {
         fail(error);
       }

@@ -1,4 +1,4 @@
-// View (c): what is learned of the teacher.
+// What is learned of the teacher: as a function of its index, and degree by degree.
 
 import { energies } from "./captions.js";
 import { bars, frame } from "./drawing.js";

@@ -1,4 +1,4 @@
-// View (d): the neurons of one real network.
+// The neurons of one real network: overlap with the teacher and readout, before and after the step.
 
 import { frame } from "./drawing.js";
 

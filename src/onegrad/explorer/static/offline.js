@@ -2,9 +2,8 @@
 // `onegrad explore --export` puts them into the page; elsewhere `precomputed` is null.
 
 import { Curve } from "./curve.js";
-import { read, sizesOf, stepless, withValue } from "./state.js";
+import { AXES, read, sizesOf, stepless, withValue } from "./state.js";
 
-const GRID = 0.005; // of the exponent: the slider's own
 const near = (values, x, scale = (v) => v) =>
   values.reduce((p, q) => (Math.abs(scale(q) - scale(x)) < Math.abs(scale(p) - scale(x)) ? q : p));
 
@@ -44,7 +43,7 @@ class Precomputed {
     if (sizes.length) state.stairs = near(sizes, next.stairs, Math.log);
     if ("alpha" in next) {
       const [low, high] = setting.alphas;
-      const on = Math.min(high, Math.max(low, Math.round(alpha / GRID) * GRID));
+      const on = Math.min(high, Math.max(low, Math.round(alpha / AXES.alphaStep) * AXES.alphaStep));
       state = { ...state, alpha: String(Number(on.toFixed(3))) };
     } else if (Number(next.eta) > 0 && !setting.steps.some((s) => s.eta === next.eta))
       return this.nearest(withValue(state, "alpha", String(sizesOf(next).alpha)));
@@ -75,7 +74,7 @@ class Precomputed {
   spectrum(setting, state, alpha) {
     if (!setting) return undefined;
     const step = setting.steps.find((s) => s.eta === state.eta);
-    const spikes = step?.spikes ?? setting.spikes[Math.round((alpha - setting.alphas[0]) / GRID)];
+    const spikes = step?.spikes ?? setting.spikes[Math.round((alpha - setting.alphas[0]) / AXES.alphaStep)];
     return spikes && { ...setting.bulk, spikes, notes: [] };
   }
 

@@ -4,7 +4,7 @@
 // bar's labels.
 
 const SVG = "http://www.w3.org/2000/svg";
-const DASHES = { dash: "7,5", dot: "2,4", longdash: "12,6" };
+const DASHES = { dash: "7,5", dot: "2,4", dashdot: "7,4,2,4", longdash: "12,6" };
 
 function shape(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);

@@ -1,13 +1,13 @@
 // Play: the step exponent moves by itself until it arrives or somebody touches a control.
 
-const STEP = 0.005; // of the slider
-const SECONDS = 9; // for its whole length
+import { AXES } from "./state.js";
+
+const SECONDS = 9; // for the whole slider
 
 export class Play {
-  /** `move(alpha, moving)` sets the step; `range` is the slider's. */
-  constructor(button, range, move) {
+  /** `move(alpha, moving)` sets the step. */
+  constructor(button, move) {
     this.button = button;
-    this.range = range;
     this.move = move;
     this.frame = null;
     this.label();
@@ -33,19 +33,20 @@ export class Play {
   /** From where it is (from the start, where it is at the end) to the end. */
   toggle(alpha) {
     if (this.playing) return this.stop();
-    const [low, high] = this.range;
-    return this.run(alpha === null || alpha < low || alpha > high - STEP ? low : alpha, high);
+    const [low, high] = AXES.alphas;
+    return this.run(alpha === null || alpha < low || alpha > high - AXES.alphaStep ? low : alpha, high);
   }
 
   run(from, to) {
     this.stop();
-    const pace = ((this.range[1] - this.range[0]) / SECONDS / 1000) * Math.sign(to - from);
+    const { alphas: [low, high], alphaStep } = AXES;
+    const pace = ((high - low) / SECONDS / 1000) * Math.sign(to - from);
     const began = performance.now();
     let last = null;
     const tick = (now) => {
       const here = from + pace * (now - began);
       const over = (to - here) * pace <= 0;
-      const alpha = over ? to : Math.round(here / STEP) * STEP;
+      const alpha = over ? to : Math.round(here / alphaStep) * alphaStep;
       this.frame = over ? null : requestAnimationFrame(tick);
       if (alpha !== last) this.move(String(Number(alpha.toFixed(3))), !over);
       last = alpha;

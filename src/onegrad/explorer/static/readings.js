@@ -2,6 +2,7 @@
 
 import { spikeCounts } from "./captions.js";
 import { byId, element } from "./controls.js";
+import { AXES, THEORIES } from "./state.js";
 import { ordinal, short, size, threshold, typeset } from "./words.js";
 
 /** Step, spikes and errors of the present state. */
@@ -30,7 +31,8 @@ export function readings(model) {
 }
 
 /** The thresholds as ticks under the slider of the step, with the spike that starts there. */
-export function ticks({ alphas: [low, high], thresholds, spikes }) {
+export function ticks({ thresholds, spikes }) {
+  const [low, high] = AXES.alphas;
   const marks = thresholds.slice(0, 5).map((x, i) => {
     const degree = i + 1;
     const there = spikes.degrees.includes(degree);
@@ -46,11 +48,9 @@ export function ticks({ alphas: [low, high], thresholds, spikes }) {
 /** What the theories assume and this setting does not meet. */
 export function notes({ instant, here, curve }) {
   if (!instant) return;
-  const { staircase, small_step: smallStep } = instant;
   const found = [
     ...instant.notes,
-    staircase.unavailable,
-    smallStep.unavailable,
+    ...THEORIES.map(({ key }) => instant[key].unavailable),
     ...(here?.notes ?? []),
     curve?.complaint,
   ].filter(Boolean);

@@ -1,4 +1,4 @@
-// View (a): the spectrum of the features.
+// The spectrum of the features: bulk, spikes, and the singular values of real networks.
 
 import { dominant } from "./captions.js";
 import { frame, mark, vertical } from "./drawing.js";

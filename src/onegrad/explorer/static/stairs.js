@@ -1,7 +1,8 @@
-// View (e): how slowly the stairs sharpen: the test error against the step at other sizes n.
+// How slowly the stairs sharpen: the test error against the step at other sizes n.
 
 import { frame } from "./drawing.js";
-import { asymptotic, round, thresholdMarks } from "./errors.js";
+import { limitLines, round, thresholdMarks } from "./errors.js";
+import { AXES, THEORIES } from "./state.js";
 import { size } from "./words.js";
 
 export function stairs(model, colors) {
@@ -17,7 +18,8 @@ export function stairs(model, colors) {
     opacity: chosen ? 1 : 0.7,
     hovertemplate: `%{y:.4f}<extra>test, n = ${size(n)}</extra>`,
   });
-  const [staircase] = asymptotic(instant.staircase, "staircase", "dash", colors);
+  const theory = THEORIES.find(({ key }) => key === "staircase");
+  const [staircase] = limitLines(theory, instant.staircase, colors);
   const others = shown.others.filter(([n]) => n !== shown.n);
   const data = [
     ...others.map(([n, curve]) => line(n, curve, false)),
@@ -28,7 +30,7 @@ export function stairs(model, colors) {
   return {
     data,
     layout: frame(colors, {
-      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: instant.alphas },
+      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: AXES.alphas },
       yaxis: { title: { text: "test error" }, range: [0, round(1.05 * Math.max(...values))] },
       margin: { l: 52, r: 14, t: 22, b: 42 },
       ...thresholdMarks(instant, colors),

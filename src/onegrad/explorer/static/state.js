@@ -1,13 +1,18 @@
 // The state of the page: strings by control name. It lives in the URL.
 
 const PROBLEM = []; // names of the controls, in the order of the server's table
+export const AXES = { alphas: [0, 0], alphaStep: 0, ratios: [0, 0] }; // ranges, from the table
+export const THEORIES = []; // limit theories: key of their answer, label, about, dash
 const PAGE = { axis: "n", seeds: "8", stairs: "100000" };
 export const SIZES = [300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000]; // n of the stairs
 const RIVAL = { d: "phi", phi: "d", N: "psi", psi: "N", alpha: "eta", eta: "alpha" };
 
-/** Take the names that a state may have from the server's table. */
-export function takeNames(controls) {
+/** Take the names that a state may have, the ranges of axes and the theories from the server's table. */
+export function takeTable({ controls, alpha_step: alphaStep, ratios, theories }) {
   PROBLEM.splice(0, PROBLEM.length, ...controls.map((control) => control.name));
+  const alphas = controls.find((control) => control.name === "alpha").slider;
+  Object.assign(AXES, { alphas, alphaStep, ratios });
+  THEORIES.splice(0, THEORIES.length, ...theories);
 }
 
 /** The state that a query (a URL's text, or values by name) and the defaults describe. */

@@ -2,7 +2,7 @@
 
 import { Curve } from "./curve.js";
 import { Latest, stream } from "./http.js";
-import { query, resized, ridgeless, SIZES, sizeless, stepless, withValue } from "./state.js";
+import { AXES, query, resized, ridgeless, SIZES, sizeless, stepless, withValue } from "./state.js";
 
 const QUIET = { moving: 600, still: 60 }; // ms without a change before curves are computed
 const QUICK = 0.2; // seconds: a network that is trained in less follows the slider
@@ -56,6 +56,12 @@ export class Theory {
     }
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.compute(), moving ? QUIET.moving : QUIET.still);
+  }
+
+  /** Ask for what every view needs; throws what the server says of a state that it refuses. */
+  async check(state) {
+    await this.latest.instant.ask(stepless(state));
+    await this.latest.spectrum.ask(ridgeless(state));
   }
 
   key(part) {
@@ -116,7 +122,7 @@ export class Theory {
   async compute() {
     const { state } = this;
     if (!this.alone && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
-    this.refresh("far", ridgeless(withValue(state, "alpha", "0.6")));
+    this.refresh("far", ridgeless(withValue(state, "alpha", String(AXES.alphas[1]))));
     this.trainOne();
     for (const part of CURVES) if (this.state === state && this.wanted(part)) await this.run(part);
   }
