@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import onegrad as og
-from onegrad.arrays import Ops, memory, numpy_ops
-from onegrad.explorer import measure
+from onegrad.arrays import executor, get_ops, memory
+from onegrad.explorer import simulation_runs
 from onegrad.networks.simulation import simulate
 
 GB = 10**9
@@ -59,10 +59,12 @@ def test_a_mount_that_shows_the_containers_own_group(tmp_path: Path) -> None:
 def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = machine(tmp_path, "0::/")
     group(root / "sys/fs/cgroup", V2, str(60_000_000), 10_000_000)
-    monkeypatch.setattr(numpy_ops, "free_bytes", lambda: memory.free_bytes(root))
-    assert Ops().free_bytes() == 50_000_000
+    monkeypatch.setattr(executor, "free_bytes", lambda: memory.free_bytes(root))
+    assert get_ops().executor.free_bytes() == 50_000_000
     with pytest.raises(og.InvalidInput, match=r"but 0\.0373 GiB may be used"):
         simulate(og.Problem(n=3000, d=1000, N=2000), 1)
-    plan = measure.read_plan({"query": {"n": "3000", "d": "1000", "N": "2000"}, "seeds": "1"})
-    with pytest.raises(og.InvalidInput, match=r"a simulation here may take 0\.04 GB"):
-        measure.estimate(plan, 1e12)
+    plan = simulation_runs.read_run(
+        {"query": {"n": "3000", "d": "1000", "N": "2000"}, "seeds": "1"}
+    )
+    with pytest.raises(og.InvalidInput, match=r"the page 0\.04 GB at most"):
+        simulation_runs.estimate_seconds(plan, 1e12)
