@@ -180,7 +180,7 @@ class AssumptionWarning(UserWarning):
         return printable(self.text)
 
 
-def warn(*concerns: AssumptionWarning | str) -> None:
+def warn(*concerns: AssumptionWarning | DeprecationWarning | str) -> None:
     """Issue each warning at the line outside this package that led here."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):

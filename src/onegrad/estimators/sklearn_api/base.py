@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -282,8 +281,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         caller = sys._getframe(1).f_globals.get("__name__", "")
         if caller.startswith("sklearn."):
             raise AttributeError("coef_ is now readout_: its rows are features, not inputs")
-        text = "coef_ is now readout_, and goes in the next release"
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn(DeprecationWarning("coef_ is now readout_, and goes in the next release"))
         return self.readout_
 
     def report(self) -> Report:
