@@ -24,16 +24,16 @@ from scipy.optimize import linprog, minimize
 
 from onegrad import AssumptionWarning, Problem
 from onegrad.theory.uniform import accuracy, spread
-from onegrad.theory.uniform.equations import equations
-from onegrad.theory.uniform.fixed_point import solve
-from onegrad.theory.uniform.losses import losses
-from onegrad.theory.uniform.prediction import RTOL, Walk
+from onegrad.theory.uniform.preparation import prepare_constants
+from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, SPACINGS, refine
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "numbers" / "uniform_simulations.json"
 FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "weights", "readout",
           "residual")  # fmt: skip
 QUANTILE = 0.98  # of what is left beyond two standard errors
 MARGIN = 1.2  # for settings that were not seen
+# smallest coefficients of terms on which the settings say nothing
+MIN_COEFFICIENTS = {"any": 1.0, "small": 1.0, "signs": 0.08, "constant": 0.3, "threshold": 0.1}
 NAMES = ("train", "test")
 Rows = dict[str, Any]
 
@@ -55,19 +55,22 @@ def predicted(path: Path) -> list[Rows]:
     """One row for each step of each setting."""
     rows = []
     for base, number, alphas, means, errors in settings(path):
-        walk = Walk()
+        start, spacings = None, SPACINGS
         for alpha, mean, se in zip(alphas, means, errors, strict=True):
             problem = base.replace(eta=0.0) if alpha is None else base.replace(alpha=alpha)
-            found = walk.refined(problem, RTOL)
-            eq = equations(problem, found.nodes)
-            values = losses(eq, solve(eq, problem.ridge))
-            penalty = found.train - found.squared_loss
+            prepared = prepare_constants(problem)
+            refined = refine(*prepared, QUADRATURE_TOLERANCE, start, spacings)
+            start, spacings = refined.last, refined.spacings
+            step, values = prepared[1][0].step, refined.finest.values[0]
+            stated = accuracy.accuracy(problem, step, values)[0]
             rows.append({
                 "file": path.stem, "even": number % 2 == 0, "reference": path == REFERENCE,
-                "terms": accuracy.neglected(problem, eq.step, values), "found": found,
+                "terms": accuracy.neglected_terms(problem, step, values),
+                "quadrature": refined.quadrature_error, "values": refined.finest,
+                "accuracy": stated.map(lambda bar, r=refined: bar + r.quadrature_error),
+                "spread": spread.spread(problem, values),
                 "mean": np.array(mean), "se": np.array(se), "noise": problem.noise, "n": problem.n,
-                "variances": spread.variances(
-                    problem, found.train, penalty, found.test, values.gap),
+                "variances": spread.variance_terms(problem, values),
             })  # fmt: skip
     return rows
 
@@ -75,13 +78,13 @@ def predicted(path: Path) -> list[Rows]:
 def columns(rows: list[Rows], j: int) -> dict[str, np.ndarray]:
     """What a fit of train (j = 0) or test (1) needs, as arrays."""
     mean, se = (np.array([r[k][j] for r in rows]) for k in ("mean", "se"))
-    value = np.array([getattr(r["found"], NAMES[j]) for r in rows])
+    value = np.array([getattr(r["values"], NAMES[j]) for r in rows])
     return {
         "off": np.abs(value / mean - 1), "se": se / mean, "value": value, "mean": mean,
-        "quadrature": np.array([r["found"].quadrature_error for r in rows]),
+        "quadrature": np.array([r["quadrature"] for r in rows]),
         "terms": np.array([list(r["terms"].values()) for r in rows]),
-        "bar": np.array([getattr(r["found"].accuracy, NAMES[j]) for r in rows]),
-        "spread": np.array([getattr(r["found"].spread, NAMES[j]) for r in rows]),
+        "bar": np.array([getattr(r["accuracy"], NAMES[j]) for r in rows]),
+        "spread": np.array([getattr(r["spread"], NAMES[j]) for r in rows]),
     }  # fmt: skip
 
 
@@ -97,7 +100,7 @@ def fit_accuracy(rows: list[Rows], j: int) -> dict[str, float]:
     names = list(kept[0]["terms"])
     cost = np.concatenate([np.zeros(len(names)), weight * QUANTILE, weight * (1 - QUANTILE)])
     matrix = np.hstack([terms, np.eye(m), -np.eye(m)])
-    low = [accuracy.LEAST.get(name, 0.0) / MARGIN for name in names]
+    low = [MIN_COEFFICIENTS.get(name, 0.0) / MARGIN for name in names]
     bounds = [(b, None) for b in low] + [(0, None)] * (2 * m)
     found = linprog(cost, A_eq=matrix, b_eq=left, bounds=bounds, method="highs").x[: len(names)]
     return {name: float(f"{MARGIN * x:.2g}") for name, x in zip(names, found, strict=True)}
@@ -149,11 +152,13 @@ def main() -> None:
     rows = [row for path in [*args.files, REFERENCE] for row in predicted(path)]
     coefficients = {name: fit_accuracy(rows, j) for j, name in enumerate(NAMES)}
     for name in NAMES:
-        print(f"accuracy.{name.upper()} = {coefficients[name]}")
+        print(f"accuracy.{name.upper()}_COEFFICIENTS = {coefficients[name]}")
     first = [r for r in rows if r["file"] == args.files[0].stem]
     even, odd = ([r for r in first if r["even"] == half] for half in (True, False))
     for j, name in enumerate(NAMES):
-        print(f"spread.{name.upper()} = {fit_spread(even, j, args.networks, args.test_rows)}")
+        print(
+            f"spread.{name.upper()}_VARIANCE = {fit_spread(even, j, args.networks, args.test_rows)}"
+        )
         c = columns(odd, j)
         seen = (c["se"] * c["mean"]) ** 2 * args.networks
         if j:

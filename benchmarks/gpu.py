@@ -84,7 +84,7 @@ def seconds(f: Callable[[], object], sync: Callable[[], None], repeats: int = 3)
 
 def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     """The pieces a replicate consists of; returns the matrix-product rate."""
-    ops = get_ops(device, "float64", 8)
+    ops = get_ops(device)
     place = ops.place  # type: ignore[attr-defined]
     sync = torch.cuda.synchronize if place.type == "cuda" else (lambda: None)
     make = {"dtype": torch.float64, "device": place}

@@ -16,9 +16,10 @@ from collections.abc import Callable
 import numpy as np
 
 import onegrad as og
-from onegrad.theory.uniform import errors, predict, spectrum
-from onegrad.theory.uniform.equations import equations
-from onegrad.theory.uniform.fixed_point import evaluate, response, solve
+from onegrad.theory.uniform import NodeCounts, uniform_errors, uniform_spectrum
+from onegrad.theory.uniform.discretisation import equations
+from onegrad.theory.uniform.fixed_point import evaluate_state, linear_response, solve_fixed_point
+from onegrad.theory.uniform.preparation import prepare
 
 CASES = [
     ("tanh", "H1", 1.0),
@@ -38,14 +39,19 @@ def best(call: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
+def chosen_nodes(problem: og.Problem) -> NodeCounts:
+    """Return the numbers of nodes that the error estimate chose."""
+    return NodeCounts(*uniform_errors([problem]).nodes[0].tolist())
+
+
 def floor(problem: og.Problem) -> float:
-    """One pass over the nodes that the error estimate chose."""
-    eq = equations(problem, predict(problem).nodes)
+    """Return the seconds of one pass over the nodes that the error estimate chose."""
+    eq = equations(prepare(problem), chosen_nodes(problem))
     z = np.linspace(-8.5, 8.5, 69)
-    state = solve(eq, problem.ridge).state
+    state = solve_fixed_point(eq, problem.ridge).state
     grid = np.multiply.outer(eq.weight[:, None] * eq.index, z)
     moments = best(lambda: problem.sigma(grid), 10)
-    newton = best(lambda: response(eq, evaluate(eq, state.pi, state.delta)), 10)
+    newton = best(lambda: linear_response(eq, evaluate_state(eq, state.pi, state.delta)), 10)
     return moments + newton
 
 
@@ -59,16 +65,18 @@ def main() -> None:
         )
         for alpha in (0.0, 0.3, 0.5):
             problem = base.replace(alpha=alpha)
-            seconds = best(lambda p=problem: predict(p), 5)
-            sizes = predict(problem).nodes
+            seconds = best(lambda p=problem: uniform_errors([p]), 5)
+            sizes = chosen_nodes(problem)
             print(
                 f"| {activation} | {alpha:g} | {1e3 * seconds:.0f} ms | "
                 f"{seconds / floor(problem):.0f} x | {sizes.index} x {sizes.neuron} |"
             )
         curve = [base.replace(alpha=float(a)) for a in np.linspace(0, 0.5, 50)]
-        print(f"| {activation} | 50 steps | {best(lambda c=curve: errors(c), 2):.2f} s | | |")
+        print(
+            f"| {activation} | 50 steps | {best(lambda c=curve: uniform_errors(c), 2):.2f} s | | |"
+        )
         problem = base.replace(alpha=0.3)
-        seconds = best(lambda p=problem: spectrum(p), 1)
+        seconds = best(lambda p=problem: uniform_spectrum(p), 1)
         print(f"| {activation} | spectrum | {seconds:.2f} s | | |")
     base = og.Problem(n=1000, d=500, N=667, ridge=0.01, alpha=0.3)
     seconds = best(lambda: og.simulate(base, seeds=1), 3)

@@ -18,7 +18,7 @@ import numpy as np
 
 from onegrad import AssumptionWarning, Problem
 from onegrad.theory import predict as asymptotic
-from onegrad.theory.uniform import errors
+from onegrad.theory.uniform import uniform_errors
 
 DATA = Path(__file__).parents[1] / "tests" / "numbers"
 ODD = ("tanh", "erf")
@@ -28,7 +28,7 @@ DRAWN = (0, 1, 7, 16)  # settings of the figure
 def compare(setting: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(prediction, relative error, z), each (steps, 2)."""
     base = Problem(**setting["problem"])
-    curve = errors([base.replace(eta=eta) for eta in setting["eta"]])
+    curve = uniform_errors([base.replace(eta=eta) for eta in setting["eta"]])
     ours = np.column_stack([curve.train, curve.test])
     mean, se = np.array(setting["mean"]), np.array(setting["se"])
     return ours, ours / mean - 1, (ours - mean) / se
@@ -90,7 +90,7 @@ def figure(settings: list[dict[str, Any]], path: str) -> None:
         setting = settings[i]
         base = Problem(**setting["problem"])
         problems = [base.replace(alpha=float(x)) for x in alpha]
-        ax.plot(alpha, errors(problems).test, color="C0", label="uniform theory")
+        ax.plot(alpha, uniform_errors(problems).test, color="C0", label="uniform theory")
         limit = asymptotic(base, theory="staircase", alpha=alpha[alpha > 0.005].tolist())
         ax.plot(limit.alpha, limit.test, color="0.6", lw=1, label="staircase, n to infinity")
         trained = np.array(setting["eta"]) >= 1

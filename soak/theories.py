@@ -11,7 +11,7 @@ import numpy as np
 
 import onegrad as og
 import random_problems
-from onegrad.theory.dispatch import METHODS, THEORIES
+from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES
 from soak.attempt import attempt
 from soak.ledger import AttackCounts
 
@@ -43,7 +43,7 @@ def predict_spectra(rng: np.random.Generator, count: int, where: str) -> AttackC
     with _without_warnings():
         for i in range(count):
             problem = random_problems.random_problem(rng)
-            for method in METHODS:
+            for method in SPECTRUM_METHODS:
                 name = f"{where}.{i} {method} {problem}"
                 with attempt(counts, name, REFUSALS):
                     spectrum = og.spectrum(problem, method=method)

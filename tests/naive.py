@@ -48,3 +48,12 @@ def kernel_features(K):
     """A matrix F with F F^T = K."""
     s, V = np.linalg.eigh(K)
     return V * np.sqrt(np.clip(s, 0, None))
+
+
+def moments(F, y, w=None):
+    """Return the Moments of rows with features F (n, N), targets y (n, K) and weights w (n,)."""
+    from onegrad.arrays import namespace
+    from onegrad.ridge import sum_moments
+
+    xp = namespace(F)
+    return sum_moments([(xp.concatenate([F, y, xp.ones_like(y[:, :1])], 1), w)], F.shape[1])

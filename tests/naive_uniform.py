@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from onegrad.theory.uniform.equations import Equations
+from onegrad.theory.uniform.discretisation import Equations
 
 
 def inverse_off(constant, G):
@@ -70,7 +70,7 @@ def training_error(eq: Equations, lam, pi, delta):
     G += (H.T * w) @ H
     for u, bend in enumerate(root * eq.squares.bend):
         G[(1 + t) * K :, (1 + t) * K :] += w[u] * np.kron(
-            eq.squares.wobble[u], np.outer(bend, bend)
+            eq.squares.fluctuation[u], np.outer(bend, bend)
         )
     if eq.in_plane:
         omega = eq.omega[:-1] / eq.omega[:-1].sum()

@@ -24,7 +24,7 @@ import pytest
 import onegrad as og
 from onegrad.cli import main
 from onegrad.functions import registry
-from onegrad.theory import dispatch
+from onegrad.theory import THEORIES, dispatch, theories
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -118,7 +118,9 @@ def run_console(code: str) -> None:
 def left_as_it_was(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "REGISTRY", dict(registry.REGISTRY))
-    monkeypatch.setattr(dispatch, "THEORIES", dict(dispatch.THEORIES))
+    table = dict(THEORIES)
+    for module in (theories, dispatch):
+        monkeypatch.setattr(module, "THEORIES", table)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,4 +1,4 @@
-"""Files, functions and parameter lists stay small; a word has one meaning; imports can be seen.
+"""A name has one meaning, exceptions hold facts, docstrings are sentences, imports can be seen.
 
 Each rule is read off the source, and each is shown a line that breaks it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,17 +15,35 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onegrad"
-LINES, FUNCTION_LINES, PARAMETERS = 300, 60, 7
 
-# more parameters than that, and why
-EXCEPTIONS: dict[str, str] = {
-    "networks.simulation.simulate": "public: keywords that people type, each with a default",
-    "networks.cost.cost": "public: those of simulate",
-    "problem.conventions.Conventions.moniri": "public: the paper's own parameters",
-    "problem.conventions.Conventions.cui": "public: the paper's own parameters",
-}
 # modules that load others by name: that is their purpose
 LOADERS = {"__init__", "cli.__init__", "studies.gallery"}
+
+# public names that several modules define, and why
+SHARED_NAMES = {
+    "add_parser": "every command of the command line has one",
+    "run": "every command of the command line has one",
+    "draw": "every study has one",
+    "facts": "every study has one",
+    "spectrum": "public in theory and in networks: each is the other's oracle",
+}
+# names that are still to be told apart: this list only shrinks
+STILL_DOUBLED: set[str] = {
+    "ALPHAS", "COARSE", "DEFAULT_ALPHA", "DEGREE", "DEGREES", "EXAMPLE", "Executor", "FEWEST",
+    "FIELDS", "FORMAT", "GAUSSIAN", "Item", "LABELS", "LARGE", "LEAST", "LIMIT", "LONGEST",
+    "MARGIN", "MAX_POINTS", "MAX_SEEDS", "MEASURES", "METHODS", "MODELS", "MOST", "MOST_BYTES",
+    "NAMES", "NEAR", "NEGLIGIBLE", "Numbers", "PATIENCE", "POINTS", "ProgressCallback", "RATIOS",
+    "RIDGES", "ROUNDING", "S", "SEEN", "SHOWN", "SIGNS", "SIZES", "STATED", "TEST", "TESTS", "TOP",
+    "TRAIN", "Task", "Value", "Values", "Work", "add_rows", "against", "check_number", "describe",
+    "drops", "errors", "evaluate", "exponents", "finding", "gain", "gap", "gradient", "learn",
+    "learned", "load", "numbers", "outliers", "predict", "said", "spikes", "table", "trajectories",
+}  # fmt: skip
+EMPTY_NAMES = {
+    "found", "given", "known", "kept", "wanted", "said", "told", "made", "some", "asked", "there",
+    "alone", "be", "on", "how", "taken", "left", "whole",
+}  # fmt: skip
+BARE_CONSTANTS = {"LARGEST", "FEW", "TOP", "LONGEST", "MOST", "DEGREE", "ROUNDING"}
+FRAGMENTS = ("Of ", "What ", "How ")
 
 
 @cache
@@ -37,55 +55,23 @@ def modules() -> dict[str, ast.Module]:
     }
 
 
-def functions(tree: ast.AST, inside: str) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Functions and methods, however deep, with their qualified names."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = f"{inside}.{node.name}"
-            if not isinstance(node, ast.ClassDef):
-                yield name, node
-            yield from functions(node, name)
-        else:
-            yield from functions(node, inside)
-
-
-def long_functions(name: str, tree: ast.Module) -> Iterator[str]:
-    for function, node in functions(tree, name):
-        lines = node.end_lineno - node.lineno + 1
-        if lines > FUNCTION_LINES:
-            yield f"{function}: {lines} lines"
-
-
-def parameters(node: ast.FunctionDef) -> list[str]:
-    a = node.args
-    given = (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg)
-    return [p.arg for p in given if p and p.arg not in ("self", "cls")]
-
-
-def long_parameter_lists(name: str, tree: ast.Module) -> Iterator[str]:
-    for function, node in functions(tree, name):
-        count = len(parameters(node))
-        if count > PARAMETERS and function not in EXCEPTIONS:
-            yield f"{function}: {count} parameters"
-
-
-def counted_stack_levels(name: str, tree: ast.Module) -> Iterator[str]:
+def counted_stack_levels(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg="stacklevel", value=ast.Constant(value=level)):
-                yield f"{name}, line {node.lineno}: stacklevel={level}"
+                yield node.lineno, f"stacklevel={level}"
 
 
-def hidden_imports(name: str, tree: ast.Module) -> Iterator[str]:
+def hidden_imports(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
     """Modules of our own that are loaded by a string, unseen by the import contract."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             ours = any(word in ast.unparse(node.args[0]) for word in ("onegrad", "__name__"))
             if ours and name not in LOADERS:
-                yield f"{name}, line {node.lineno}: {ast.unparse(node)}"
+                yield node.lineno, ast.unparse(node)
 
 
-def torch_imports(name: str, tree: ast.Module) -> Iterator[str]:
+def torch_imports(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             loaded = [alias.name for alias in node.names]
@@ -96,44 +82,122 @@ def torch_imports(name: str, tree: ast.Module) -> Iterator[str]:
         else:
             continue
         if not name.startswith("arrays.") and any(m.split(".")[0] == "torch" for m in loaded):
-            yield f"{name}, line {node.lineno}: {ast.unparse(node)}"
+            yield node.lineno, ast.unparse(node)
 
 
-BREAKS = {
-    long_functions: "class A:\n    def f(self):\n" + "        x = 1\n" * 60,
-    long_parameter_lists: "def f(a, b, c, d, *e, g, h, **i): ...",
+def exceptions_without_facts(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
+    """Exceptions and warnings made of one sentence, which somebody would have to parse."""
+    least = {"InvalidInput": 2, "OutOfScope": 3, "AssumptionWarning": 3}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            kind = ast.unparse(node.func).removeprefix("og.")
+            texts = [a for a in node.args if isinstance(a, ast.JoinedStr | ast.Constant)]
+            few = len(node.args) + len(node.keywords) < least.get(kind, 0)
+            if few or (kind == "warn" and texts):
+                yield node.lineno, ast.unparse(node)
+
+
+def docstrings_that_are_fragments(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            text = ast.get_docstring(node) or ""
+            if text.startswith(FRAGMENTS):
+                yield getattr(node, "lineno", 1), text.splitlines()[0]
+
+
+def names_that_say_nothing(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
+    """Values called `found` or `given`; `left` is fine beside `right`."""
+    bound = {
+        node.id if isinstance(node, ast.Name) else node.arg: node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+    for word in (EMPTY_NAMES | BARE_CONSTANTS) & bound.keys():
+        if word != "left" or "right" not in bound:
+            yield bound[word], word
+
+
+BREAKS: dict[Callable[..., Iterator[tuple[int, str]]], str] = {
     counted_stack_levels: "warn('x', stacklevel=2)",
     hidden_imports: "importlib.import_module('onegrad.theory')",
     torch_imports: "def f():\n    from torch.cuda import synchronize",
+    exceptions_without_facts: "raise InvalidInput(f'ridge must be positive; got {ridge}')",
+    docstrings_that_are_fragments: "def f():\n    '''Of the bulk in the bulk.'''",
+    names_that_say_nothing: "def f(x):\n    found = x\n    return found",
+}
+
+# rooms that still break a rule: this list only shrinks
+UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
+    exceptions_without_facts: {"exceptions", "explorer", "io", "studies"},
+    docstrings_that_are_fragments: {
+        "arrays",
+        "estimators",
+        "experiments",
+        "explorer",
+        "io",
+        "networks",
+        "studies",
+        "theory",
+    },
+    names_that_say_nothing: {
+        "arrays",
+        "cli",
+        "data",
+        "estimators",
+        "experiments",
+        "explorer",
+        "io",
+        "networks",
+        "studies",
+        "theory",
+    },
 }
 
 
 @pytest.mark.parametrize("rule", BREAKS, ids=lambda rule: rule.__name__)
 def test_every_module_keeps(rule):
-    assert list(rule("room.module", ast.parse(BREAKS[rule]))), "the rule sees nothing"
-    broken = [place for name, tree in modules().items() for place in rule(name, tree)]
+    assert list(rule(ast.parse(BREAKS[rule]), "room.module")), "the rule sees nothing"
+    broken = [
+        f"{name}, line {line}: {what}"
+        for name, tree in modules().items()
+        for line, what in rule(tree, name)
+        if name.partition(".")[0] not in UNFINISHED.get(rule, ())
+    ]
     assert not broken, "\n".join(broken)
 
 
-def test_every_exception_is_needed():
-    long = {
-        name
-        for module, tree in modules().items()
-        for name, node in functions(tree, module)
-        if len(parameters(node)) > PARAMETERS
-    }
-    assert not set(EXCEPTIONS) - long
+def definitions(tree: ast.Module) -> Iterator[str]:
+    """Public names that a module defines: functions, classes, constants."""
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Assign(targets=targets):
+                yield from (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
 
 
-def test_no_file_is_long():
-    counts = {
-        path.relative_to(ROOT): len(path.read_text().splitlines())
-        for folder in ("src", "tests", "benchmarks")
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".js", ".css", ".html")
-    }
-    long = [f"{path}: {lines} lines" for path, lines in counts.items() if lines > LINES]
-    assert not long, "\n".join(long)
+def homes_of_names(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Public names that several modules define, with these modules."""
+    homes = defaultdict(set)
+    for module, tree in trees.items():
+        for name in definitions(tree):
+            if not name.startswith("_"):
+                homes[name].add(module)
+    return {name: where for name, where in homes.items() if len(where) > 1}
+
+
+def test_no_public_name_means_two_things():
+    a, b = ast.parse("def f(): ...\nTOP = 1"), ast.parse("X: int = 2\nclass TOP: ...")
+    assert homes_of_names({"a": a, "b": b}) == {"TOP": {"a", "b"}}
+    homes = homes_of_names(modules())
+    doubled = [
+        f"{name}: {', '.join(sorted(homes[name]))}"
+        for name in homes.keys() - SHARED_NAMES - STILL_DOUBLED
+    ]
+    assert not doubled, "\n".join(sorted(doubled))
 
 
 def test_no_class_name_means_two_things():

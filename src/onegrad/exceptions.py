@@ -180,7 +180,7 @@ class AssumptionWarning(UserWarning):
         return printable(self.text)
 
 
-def warn(*concerns: AssumptionWarning | DeprecationWarning | str) -> None:
+def warn(*concerns: Warning | str) -> None:
     """Issue each warning at the line outside this package that led here."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
@@ -193,7 +193,7 @@ def warn(*concerns: AssumptionWarning | DeprecationWarning | str) -> None:
     }
     for concern in concerns:
         warning = AssumptionWarning(concern) if isinstance(concern, str) else concern
-        warnings.warn_explicit(warning, AssumptionWarning, **place)
+        warnings.warn_explicit(warning, type(warning), **place)
 
 
 def printable(text: str) -> str:

@@ -84,22 +84,20 @@ def test_products(each_backend, m, stack):
 
 
 @pytest.mark.parametrize("m", [5, 127, 300])
-@pytest.mark.parametrize("use_up", [False, True])
-def test_factors_of_shifted_matrices(each_backend, m, use_up):
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_factors_of_shifted_matrices(each_backend, m, overwrite):
     C, b, R = grams(2, m), normal(2, 1, m, 3), normal(2, 1, 4, m, seed=1)
-    at, shifts = each_backend.asarray, [0.5] if use_up else [0.5, 2.0, 4.0]
-    given = at(upper(C))
-    A = each_backend.shifted(given, shifts, use_up=use_up)
+    at, shifts = each_backend.asarray, [0.5] if overwrite else [0.5, 2.0, 4.0]
+    triangle = at(upper(C))
+    U, definite = each_backend.shifted_cholesky(triangle, shifts, overwrite=overwrite)
     shifted = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
-    same(np.triu(to_numpy(A)), np.triu(shifted))
-    if not use_up:
-        same(given, upper(C))
-    U, definite = each_backend.cholesky(A)
+    if not overwrite:
+        same(triangle, upper(C))
     assert to_numpy(definite).all() and tuple(definite.shape) == (2, len(shifts))
     T = np.triu(to_numpy(U))
     same(T.swapaxes(-1, -2) @ T, shifted)
     same(each_backend.cholesky_solve(U, at(b)), np.linalg.solve(shifted, b), 1e-9)
-    inverse = each_backend.inverse_triangle(U)
+    inverse = each_backend.invert_triangle(U)
     same(inverse, np.linalg.inv(T), 1e-9)
     rows = np.broadcast_to(R, (2, len(shifts), 4, m))
     half = each_backend.solve_lower(U, at(rows.copy()))
@@ -110,8 +108,23 @@ def test_factors_of_shifted_matrices(each_backend, m, use_up):
 def test_indefinite_matrices_of_a_stack_are_named(each_backend, m):
     C = grams(3, m)
     C[1] -= 100 * np.eye(m)
-    _, definite = each_backend.cholesky(each_backend.asarray(upper(C)))
-    assert to_numpy(definite).tolist() == [True, False, True]
+    _, definite = each_backend.shifted_cholesky(each_backend.asarray(upper(C)), [0.0])
+    assert to_numpy(definite)[:, 0].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("m", [5, 130, 300])
+@pytest.mark.parametrize("count", [1, 3])
+def test_solutions_of_shifted_systems(each_backend, m, count):
+    C, b, shifts = grams(2, m), normal(2, m), [0.5, 2.0, 40.0][:count]
+    C[1] -= 30 * np.eye(m)  # indefinite but for a large shift
+    x, definite = each_backend.solve_shifted(
+        each_backend.asarray(upper(C)), shifts, each_backend.asarray(b)
+    )
+    systems = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
+    positive = np.linalg.eigvalsh(systems)[..., 0] > 0
+    assert to_numpy(definite).tolist() == positive.tolist()
+    expected = np.linalg.solve(systems, np.broadcast_to(b[:, None, :, None], (2, count, m, 1)))
+    same(to_numpy(x)[positive], expected[..., 0][positive], 1e-8)
 
 
 def test_eigenvectors(each_backend):
@@ -121,10 +134,22 @@ def test_eigenvectors(each_backend):
     same(V * values[:, None, :] @ V.swapaxes(-1, -2), C)
 
 
-def test_threads_do_not_change_what_is_made():
-    from onegrad.arrays import Ops
+def test_sums_of_several_workers(each_backend):
+    at = each_backend.asarray
+    total = [at(np.ones((2, 3))), at(np.zeros(5))]
+    others = [[at(np.full((2, 3), k)), at(np.arange(5.0))] for k in (1.0, 2.0)]
+    each_backend.add_arrays(total, others)
+    same(total[0], np.full((2, 3), 4.0))
+    same(total[1], 2 * np.arange(5.0))
 
-    x, y = normal(2, 300, 500), normal(2, 300, 500, seed=1)
-    made = [Ops(threads=k).apply(np.tanh, x, y, 0.5) for k in (1, 3)]
-    np.testing.assert_array_equal(*made)
-    assert Ops(threads=3).map(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]
+
+def test_rows_are_scaled_mixed_and_mapped(each_backend):
+    X, r = normal(2, 40, 7), normal(2, 40, seed=1)
+    at = each_backend.asarray
+    same(each_backend.scale_rows(at(X), at(r)), X * r[..., None])
+    c = each_backend.zeros(2, 7)
+    each_backend.add_weighted_rows(c, at(r), at(X))
+    same(c, np.einsum("br,brd->bd", r, X))
+    doubled = each_backend.by_rows(lambda i: 2 * at(X)[:, i], 40)
+    same(doubled, 2 * X)
+    assert each_backend.map(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from naive import moments
 from onegrad.estimators.fitting.first_layer.neurons import (
     NEURON_KINDS,
     Metric,
     Neurons,
     NeuronSampler,
 )
-from onegrad.ridge import NormalEquations, moments
+from onegrad.ridge import NormalEquations
 
 RNG = np.random.default_rng(0)
 Z = RNG.standard_normal((300, 5)) @ np.diag([1.0, 2.0, 0.5, 1.0, 1.0])
@@ -37,7 +38,7 @@ def test_the_worth_of_a_feature_is_what_the_loss_grows_by_without_it():
     F, y = RNG.standard_normal((80, 6)) + 1, RNG.standard_normal((80, 2))
     equations, ridge = NormalEquations.of(moments(F, y)), 0.3
     L = equations.factor(ridge)
-    worth = equations.worth(equations.solve(ridge, L), L)
+    worth = equations.removal_cost(equations.solve(ridge, L), L)
     whole = penalised_loss(F, y, ridge)
     grown = [penalised_loss(np.delete(F, i, 1), y, ridge) - whole for i in range(6)]
     np.testing.assert_allclose(worth, grown, rtol=1e-9)

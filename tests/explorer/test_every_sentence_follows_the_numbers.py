@@ -13,7 +13,7 @@ import onegrad as og
 from exploring import figure, series, visit
 from onegrad.explorer.api import reference_levels
 from onegrad.networks import neurons
-from onegrad.theory.uniform.learned import learned
+from onegrad.theory import learned_coefficients
 
 QUERY = (
     "n=400&d=50&N=100&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0.1&ridge=0.02"
@@ -67,7 +67,7 @@ def test_sentences_after_every_move_of_the_step(page, url) -> None:
         assert ("and below the kernel bound" in said) == (test < bound)
         assert "any rotation-invariant kernel reaches when n grows like d" in said
 
-        found = learned(problem)
+        found = learned_coefficients(problem)
         fit, target = found.learned[1:3], found.target[1:3]
         shares = np.clip(fit * (2 * target - fit) / target**2, 0, None)
         assert numbers(caption(page, "learned")) == pytest.approx(100 * shares, abs=1.1)

@@ -15,7 +15,7 @@ import onegrad as og
 from onegrad.cli import main
 from onegrad.explorer import api, recompute
 from onegrad.explorer.request import read_problem
-from onegrad.theory.uniform.learned import learned
+from onegrad.theory import learned_coefficients
 
 QUERIES = (
     {"n": "300", "d": "100", "N": "150", "activation": "tanh", "teacher": "H1 + H3/6"},
@@ -54,7 +54,7 @@ def test_python_lines(query) -> None:
     with contextlib.redirect_stdout(out):
         exec(recompute.python(problem, "learned"), {})
     numbers = [float(x) for x in re.findall(r"-?\d+\.\d*(?:e[+-]\d+)?", out.getvalue())]
-    found = learned(problem)
+    found = learned_coefficients(problem)
     assert numbers == pytest.approx([*found.target, *found.learned], abs=1e-6)
     names: dict = {}
     with contextlib.redirect_stdout(io.StringIO()):

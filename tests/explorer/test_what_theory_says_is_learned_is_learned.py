@@ -7,8 +7,8 @@ import pytest
 
 import onegrad as og
 from onegrad.networks import learned_part
+from onegrad.theory import learned_coefficients
 from onegrad.theory.asymptotic.resolvent import traces
-from onegrad.theory.uniform.learned import learned
 
 SEEDS = 12
 
@@ -27,7 +27,7 @@ SEEDS = 12
 )
 def test_theory_agrees_with_networks(fields, degrees) -> None:
     problem = og.Problem(n=600, d=200, N=300, **fields)
-    predicted = learned(problem).learned
+    predicted = learned_coefficients(problem).learned
     measured = np.array(
         [learned_part(problem, seed, n_test=10_000).coefficients for seed in range(SEEDS)]
     )
@@ -45,7 +45,7 @@ def test_the_untrained_network_learns_the_linear_part_of_the_closed_form() -> No
     )
     c1_squared, rest = float(problem.sigma.c[1]) ** 2, problem.sigma.nonlinear_energy
     t = traces(c1_squared, rest, problem.phi, problem.psi, problem.ridge)
-    found = learned(problem)
+    found = learned_coefficients(problem)
     assert found.learned[1] == pytest.approx(1 - t.M2 / t.M1, rel=2e-4)
     assert np.abs(found.learned[2:]).max() < 1e-3
 
@@ -54,7 +54,7 @@ def test_a_larger_step_learns_more_of_the_quadratic_part() -> None:
     problem = og.Problem(
         n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)", ridge=0.01
     )
-    found = [learned(problem.replace(alpha=a)) for a in (0.0, 0.2, 0.3, 0.4, 0.5)]
+    found = [learned_coefficients(problem.replace(alpha=a)) for a in (0.0, 0.2, 0.3, 0.4, 0.5)]
     explained = [x.learned[2] * (2 * x.target[2] - x.learned[2]) for x in found]
     assert np.all(np.diff(explained) > 0)
     assert explained[0] < 0.05 and explained[-1] > 0.6

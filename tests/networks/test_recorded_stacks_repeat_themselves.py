@@ -10,8 +10,9 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.arrays.recording import Recorder, run_directly
-from onegrad.arrays.torch_ops import TorchOps
+from onegrad.arrays.executor import run_directly
+from onegrad.arrays.recording import Recorder
+from onegrad.arrays.torch_executor import TorchExecutor
 
 pytestmark = pytest.mark.torch
 
@@ -87,8 +88,8 @@ def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
         made.append(Recorder(self))
         return made[-1]
 
-    monkeypatch.setattr(TorchOps, "graph", lambda self: tape())
-    monkeypatch.setattr(TorchOps, "repeater", repeater)
+    monkeypatch.setattr(TorchExecutor, "graph", lambda self: tape())
+    monkeypatch.setattr(TorchExecutor, "repeater", repeater)
     repeated = og.simulate(problem, **run, **grid)
     assert made and not any(recorder.failure for recorder in made)
     assert asked[0][0] == -(-7 // batch)
@@ -101,7 +102,7 @@ def two_numbers(ops):
     """Work of a constant and of random numbers."""
 
     def work(seeds, tick):
-        X = ops.draw(seeds, True, (1,), 0, 4, 3)
+        X = ops.executor.draw(seeds, True, (1,), 0, 4, 3)
         tick()
         tick()
         return {"sum": X.sum(-1) + ops.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}
@@ -112,8 +113,8 @@ def two_numbers(ops):
 def test_the_work_itself_is_called_twice(monkeypatch):
     """Once as it is and once recorded; progress is reported all the same."""
     ops, calls, ticks = get_ops("torch"), [], []
-    monkeypatch.setattr(ops, "graph", tape)
-    recorder, work = Recorder(ops), two_numbers(ops)
+    monkeypatch.setattr(ops.executor, "graph", tape)
+    recorder, work = Recorder(ops.executor), two_numbers(ops)
 
     def counted(seeds, tick):
         calls.append(seeds)
@@ -132,8 +133,8 @@ def test_the_work_itself_is_called_twice(monkeypatch):
 
 def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
     ops = get_ops("torch")
-    monkeypatch.setattr(ops, "graph", lambda: tape(fails_at_the_end=True))
-    recorder, work = Recorder(ops), two_numbers(ops)
+    monkeypatch.setattr(ops.executor, "graph", lambda: tape(fails_at_the_end=True))
+    recorder, work = Recorder(ops.executor), two_numbers(ops)
     for i in range(4):
         found = recorder(work, (i,), lambda: None)
         np.testing.assert_array_equal(found["all"], run_directly(work, (i,), lambda: None)["all"])
@@ -144,8 +145,8 @@ def test_a_stop_while_recording_ends_the_run(monkeypatch):
     from onegrad.parallel import WorkCancelled
 
     ops = get_ops("torch")
-    monkeypatch.setattr(ops, "graph", tape)
-    recorder, work = Recorder(ops), two_numbers(ops)
+    monkeypatch.setattr(ops.executor, "graph", tape)
+    recorder, work = Recorder(ops.executor), two_numbers(ops)
     recorder(work, (0,), lambda: None)
     recorder(work, (1,), lambda: None)
 
@@ -158,9 +159,9 @@ def test_a_stop_while_recording_ends_the_run(monkeypatch):
 
 def test_only_many_small_stacks_on_a_gpu_are_recorded(monkeypatch):
     ops = get_ops("torch")
-    assert ops.repeater(100, 1000) is run_directly
-    monkeypatch.setattr(ops, "is_cuda", True)
-    assert ops.repeater(2, 1000) is run_directly
-    assert ops.repeater(100, 2**30) is run_directly
-    assert isinstance(ops.repeater(100, 1000), Recorder)
-    assert get_ops().repeater(100, 1000) is run_directly
+    assert ops.executor.repeater(100, 1000) is run_directly
+    monkeypatch.setattr(ops.executor, "is_cuda", True)
+    assert ops.executor.repeater(2, 1000) is run_directly
+    assert ops.executor.repeater(100, 2**30) is run_directly
+    assert isinstance(ops.executor.repeater(100, 1000), Recorder)
+    assert get_ops().executor.repeater(100, 1000) is run_directly

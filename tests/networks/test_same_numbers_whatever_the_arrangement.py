@@ -69,9 +69,9 @@ def test_a_small_memory_limit_changes_nothing():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_factors_a_band_and_an_eigendecomposition(name, monkeypatch):
     p = PROBLEMS[name]
-    monkeypatch.setattr("onegrad.ridge.shifted.FEW", 100)
+    monkeypatch.setattr("onegrad.ridge.shifted.MAX_CHOLESKY_SHIFTS", 100)
     factors = values(simulate(p, 2, **AXES))
-    monkeypatch.setattr("onegrad.ridge.shifted.FEW", 0)
+    monkeypatch.setattr("onegrad.ridge.shifted.MAX_CHOLESKY_SHIFTS", 0)
     np.testing.assert_allclose(values(simulate(p, 2, **AXES)), factors, rtol=1e-10)
     spectral = values(simulate(p, 2, leave_one_out=True, **AXES))
     np.testing.assert_allclose(spectral, factors, rtol=1e-9)

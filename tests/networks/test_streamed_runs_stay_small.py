@@ -7,7 +7,6 @@ import tracemalloc
 import pytest
 
 import onegrad as og
-from onegrad.arrays import Ops
 from onegrad.networks import GradientGroup, Options, run_stack
 from onegrad.networks.plan import peak_bytes
 
@@ -43,7 +42,7 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     run_stack(GradientGroup(p, etas, (0.1, 1.0)), (0,), options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    estimate = peak_bytes(p, networks, Ops(), options)
+    estimate = peak_bytes(p, networks, options)
     assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
 

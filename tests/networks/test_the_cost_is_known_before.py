@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 import onegrad as og
-from onegrad.arrays import Ops
+from onegrad.arrays import ExecutionPolicy
+from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.cli import main
 from onegrad.networks import GradientGroup, Options, run_stack, streams
 from onegrad.networks.cost import Rates, Work, work
@@ -21,8 +22,8 @@ PROBLEMS = {
 @pytest.fixture
 def counted(monkeypatch):
     """What the engine asks of its backend and its streams."""
-    seen, product, gram = Counter(), Ops.product, Ops.add_gram
-    add, fill = Ops.add_product, streams.fill
+    seen, product, gram = Counter(), NumpyOps.product, NumpyOps.add_gram
+    add, fill = NumpyOps.add_product, streams.fill
 
     def counting_product(self, X, W, f=None):
         if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
@@ -41,9 +42,9 @@ def counted(monkeypatch):
         seen["normals"] += out.size if out.shape[-1] > 1 else 0  # labels have one column
         fill(rng, law, out)
 
-    monkeypatch.setattr(Ops, "product", counting_product)
-    monkeypatch.setattr(Ops, "add_product", counting_add)
-    monkeypatch.setattr(Ops, "add_gram", counting_gram)
+    monkeypatch.setattr(NumpyOps, "product", counting_product)
+    monkeypatch.setattr(NumpyOps, "add_product", counting_add)
+    monkeypatch.setattr(NumpyOps, "add_gram", counting_gram)
     monkeypatch.setattr(streams, "fill", counting_fill)
     return seen
 
@@ -81,7 +82,7 @@ def test_a_team_takes_longer_than_its_share(monkeypatch):
 
 
 def test_rates_are_those_of_this_machine():
-    rates = Rates.measured(Ops(), PROBLEMS["one step"].sigma, False)
+    rates = Rates.measured(NumpyOps(), ExecutionPolicy(), PROBLEMS["one step"].sigma, False)
     for name in ("products", "factors", "normals", "activations"):
         assert 1e5 < getattr(rates, name) < 1e15
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import Ops, get_ops
+from onegrad.arrays import get_ops
+from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.networks import GradientGroup, Options, run_stack, spectrum
 from onegrad.networks.plan import peak_bytes, plan_group
 from onegrad.networks.simulation import simulate
@@ -63,18 +64,19 @@ def test_a_run_that_cannot_fit_says_what_it_needs():
 
 
 def test_memory_of_a_streamed_run_does_not_grow_with_n():
-    sizes = [peak_bytes(og.Problem(n=n, d=512, N=1024), 8, Ops()) for n in (10_000, 1_000_000)]
+    sizes = [peak_bytes(og.Problem(n=n, d=512, N=1024), 8) for n in (10_000, 1_000_000)]
     assert sizes[0] == sizes[1] < 0.3 * 2**30
 
 
 def test_arrangements_shrink_before_they_fail():
     p = og.Problem(n=5000, d=100, N=1000)
     group = GradientGroup(p, tuple(range(8)), (0.1,))
-    ops = Ops(threads=4)
-    one = peak_bytes(p, 8, ops)
+    ops = get_ops()
+    policy = ops.policy(threads=4)
+    one = peak_bytes(p, 8, policy=policy)
 
     def arranged(memory_limit):
-        plan = plan_group(group, 10, Options(), ops, memory_limit=memory_limit)
+        plan = plan_group(group, 10, Options(), ops, policy, memory_limit=memory_limit)
         assert plan.peak_bytes <= memory_limit
         return plan.workers, plan.networks_at_once
 
@@ -88,7 +90,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
     def fail(self, *shape):
         raise MemoryError("Unable to allocate 7.45 GiB")
 
-    monkeypatch.setattr(Ops, "zeros", fail)
+    monkeypatch.setattr(NumpyOps, "zeros", fail)
     with pytest.raises(MemoryError, match=r"out of memory \(Unable.*\): lower n, N or batch"):
         simulate(PROBLEM, 2)
 

@@ -44,7 +44,7 @@ def test_lines_are_the_predictions_and_bands_their_accuracy(ax):
         assert ys.min() == pytest.approx((value * (1 - off)).min())
         assert ys.max() == pytest.approx((value * (1 + off)).max())
     assert "test error, uniform theory" in words(ax) and "accuracy, 95 %" in words(ax)
-    (level,) = lines(ax, "best linear = kernel bound")
+    (level,) = lines(ax, "kernel bound")
     assert level.get_ydata()[0] == pytest.approx(p.kernel_bound[0])
 
 

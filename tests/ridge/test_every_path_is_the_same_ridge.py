@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import naive
+from naive import moments
 from onegrad.arrays import to_numpy
-from onegrad.ridge import Factor, NormalEquations, dual, moments
-from onegrad.ridge.moments import add_rows, no_rows
+from onegrad.ridge import Factor, NormalEquations, solve_dual
+from onegrad.ridge.moments import add_rows, empty_moments
 
 RIDGES = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)
 
@@ -27,17 +28,17 @@ def check(found, i, features, F, y, intercept):
 
 
 def equations(ops, F, y, intercept):
-    sums = no_rows(ops, len(F), F.shape[-1], F.shape[-2])
+    sums = empty_moments(ops, len(F), F.shape[-1], F.shape[-2])
     for some in (slice(0, 7), slice(7, None)):
         add_rows(sums, ops.asarray(F[:, some]), ops.asarray(y[:, some]), intercept)
-    return NormalEquations.of(sums, intercept, use_up=True)
+    return NormalEquations.of(sums, intercept, overwrite=True)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("count", [2, 6])
 def test_primal(each_backend, intercept, count, monkeypatch):
     F, y = rows(2, 40, 9)
-    monkeypatch.setattr("onegrad.ridge.shifted.FEW", count)  # factors, or a band
+    monkeypatch.setattr("onegrad.ridge.shifted.MAX_CHOLESKY_SHIFTS", count)  # factors, or a band
     fit = equations(each_backend, F, y, intercept).path(RIDGES)
     for i in range(2):
         check(fit, i, F[i], F[i], y[i], intercept)
@@ -46,14 +47,14 @@ def test_primal(each_backend, intercept, count, monkeypatch):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_leave_one_out(each_backend, intercept):
     F, y = rows(2, 20, 6)
-    way = equations(each_backend, F, y, intercept).left_out(RIDGES)
+    way = equations(each_backend, F, y, intercept).leave_one_out(RIDGES)
     for i in range(2):
         check(way.fit, i, F[i], F[i], y[i], intercept)
     at = each_backend.asarray
     found = to_numpy(way.squares(at(F), at(y))) / 20
     K = each_backend.zeros(2, 20, 20)
     each_backend.add_gram(K, at(F), over_rows=True)
-    other = to_numpy(dual(K, at(y), RIDGES, intercept, leave_one_out=True).leave_one_out)
+    other = to_numpy(solve_dual(K, at(y), RIDGES, intercept, leave_one_out=True).leave_one_out)
     expected = [[naive.leave_one_out(F[i], y[i], lam, intercept) for lam in RIDGES] for i in (0, 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     np.testing.assert_allclose(other, expected, rtol=1e-8)
@@ -65,7 +66,7 @@ def test_dual(each_backend, intercept, leave_one_out):
     F, y = rows(2, 8, 30)
     K = each_backend.zeros(2, 8, 8)
     each_backend.add_gram(K, each_backend.asarray(F), over_rows=True)
-    fit = dual(K, each_backend.asarray(y), RIDGES, intercept, leave_one_out)
+    fit = solve_dual(K, each_backend.asarray(y), RIDGES, intercept, leave_one_out)
     for i in range(2):
         check(fit, i, F[i] @ F[i].T, F[i], y[i], intercept)
 
@@ -96,7 +97,7 @@ def test_a_factor_solves_halves_and_inverts(each_backend):
 
 def test_an_indefinite_matrix_of_a_stack_gives_nan_alone(each_backend):
     C, at = np.stack([np.eye(3), -np.eye(3)]), each_backend.asarray
-    x = to_numpy(Factor(*each_backend.cholesky(at(C))).solve(at(np.ones((2, 3, 1)))))
+    x = to_numpy(Factor.shifted(at(C), [0.0]).solve(at(np.ones((2, 1, 3, 1)))))
     np.testing.assert_allclose(x[0], 1)
     assert np.isnan(x[1]).all()
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
+from naive import moments
 from onegrad.exceptions import InvalidInput, NotConverged
-from onegrad.ridge import NormalEquations, moments
+from onegrad.ridge import NormalEquations
 
 
 @pytest.mark.parametrize("intercept", [True, False])

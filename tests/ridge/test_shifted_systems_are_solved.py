@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 
-from onegrad.ridge.shifted import FEW, WIDTH, solve_shifted
+from onegrad.ridge.shifted import BAND_WIDTH, MAX_CHOLESKY_SHIFTS, solve_shifted
 
-SIZES = (1, 2, 3, WIDTH - 1, WIDTH, WIDTH + 1, WIDTH + 2, 2 * WIDTH, 2 * WIDTH + 1, 333)
-COUNTS = (1, FEW, FEW + 1, 9)
+SIZES = (
+    1,
+    2,
+    3,
+    BAND_WIDTH - 1,
+    BAND_WIDTH,
+    BAND_WIDTH + 1,
+    BAND_WIDTH + 2,
+    2 * BAND_WIDTH,
+    2 * BAND_WIDTH + 1,
+    333,
+)
+COUNTS = (1, MAX_CHOLESKY_SHIFTS, MAX_CHOLESKY_SHIFTS + 1, 9)
 
 
 def system(m, dtype="float64"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.dispatch import THEORIES
+from onegrad.theory import THEORIES
 from random_problems import random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import onegrad as og
 
-ARRAYS = ("train", "test", "risk", "squared_loss", "eta", "ridge", "linear", "kernel_bound")
+ARRAYS = ("train", "test", "risk", "squared_loss", "eta", "ridge", "kernel_bound")
 
 
 @settings(max_examples=25, deadline=None)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory import uniform
-from onegrad.theory.asymptotic.resolvent import MAX_ITERATIONS
+from onegrad.theory.asymptotic.resolvent import MAX_TRACE_ITERATIONS
+from uniform_point import uniform_point
 
 SIZES = {"n": 600, "d": 300, "N": 400}
 HEAVY = og.Problem(**SIZES, activation="H1 + H3", eta=20.0)
@@ -42,7 +42,7 @@ def test_the_same_line_warns_once_and_another_again():
 
 def test_a_prediction_has_what_the_fixed_point_knew():
     p = og.Problem(**SIZES, noise=0.5, alpha=0.3)
-    point, alone = og.predict(p), uniform.predict(p)
+    point, alone = og.predict(p), uniform_point(p)
     assert (point.residual, point.iterations) == (alone.residual, alone.iterations)
     assert point.quadrature_error == alone.quadrature_error <= 1e-3
     assert tuple(point.nodes) == (alone.nodes.index, alone.nodes.neuron)
@@ -58,7 +58,7 @@ def test_a_prediction_has_what_the_fixed_point_knew():
 def test_closed_forms_have_the_residual_of_their_traces(theory):
     grid = og.predict(og.Problem(**SIZES), theory, alpha=[0.1, 0.2])
     assert np.all(grid.residual < 1e-14)
-    assert np.all((grid.iterations > 0) & (grid.iterations < MAX_ITERATIONS))
+    assert np.all((grid.iterations > 0) & (grid.iterations < MAX_TRACE_ITERATIONS))
     assert grid.quadrature_error is None and grid.nodes is None
 
 

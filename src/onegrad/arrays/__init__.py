@@ -1,12 +1,7 @@
-"""Arrays on NumPy and torch, BLAS without Python's lock, standard errors."""
+"""Arrays: one protocol of operations, NumPy and torch side by side, a frozen execution policy."""
 
-from onegrad.arrays.devices import (
-    get_ops,
-    gpus,
-    one_line_memory_errors,
-    ops_of,
-    visible_gpus,
-)  # fmt: skip
+from onegrad.arrays.devices import get_ops, gpus, one_line_memory_errors, ops_of, visible_gpus
+from onegrad.arrays.executor import Executor, Repeat, run_directly
 from onegrad.arrays.memory import keep_freed_memory
 from onegrad.arrays.namespace import (
     Array,
@@ -15,19 +10,23 @@ from onegrad.arrays.namespace import (
     is_torch,
     namespace,
     one_minus_square,
-    symmetric,
+    standard_error,
     to_numpy,
     transpose,
-)  # fmt: skip
-from onegrad.arrays.numpy_ops import Ops
-from onegrad.arrays.recording import Repeat, run_directly
-from onegrad.arrays.statistics import standard_error
+)
+from onegrad.arrays.ops import Ops
+from onegrad.arrays.policy import ExecutionPolicy
+from onegrad.arrays.triangles import ROW_PADDING, copy_upper, symmetric
 
 __all__ = [
+    "ROW_PADDING",
     "Array",
+    "ExecutionPolicy",
+    "Executor",
     "Floats",
     "Ops",
     "Repeat",
+    "copy_upper",
     "erf",
     "get_ops",
     "gpus",
@@ -43,4 +42,4 @@ __all__ = [
     "to_numpy",
     "transpose",
     "visible_gpus",
-]  # fmt: skip
+]

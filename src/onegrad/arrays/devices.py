@@ -1,42 +1,50 @@
-"""Which backend a device or an array asks for, and what a device says when it is full."""
+"""The table of devices: which operations a device or an array asks for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 
-from onegrad.arrays.namespace import Array, is_torch
-from onegrad.arrays.numpy_ops import Ops
-from onegrad.arrays.torch_ops import DEVICES, TorchOps
+import numpy as np
+
+from onegrad.arrays.namespace import Array
+from onegrad.arrays.numpy_ops import NumpyOps
+from onegrad.arrays.ops import Ops
+from onegrad.arrays.torch_ops import TorchOps
 from onegrad.exceptions import InvalidInput
 
+DEVICES: dict[str, Callable[[str, str], Ops]] = {  # (device, dtype): its operations
+    "cpu": NumpyOps,
+    "torch": TorchOps,
+    "cuda": TorchOps,
+}
+ALLOWED = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 
-def get_ops(device: str = "cpu", dtype: str = "float64", threads: int = 1) -> Ops:
-    """The operations for a device: cpu is NumPy; torch, cuda and cuda:k are torch."""
+
+def get_ops(device: str = "cpu", dtype: str = "float64") -> Ops:
+    """Return the operations of a device: a name of the table, with or without ":k"."""
     if dtype not in ("float64", "float32"):
-        raise InvalidInput(f"dtype must be float64 or float32; got {dtype!r:.60}")
-    if device == "cpu":
-        return Ops(dtype, threads)
-    if device == "torch" or str(device).split(":")[0] == "cuda":
-        return TorchOps(device, dtype, threads)
-    raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}")
+        raise InvalidInput("dtype", dtype, "float64 or float32")
+    name, numbered, _ = str(device).partition(":")
+    if name not in DEVICES or (numbered and name != "cuda"):
+        raise InvalidInput("device", device, ALLOWED)
+    return DEVICES[name](device, dtype)
 
 
 def ops_of(x: Array) -> Ops:
-    """The backend that x lives on."""
-    if not is_torch(x):
-        return _kept("cpu", x.dtype.name)
-    device = "torch" if x.device.type == "cpu" else str(x.device)
-    return _kept(device, str(x.dtype).removeprefix("torch."))
+    """Return the operations of the device that x lives on, in the precision of x."""
+    if isinstance(x, np.ndarray):
+        return _cached_ops("cpu", x.dtype.name)
+    return _cached_ops(TorchOps.device_of(x) or "cpu", str(x.dtype).removeprefix("torch."))
 
 
-_kept = lru_cache(maxsize=16)(get_ops)
+_cached_ops = lru_cache(maxsize=16)(get_ops)
 
 
 def gpus() -> list[str]:
-    """Names of the CUDA devices; none when torch is not installed."""
+    """Return the names of the CUDA devices; none if torch is not installed."""
     try:
         import torch
     except ImportError:
@@ -45,9 +53,9 @@ def gpus() -> list[str]:
 
 
 def visible_gpus() -> list[str]:
-    """How CUDA_VISIBLE_DEVICES would name each GPU that this process sees."""
-    named = [x.strip() for x in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if x.strip()]
-    return named or [str(i) for i in range(len(gpus()))]
+    """Return how CUDA_VISIBLE_DEVICES would name each GPU that this process sees."""
+    listed = [x.strip() for x in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if x.strip()]
+    return listed or [str(i) for i in range(len(gpus()))]
 
 
 @contextmanager

@@ -1,146 +1,98 @@
-"""The same on torch: tensors of one device, products of whole stacks."""
+"""Operations on torch tensors of one device: products of whole stacks."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays.drawing import DEVICE_BLOCK, drawing
-from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.numpy_ops import Elementwise, Ops
-from onegrad.arrays.recording import Recorder, Recording, Repeat, recording, run_directly
+from onegrad.arrays.namespace import Array, is_torch, transpose
+from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
+from onegrad.arrays.policy import ExecutionPolicy
+from onegrad.arrays.torch_executor import RANDOM_BLOCK_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
-from onegrad.parallel.threads import Item, Value
 
-DEVICES = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
-STRETCH = 2**28  # entries of features that a GPU makes at a time
-PANEL = 128  # rows that the factorisation of a stack takes at a time
-MANY = 256  # matrices from which on half as many are faster
-COPIES = 2**29  # entries of shifted matrices that are factored together
-SMALL = 2**23  # entries of a stack's features up to which launches take longer than the work
-REPEATED = 8  # stacks from which on a recording pays: each lane makes its own
-FEW = 8  # matrices in a stack up to which a small product does not fill the device
-LANES = 2  # stacks in flight on a GPU
-_lanes: dict[Any, deque[Any]] = {}
+BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
+QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
+MAX_STACK, MAX_STACK_ENTRIES = 128, 2**26  # matrices that a GPU computes together
+MAX_SHIFTED_ENTRIES = 2**29  # entries of shifted matrices that are factored together
+PANEL_ROWS = 128  # rows that the factorisation of a stack takes at a time
+MANY_MATRICES = 256  # from which on half as many rows are faster
+FEW_MATRICES = 8  # below which a small product does not fill the device
 
 
-class TorchOps(Ops):
-    """Torch tensors on one device; products of stacks, and blocks where half a matrix suffices."""
+class TorchOps:
+    """Torch tensors; see `Ops` for what each operation does."""
 
-    blas_threads = None
-    can_draw = True
-
-    def __init__(self, device: str, dtype: str, threads: int = 1) -> None:
-        super().__init__(dtype, threads)
+    def __init__(self, device: str = "torch", dtype: str = "float64") -> None:
         try:
             import torch
         except ImportError:
-            raise InvalidInput(
-                f"device {device!r} needs torch: pip install 'onegrad[torch]'"
-            ) from None
-        name = "cpu" if device == "torch" else device
+            problem = "needs torch: pip install 'onegrad[torch]'"
+            raise InvalidInput("device", device, problem=problem) from None
         try:
-            self.place = torch.device(name)
+            self.place = torch.device("cpu" if device == "torch" else device)
         except RuntimeError:
-            raise InvalidInput(f"device must be {DEVICES}; got {device!r:.60}") from None
-        if self.place.type == "cuda" and not torch.cuda.is_available():
-            raise InvalidInput(f"device {device!r}: no CUDA device is visible; use device='cpu'")
-        if self.place.type == "cuda" and (self.place.index or 0) >= torch.cuda.device_count():
-            raise InvalidInput(
-                f"device {device!r}: {torch.cuda.device_count()} CUDA device(s) are visible"
-            )
+            raise InvalidInput("device", device, "cuda or cuda:k") from None
+        is_cuda = self.place.type == "cuda"
+        if is_cuda and not torch.cuda.is_available():
+            problem = "no CUDA device is visible; use device='cpu'"
+            raise InvalidInput("device", device, problem=problem)
+        if is_cuda and (self.place.index or 0) >= torch.cuda.device_count():
+            problem = f"{torch.cuda.device_count()} CUDA device(s) are visible"
+            raise InvalidInput("device", device, problem=problem)
         self.torch, self.device = torch, device
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.kind = getattr(torch, dtype)
-        self.is_cuda = self.prefers_to_draw = self.place.type == "cuda"
+        self.executor = TorchExecutor(torch, self.place, self.kind)
+
+    @staticmethod
+    def device_of(x: Array) -> str:
+        """Return the device that a tensor lives on; an empty string if x is no tensor."""
+        if not is_torch(x):
+            return ""
+        return "torch" if x.device.type == "cpu" else str(x.device)
+
+    def policy(self, threads: int) -> ExecutionPolicy:
+        is_cuda = self.executor.is_cuda
+        if is_cuda:
+            _load_solvers(self.place)
+        return ExecutionPolicy(
+            threads=threads,
+            blas_threads=None,
+            stacks_at_once=QUEUES if is_cuda else 1,
+            max_stack=MAX_STACK if is_cuda else 1,
+            max_stack_entries=MAX_STACK_ENTRIES,
+            min_block_rows=RANDOM_BLOCK_ROWS,  # the numbers do not depend on the size of a block
+            block_entries=BLOCK_ENTRIES,
+            max_kept_entries=8 * BLOCK_ENTRIES,
+        )
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
         # the device's queue is not waited for
-        return self._kept(lambda: host.to(self.place, non_blocking=True))
-
-    def _kept(self, make: Callable[[], Array]) -> Array:
-        """A new array, or where stacks are repeated the one that the first of them had here."""
-        now = recording()
-        return make() if now is None else now.array(make)
+        return self.executor.reused(lambda: host.to(self.place, non_blocking=True))
 
     def zeros(self, *shape: int) -> Array:
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
 
     def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
-        buffer = self.torch.empty(shape, dtype=self.torch.float64, pin_memory=self.is_cuda)
-        return np.asarray(buffer.numpy())
+        pinned = self.executor.is_cuda
+        return np.asarray(self.torch.empty(shape, dtype=self.torch.float64, pin_memory=pinned))
 
     def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
         host = self.torch.from_numpy(buffer)
         return host.to(self.place, non_blocking=True).to(self.kind)
 
-    def stretch(self, block: int, entries: int, team: int = 1) -> int:
-        block = max(block, DEVICE_BLOCK)  # whole streams: the numbers do not depend on the stretch
-        return max(block, STRETCH // (entries * block) * block)
+    def map(self, function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        return [function(item) for item in items]
 
-    def preferred_batch(self, entries: int) -> int:
-        return max(1, min(128, 2**26 // entries)) if self.is_cuda else 1
+    def by_rows(self, function: Callable[[slice], Array], rows: int) -> Array:
+        return function(slice(0, rows))
 
-    def may_hold(self, entries: int, team: int = 1) -> bool:
-        return entries <= 8 * STRETCH
-
-    def map(self, f: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
-        return [f(item) for item in items]
-
-    def takers(self, rows: int, entries: int, team: int) -> int:
-        return 1
-
-    def by_rows(self, f: Callable[[slice], Array], rows: int) -> Array:
-        return f(slice(0, rows))
-
-    def side_by_side(self) -> tuple[int, Ops]:
-        """Two on a GPU: while one waits for its results the other fills the device's queue."""
-        if not self.is_cuda:
-            return 1, self
-        if not _lanes:  # torch loads its solvers once, not in threads
-            self.torch.linalg.inv(self.zeros(1, 1) + 1)
-        return LANES, self
-
-    @contextmanager
-    def lane(self) -> Iterator[None]:
-        """A queue of the device: lanes are few and kept, for each has a store of memory."""
-        if not self.is_cuda:
-            yield
-            return
-        kept = _lanes.setdefault(self.place, deque())
-        try:
-            stream = kept.pop()
-        except IndexError:
-            stream = self.torch.cuda.Stream(self.place)
-        try:
-            with self.torch.cuda.stream(stream):
-                yield
-        finally:
-            kept.append(stream)
-
-    def repeater(self, stacks: int, entries: int) -> Repeat:
-        """From a recording where launches would take longer than the work."""
-        few = not self.is_cuda or stacks < REPEATED or entries > SMALL
-        return run_directly if few else Recorder(self)
-
-    def graph(self) -> Any:
-        """What a recording is made in."""
-        return self.torch.cuda.CUDAGraph()
-
-    def wait(self) -> None:
-        if self.is_cuda:
-            self.torch.cuda.synchronize(self.place)
-
-    def free_bytes(self) -> int:
-        if self.is_cuda:
-            cuda = self.torch.cuda
-            kept = cuda.memory_reserved(self.place) - cuda.memory_allocated(self.place)
-            return int(cuda.mem_get_info(self.place)[0]) + int(kept)
-        return super().free_bytes()
+    # -- elementwise -------------------------------------------------------------------------
 
     def apply(
         self,
@@ -152,14 +104,16 @@ class TorchOps(Ops):
     ) -> Array:
         return f(x if y is None else self.torch.add(x, y, alpha=scale))
 
-    def scaled(self, X: Array, r: Array) -> Array:
+    def scale_rows(self, X: Array, r: Array) -> Array:
         return X * r[..., None]
+
+    # -- products ----------------------------------------------------------------------------
 
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
         P = X @ transpose(W)
         return P if f is None else f(P)
 
-    def add_mixture(self, c: Array, y: Array, F: Array) -> None:
+    def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
         c += (y[:, None, :] @ F)[:, 0]
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
@@ -168,10 +122,12 @@ class TorchOps(Ops):
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (..., k, m): C += A^T A
         C, A = C.view(-1, *C.shape[-2:]), _stack(A)
-        self._add_upper(C, A, 512 if len(C) < FEW else max(128, min(512, C.shape[-1] // 8)))
+        self._add_upper(
+            C, A, 512 if len(C) < FEW_MATRICES else max(128, min(512, C.shape[-1] // 8))
+        )
 
     def _add_upper(self, C: Array, A: Array, leaf: int) -> None:
-        """C += A^T A without the blocks below the diagonal; those of size `leaf` are whole."""
+        """C += A^T A without the blocks below the diagonal; those of size `leaf` are not cut."""
         m = C.shape[-1]
         if m <= leaf:
             C.baddbmm_(transpose(A), A)
@@ -181,42 +137,50 @@ class TorchOps(Ops):
         C[:, :h, h:].baddbmm_(transpose(A[..., :h]), A[..., h:])
         self._add_upper(C[:, h:, h:], A[..., h:], leaf)
 
+    def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
+        for other in others:
+            for into, x in zip(total, other, strict=True):
+                into += x
+
+    # -- symmetric matrices ------------------------------------------------------------------
+
     def eigh(self, C: Array) -> tuple[Array, Array]:
         values, vectors = self.torch.linalg.eigh(C, UPLO="U")
         return values, vectors
 
-    def shifts_at_once(self, C: Array) -> int:
-        return max(1, COPIES // int(C.numel()))
-
-    def shifted(self, C: Array, shifts: Sequence[float], use_up: bool = False) -> Array:
+    def shifted_cholesky(
+        self, C: Array, shifts: Sequence[float], overwrite: bool = False
+    ) -> tuple[Array, Array]:
         A = C[..., None, :, :]
-        if not use_up or len(shifts) > 1:
+        if not overwrite or len(shifts) > 1:
             A = A.repeat_interleave(len(shifts), -3)
         s = float(shifts[0]) if len(shifts) == 1 else self.asarray(shifts)[:, None]
         A.diagonal(dim1=-2, dim2=-1).add_(s)
-        return A
-
-    def cholesky(self, A: Array) -> tuple[Array, Array]:
-        """To the solvers, which count columns, an upper triangle is the lower of its transpose."""
+        # to the solvers, which count columns, an upper triangle is the lower one of its transpose
         L, info = self.torch.linalg.cholesky_ex(transpose(A))
         return transpose(L), info == 0
 
-    def shifted_solve(
-        self, C: Array, shifts: Sequence[float], b: Array, use_up: bool
+    def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> tuple[Array, Array]:
+        size = max(1, MAX_SHIFTED_ENTRIES // int(C.numel()))
+        return in_chunks(lambda some, last: self._solve_chunk(C, some, b, last), shifts, size)
+
+    def _solve_chunk(
+        self, C: Array, shifts: Sequence[float], b: Array, overwrite: bool
     ) -> tuple[Array, Array]:
-        """Of a stack by block rows, nearly all in products: torch's own is far slower."""
+        """Solve a stack by block rows, nearly all in products: torch's own solver is far slower."""
         torch, (B, m, _), R = self.torch, C.shape, len(shifts)
-        p = PANEL if B * R <= MANY else PANEL // 2
+        p = PANEL_ROWS if B * R <= MANY_MATRICES else PANEL_ROWS // 2
         if B * R == 1 or m <= p:
-            return super().shifted_solve(C, shifts, b, use_up)
-        alone = use_up and R == 1
-        U = C if alone else torch.empty(B * R, m, m, dtype=self.kind, device=self.place)
+            U, definite = self.shifted_cholesky(C, shifts, overwrite)
+            return self.cholesky_solve(U, b[:, None, :, None])[..., 0], definite
+        in_place = overwrite and R == 1
+        U = C if in_place else torch.empty(B * R, m, m, dtype=self.kind, device=self.place)
         x, s = b.repeat_interleave(R, 0)[..., None], self.asarray(shifts).repeat(B)[:, None]
         eye, inverses = torch.eye(p, dtype=self.kind, device=self.place), []
         definite = torch.ones(B * R, dtype=torch.bool, device=self.place)
         for j in range(0, m, p):  # U^T U = C + s and U^T z = b; rows of U and z become known
             row, z = U[:, j : j + p, j:], x[:, j : j + p]
-            if not alone:
+            if not in_place:
                 row.view(B, R, *row.shape[1:])[...] = C[:, None, j : j + p, j:]
             row.diagonal(dim1=-2, dim2=-1).add_(s)
             if j:
@@ -245,30 +209,19 @@ class TorchOps(Ops):
     def solve_lower(self, U: Array, R: Array) -> Array:
         return self.torch.linalg.solve_triangular(U, R, upper=True, left=False)
 
-    def inverse_triangle(self, U: Array) -> Array:
+    def invert_triangle(self, U: Array) -> Array:
         eye = self.torch.eye(U.shape[-1], dtype=self.kind, device=self.place)
         return self.torch.linalg.solve_triangular(U, eye.expand(U.shape), upper=True)
 
-    def draw(
-        self,
-        seeds: Sequence[int],
-        normal: bool,
-        key: Sequence[int],
-        start: int,
-        rows: int,
-        width: int,
-    ) -> Array:
-        """Numbers from the device's own generator, shape (seeds, rows, width); see `drawing`."""
-        shape, kind = (len(seeds), rows, width), {"dtype": self.kind, "device": self.place}
-        out = self._kept(lambda: self.torch.empty(shape, **kind))
-        draw = drawing(out, normal, key, start)
-        if isinstance(now := recording(), Recording):
-            now.draws.append(draw)
-        else:
-            draw(seeds)
-        return out
+
+@lru_cache
+def _load_solvers(place: Any) -> None:
+    """Let torch load its solvers now: it does so once, and not safely in threads."""
+    import torch
+
+    torch.linalg.inv(torch.ones(1, 1, device=place))
 
 
 def _stack(A: Array) -> Array:
-    """A with one leading axis."""
+    """Return A with one leading axis."""
     return A.reshape(-1, *A.shape[-2:])

@@ -121,7 +121,7 @@ def _names_by_argument() -> dict[str, list[str]]:
     """Return names worth offering, by the argument that takes them."""
     from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
-    from onegrad.theory.dispatch import THEORIES
+    from onegrad.theory import THEORIES
 
     return {name: [*field.choices, *field.laws] for name, field in FIELDS.items()} | {
         "theory": list(THEORIES),

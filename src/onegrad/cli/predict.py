@@ -9,7 +9,7 @@ from onegrad.cli.options import add_json_option, add_problem_options, read_probl
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
-from onegrad.theory.dispatch import THEORIES, predict
+from onegrad.theory import THEORIES, predict
 
 EXAMPLE = """examples:
   onegrad predict                                       # the setting of the docs' first page
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         save_plot(args.plot, prediction)
     rows = prediction.results()
     if args.json:
-        references = {"linear": prediction.linear, "kernel_bound": prediction.kernel_bound}
+        references = {"kernel_bound": prediction.kernel_bound}
         answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
         print_json(answer | references | {"setting": options.setting})
         return 0

@@ -20,7 +20,7 @@ from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.uniform.learned import DEGREE, learned
+from onegrad.theory.uniform.learned_coefficients import MAX_LEARNED_DEGREE, learned_coefficients
 
 ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
 RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
@@ -51,12 +51,12 @@ def instant(problem: Problem) -> dict[str, Any]:
 def teacher(problem: Problem) -> dict[str, Any]:
     """The target function on a grid of its index, its variance, its Hermite coefficients."""
     u = np.linspace(-3, 3, 61)
-    norms = np.sqrt([math.factorial(k) for k in range(DEGREE + 1)])
+    norms = np.sqrt([math.factorial(k) for k in range(MAX_LEARNED_DEGREE + 1)])
     sigma_star = problem.sigma_star
     return {
         "u": u,
         "target": sigma_star(u),
-        "coefficients": norms * sigma_star.c[: DEGREE + 1],
+        "coefficients": norms * sigma_star.c[: MAX_LEARNED_DEGREE + 1],
         "variance": sigma_star.variance,
     }
 
@@ -152,7 +152,7 @@ def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
         bars = {f"{name}_accuracy": getattr(found.accuracy, name) for name in ("train", "test")}
         answer: dict[str, Any] = _errors(found) | bars
         if with_learned:
-            answer["learned"] = learned(problem).learned
+            answer["learned"] = learned_coefficients(problem).learned
     return dict(json_values(answer | {"notes": notes}))
 
 

@@ -78,7 +78,7 @@ def estimate(plan: SimulationPlan, rate: float) -> float:
     for part in plan.parts:
         places = [at(p, plan.axis, r) for r in RATIOS] if part == "sizes" else [p]
         for place in places:
-            held = peak_bytes(place, steps[part], ops)
+            held = peak_bytes(place, steps[part])
             if held > most:
                 raise InvalidInput(
                     f"n = {place.n}, d = {place.d}, N = {place.N} needs {held / 1e9:.2g} GB in "

@@ -10,7 +10,7 @@ from onegrad.problem import FIELDS, Problem
 
 CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
 IMPORTS = {
-    "learned": "from onegrad.theory.uniform.learned import learned\n",
+    "learned": "from onegrad.theory import learned_coefficients\n",
     "neurons": "from onegrad.networks import neurons\n",
 }  # views that og's own names do not give
 
@@ -38,7 +38,7 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
         )
     if view == "learned":
         return head + (
-            "found = learned(problem)\n"
+            "found = learned_coefficients(problem)\n"
             "print(found.target, found.learned)  # normalised Hermite coefficients\n"
         )
     if view == "neurons":

@@ -38,8 +38,8 @@ def register(function: Function) -> None:
     'bump'
     """
     if not function.name.isidentifier() or function.name in REGISTRY:
-        taken = f"a new identifier (taken: {', '.join(REGISTRY)})"
-        raise InvalidInput("name", function.name, taken)
+        allowed = f"a new identifier (taken: {', '.join(REGISTRY)})"
+        raise InvalidInput("name", function.name, allowed)
     REGISTRY[function.name] = function
     _resolve_text.cache_clear()
 

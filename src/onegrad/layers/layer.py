@@ -22,7 +22,7 @@ from onegrad.functions import Function
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.parallel import thread_map
-from onegrad.ridge import FEATURE_BITS, Moments, grid, total
+from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
 
 CACHE_ROWS = 64  # rows of elementwise work that stay in cache
 # of a neuron's deviation before sigma: about what it has after sigma if one row of 100 activates it
@@ -88,7 +88,7 @@ class Layer:
         skip = np.zeros(self.width - len(self.W))
         least = np.concatenate([skip, MIN_RELATIVE_FEATURE * self.preactivations(z).std(0)])
         size = np.concatenate([skip + 1, np.abs(self.W).sum(1) + np.abs(self.b)])
-        step = grid(self.features(z), FEATURE_BITS, least, RELATIVE_ROUNDING * size)
+        step = grid_step(self.features(z), FEATURE_BITS, least, RELATIVE_ROUNDING * size)
         return replace(self, step=step)
 
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
@@ -108,7 +108,7 @@ class Layer:
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
-        return total(blocks, self.width).in_units(self.step)
+        return sum_moments(blocks, self.width).in_units(self.step)
 
     def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
         """Yield rows with their (f, y, 1), f in whole numbers of grid units, a block at a time.

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Ops, get_ops
+from onegrad.arrays import ExecutionPolicy, Ops
 from onegrad.functions.function import Function
 from onegrad.networks.plan import GradientGroup, Options, make_plan, peak_bytes
 from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
-from onegrad.ridge.shifted import FEW, solve_shifted
+from onegrad.ridge.shifted import MAX_CHOLESKY_SHIFTS, solve_shifted
 
 GRAM = 0.8  # of the rate of products that half a product reaches
 SHARING = 0.08  # what a team loses, per thread, where it shares every product instead of the rows
@@ -62,7 +62,7 @@ def work(group: GradientGroup, options: Options | None = None) -> Work:
     return Work(
         products=gradients * 4.0 * n_step * d * N + maps * 2.0 * (n + tests) * d * N,
         gram=float(E * n * N * m),
-        factors=E * min(R, FEW) * m**3 / 3,
+        factors=E * min(R, MAX_CHOLESKY_SHIFTS) * m**3 / 3,
         normals=float((gradients * n_step + n + tests + N) * d),
         activations=float((gradients * full * n_step + E * (n + tests)) * N),
     )
@@ -89,7 +89,7 @@ def first_step_flops(problem: Problem) -> float:
 
 def first_step_bytes(problem: Problem) -> int:
     """Return the peak memory of `FirstStep.of`, with the rows and products that it keeps."""
-    return peak_bytes(problem, 1, get_ops()) + 8 * (3 * problem.N + problem.d) * problem.n
+    return peak_bytes(problem, 1) + 8 * (3 * problem.N + problem.d) * problem.n
 
 
 # -- seconds ---------------------------------------------------------------------------------
@@ -105,10 +105,10 @@ class Rates:
     activations: float
 
     @classmethod
-    def measured(cls, ops: Ops, f: Function, on_device: bool) -> Rates:
+    def measured(cls, ops: Ops, policy: ExecutionPolicy, f: Function, on_device: bool) -> Rates:
         """In a fraction of a second, at sizes that fill the machine."""
-        with ops.lane(), thread_pool(ops.threads, ops.blas_threads):
-            k = ops.threads if ops.device == "cpu" else 32
+        with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads):
+            k = policy.threads if ops.device == "cpu" else 32
             streams = Streams(tuple(range(k)), ops, on_device)
             draw = partial(streams.entries, GAUSSIAN, (Purpose.TEST, 0), 0, 1024, 512)
             X = draw()
@@ -155,13 +155,13 @@ def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
     """The shortest of three calls: of all parts at a time by threads, or on a device at once."""
     times = []
     for _ in range(4):
-        ops.wait()
+        ops.executor.wait()
         began = time.perf_counter()
         if ops.device == "cpu" and parts > 1:
             pool_map(f, [slice(i, i + 1) for i in range(parts)])
         else:
             f(slice(None))
-        ops.wait()
+        ops.executor.wait()
         times.append(time.perf_counter() - began)
     return float(np.min(times[1:]))
 
@@ -225,21 +225,22 @@ def cost(
         **axes,
     )
     ops, replicates = plan.ops, len(plan.seeds)
-    rates = Rates.measured(ops, problem.sigma, plan.options.device_random)
+    rates = Rates.measured(ops, plan.policy, problem.sigma, plan.options.device_random)
     flops = bytes_made = seconds = 0.0
     for g in plan.groups:
         w = work(g.group, plan.options)
         each = rates.seconds(w)
-        if ops.device == "cpu" and ops.threads > 1 and g.workers == 1:
-            each = _on_all_threads(each, g.group.problem, g.networks_at_once, ops)
+        if ops.device == "cpu" and plan.policy.threads > 1 and g.workers == 1:
+            each = _on_all_threads(each, g.group.problem, g.networks_at_once, plan.policy)
         flops += replicates * w.flops
         bytes_made += replicates * w.bytes
         seconds += replicates * each
     return Cost(flops, bytes_made, max(g.peak_bytes for g in plan.groups), seconds)
 
 
-def _on_all_threads(seconds: float, p: Problem, networks: int, ops: Ops) -> float:
+def _on_all_threads(seconds: float, p: Problem, networks: int, policy: ExecutionPolicy) -> float:
     """Return the seconds of a replicate that all threads share, from those without any loss."""
     sums = max(p.N * p.d, networks * p.N * p.N)
-    shares_products = p.n < p.N or ops.takers(p.n, sums, ops.threads) == 1
-    return seconds * (1 + shares_products * SHARING * ops.threads) + STARTING * ops.threads
+    shares_products = p.n < p.N or policy.row_workers(p.n, sums) == 1
+    loss = 1 + shares_products * SHARING * policy.threads
+    return seconds * loss + STARTING * policy.threads

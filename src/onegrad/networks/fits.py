@@ -16,9 +16,8 @@ from onegrad.arrays import Array, Ops, transpose
 from onegrad.networks.input_rows import ridge_rows
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
-from onegrad.parallel import pool_size
-from onegrad.ridge import Fit, Moments, NormalEquations, dual
-from onegrad.ridge.moments import add_rows, no_rows
+from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
+from onegrad.ridge.moments import add_rows, empty_moments
 
 TILE_NEURONS = 1024  # when the Gram matrix is over rows
 
@@ -38,7 +37,7 @@ def _primal(
     ops, p, B = sampler.ops, sampler.problem, sampler.stack_size
 
     def zeros() -> list[Moments]:
-        return [no_rows(ops, B, features.width, p.n) for _ in range(features.networks)]
+        return [empty_moments(ops, B, features.width, p.n) for _ in range(features.networks)]
 
     def add(sums: list[Moments], block: SampleBlock) -> None:
         for m, F in zip(sums, features.tiles(block), strict=True):
@@ -52,11 +51,11 @@ def _primal(
     del sums
 
     def equations(e: int) -> NormalEquations:  # their memory is free for the next factor
-        return NormalEquations.of(waiting.pop(e), p.intercept, use_up=True)
+        return NormalEquations.of(waiting.pop(e), p.intercept, overwrite=True)
 
     if not leave_one_out:
         return ops.map(lambda e: equations(e).path(ridges), list(waiting))
-    paths = ops.map(lambda e: equations(e).left_out(ridges), list(waiting))
+    paths = ops.map(lambda e: equations(e).leave_one_out(ridges), list(waiting))
 
     def add_squares(squares: Array, block: SampleBlock) -> None:
         for e, (path, F) in enumerate(zip(paths, features.tiles(block), strict=True)):
@@ -78,22 +77,25 @@ def _dual(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:
     """Solve with F F^T, for fewer rows than features; the readout is F^T alpha."""
-    ops, p = sampler.ops, sampler.problem
+    ops, p, policy = sampler.ops, sampler.problem, sampler.policy
     B, N = sampler.stack_size, features.width
     rows = sampler.all_ridge_rows()
-    if ops.may_hold(3 * B * p.n * N, pool_size()):
+    if policy.fits_in_memory(3 * B * p.n * N):
         return [
             _dual_of_features(ops, F, rows.y, ridges, p.intercept, leave_one_out)
             for F in features.tiles(rows)
         ]
-    size = ops.stretch(TILE_NEURONS, B * p.n, pool_size())
+    size = policy.block_rows(TILE_NEURONS, B * p.n)
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
     for neurons in tiles:
         for e, F in enumerate(features.tiles(rows, neurons)):
             ops.add_gram(gram[e], F, over_rows=True)
         sampler.tick()
-    path = [dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out) for e in range(len(gram))]
+    path = [
+        solve_dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out)
+        for e in range(len(gram))
+    ]
     coef = [ops.zeros(B, N, len(ridges)) for _ in path]
     for neurons in tiles:  # the features a second time: n x N was never held
         for a, fit, F in zip(coef, path, features.tiles(rows, neurons), strict=True):
@@ -114,5 +116,5 @@ def _dual_of_features(
     B, n = y.shape
     K = ops.zeros(B, n, n)
     ops.add_gram(K, F, over_rows=True)
-    fit = dual(K, y, ridges, intercept, leave_one_out)
+    fit = solve_dual(K, y, ridges, intercept, leave_one_out)
     return replace(fit, coef=ops.product(transpose(F), transpose(fit.coef)))

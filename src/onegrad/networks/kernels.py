@@ -20,7 +20,7 @@ from onegrad.functions.function import Function
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.streams import Purpose
-from onegrad.ridge import Fit, dual
+from onegrad.ridge import Fit, solve_dual
 
 Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
 
@@ -75,7 +75,7 @@ def kernel_fit(
     sampler, k = network.sampler, kernel(name, network)
     rows = sampler.all_ridge_rows()
     K = k(rows.X, rows.X)
-    fit = dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    fit = solve_dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
     del K
     total = np.zeros((sampler.stack_size, len(ridges)))
     for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):

@@ -103,14 +103,14 @@ class Network:
             if full:
                 P = ops.product(block.X, W)  # (B, rows, N)
                 r = r - (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
-                ops.add_mixture(g.beta_labels, block.y / n, block.X)
+                ops.add_weighted_rows(g.beta_labels, block.y / n, block.X)
                 slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:
                 slopes = ops.product(block.X, W, p.sigma.derivative)
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
             weights = r / n
-            ops.add_mixture(g.beta, weights, block.X)
-            ops.add_product(g.G, slopes, ops.scaled(block.X, weights))
+            ops.add_weighted_rows(g.beta, weights, block.X)
+            ops.add_product(g.G, slopes, ops.scale_rows(block.X, weights))
 
         gradient = sum_over_rows(self.sampler, step_rows(p, step), zeros, add, Gradient.arrays)
         G = gradient.G

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, Ops, get_ops
+from onegrad.arrays import ExecutionPolicy, Floats, Ops, get_ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.fits import TILE_NEURONS
 from onegrad.networks.input_rows import RowSet, rows_before
@@ -104,18 +104,26 @@ def group_points(points: Sequence[Problem]) -> tuple[GradientGroup, ...]:
 
 def usable_bytes(ops: Ops) -> float:
     """Return the memory that a run may take where nothing else is said."""
-    return MEMORY_FRACTION * ops.free_bytes()
+    return MEMORY_FRACTION * ops.executor.free_bytes()
 
 
 def peak_bytes(
-    problem: Problem, networks: int, ops: Ops, options: Options | None = None, stack_size: int = 1
+    problem: Problem,
+    networks: int,
+    options: Options | None = None,
+    *,
+    policy: ExecutionPolicy | None = None,
+    stack_size: int = 1,
+    itemsize: int = 8,
 ) -> int:
-    """Return the peak memory of one stack on all threads of `ops`, from its largest arrays.
+    """Return the peak memory of one stack on all threads of a policy, from its largest arrays.
 
     networks : step sizes whose networks share their matrix products.
+    policy : how much is done at a time; None means one thread on the host.
+    itemsize : bytes of a number.
     """
-    n, d, N, threads = problem.n, problem.d, problem.N, ops.threads
-    o = options or Options()
+    o, policy = options or Options(), policy or ExecutionPolicy()
+    n, d, N, threads = problem.n, problem.d, problem.N, policy.threads
     max_rows = max(n, problem.rows_of_step, o.test_rows(n))
     weights = 3 * N * d  # W, G and one temporary
     # X, its scaled copy and, by several threads, the next; products with W and with G, features
@@ -123,25 +131,25 @@ def peak_bytes(
     direct = o.model in NETWORK_MODELS
     row_entries = inputs + (1 if networks == 1 else 3) * N if direct else 3 * d + 5 * N
     row_entries += 3 * N if o.leave_one_out else 0
-    block = min(ops.stretch(1024, stack_size * max(N, d), threads), max_rows) * row_entries
+    block = min(policy.block_rows(1024, stack_size * max(N, d)), max_rows) * row_entries
     # the Gram matrix at work, its factor or eigenvectors; of several networks at a time
     factors = (4 if o.leave_one_out else 2) * min(networks, threads)
     if o.model in KERNEL_MODELS:
         held = n * d + (factors + 2) * n * n
         block += 2 * n * N if o.model == "ntk" else 0
-    elif n < N and ops.may_hold(3 * stack_size * n * N, threads):
+    elif n < N and policy.fits_in_memory(3 * stack_size * n * N):
         held = 2 * n * d + (1 + factors) * n * n + (2 if networks == 1 else 4) * n * N
     elif n < N:
-        tile = min(ops.stretch(TILE_NEURONS, stack_size * n, threads), N)
+        tile = min(policy.block_rows(TILE_NEURONS, stack_size * n), N)
         held = 2 * n * d + (networks + factors) * n * n + 5 * n * tile
     else:
         waiting = networks if o.leave_one_out else 0  # eigenvectors, for the second pass
         held = (networks + waiting + factors) * N * N
     sums = max(N * d, networks * N * N)
-    row_workers = ops.takers(max_rows, sums, threads) if n >= N else 1
+    row_workers = policy.row_workers(max_rows, sums) if n >= N else 1
     if row_workers > 1:
         block = row_workers * (min(1024, max_rows) * row_entries + sums)
-    return stack_size * ops.itemsize * (weights + block + held)
+    return stack_size * itemsize * (weights + block + held)
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,7 @@ def plan_group(
     replicates: int,
     options: Options,
     ops: Ops,
+    policy: ExecutionPolicy,
     *,
     batch: int | None = None,
     memory_limit: float | None = None,
@@ -176,22 +185,23 @@ def plan_group(
     """
     problem, networks = group.problem, len(group.etas) if options.takes_steps else 1
     limit = usable_bytes(ops) if memory_limit is None else float(memory_limit)
-    side_by_side, worker_ops = ops.side_by_side()
-    stack_size = min(batch or ops.preferred_batch(problem.N * problem.d), replicates)
+    stack_size = min(batch or policy.stack_size(problem.N * problem.d), replicates)
 
-    def peak_on(some_ops: Ops) -> int:
-        return peak_bytes(problem, networks, some_ops, options, stack_size)
+    def peak_of_stack(policy: ExecutionPolicy) -> int:
+        sizes = {"stack_size": stack_size, "itemsize": ops.dtype.itemsize}
+        return peak_bytes(problem, networks, options, policy=policy, **sizes)
 
-    peak = peak_on(ops)
+    peak = peak_of_stack(policy)
     while batch is None and stack_size > 1 and peak > limit:
         stack_size //= 2
-        peak = peak_on(ops)
+        peak = peak_of_stack(policy)
+    side_by_side = policy.stacks_at_once
     workers = side_by_side if -(-replicates // stack_size) >= side_by_side else 1
-    if workers > 1 and workers * peak_on(worker_ops) > limit:
+    if workers > 1 and workers * peak_of_stack(policy.worker) > limit:
         workers = 1
     while networks > 1 and peak > limit:
         networks = (networks + 1) // 2
-        peak = peak_on(ops)
+        peak = peak_of_stack(policy)
     if peak > limit:
         advice = _less_memory(problem, options.model, stack_size, ops)
         raise InvalidInput(
@@ -200,7 +210,7 @@ def plan_group(
             f"be used ({advice})",
         )
     if workers > 1:
-        peak = workers * peak_on(worker_ops)
+        peak = workers * peak_of_stack(policy.worker)
     return GroupPlan(group, stack_size, workers, networks, peak)
 
 
@@ -209,7 +219,7 @@ def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str
     ways = [f"lower {sizes}"]
     if stack_size > 1:
         ways.append("lower batch")
-    if ops.itemsize == 8:
+    if ops.dtype.itemsize == 8:
         ways.append("dtype float32")
     return ", ".join([*ways, "raise memory_limit"])
 
@@ -226,6 +236,7 @@ class Plan:
     seeds: tuple[int, ...]
     options: Options
     ops: Ops
+    policy: ExecutionPolicy
     groups: tuple[GroupPlan, ...]
 
     @property
@@ -258,16 +269,25 @@ def make_plan(
     seed_numbers = seed_tuple(seeds)
     points, shape = problem.grid(**axes)
     groups = group_points(points)
-    ops = get_ops(device, dtype, threads or thread_count())
+    ops = get_ops(device, dtype)
+    policy = ops.policy(threads or thread_count())
     source = random_source(random, ops, [group.problem for group in groups])
     if rows is not None:
         rows = _user_rows(rows, [group.problem for group in groups], n_test)
     options = Options(model, n_test, leave_one_out, rows, source == "device")
     arranged = tuple(
-        plan_group(group, len(seed_numbers), options, ops, batch=batch, memory_limit=memory_limit)
+        plan_group(
+            group,
+            len(seed_numbers),
+            options,
+            ops,
+            policy,
+            batch=batch,
+            memory_limit=memory_limit,
+        )
         for group in groups
     )
-    return Plan(tuple(points), shape, seed_numbers, options, ops, arranged)
+    return Plan(tuple(points), shape, seed_numbers, options, ops, policy, arranged)
 
 
 def seed_tuple(seeds: Any) -> tuple[int, ...]:
@@ -291,10 +311,10 @@ def random_source(random: str | None, ops: Ops, problems: Iterable[Problem]) -> 
     """Return where random numbers are drawn: by default on a GPU where it can draw them."""
     if random not in (None, "host", "device"):
         raise InvalidInput("random", random, "host or device")
-    if random == "device" and not ops.can_draw:
+    if random == "device" and not ops.executor.can_draw:
         raise InvalidInput("random", random, problem="needs device 'torch' or 'cuda'")
     laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
-    drawn = ops.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
+    drawn = ops.executor.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
     return random or ("device" if drawn else "host")
 
 

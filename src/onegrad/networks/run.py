@@ -11,6 +11,7 @@ import numpy as np
 
 from onegrad.arrays import (
     Array,
+    ExecutionPolicy,
     Floats,
     Ops,
     Repeat,
@@ -47,7 +48,6 @@ def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, 
     stacks = [-(-len(seeds) // g.stack_size) for g in plan.groups]
     total = sum(k * block_count(g, options) for k, g in zip(stacks, plan.groups, strict=True))
     counter = ProgressCounter(total, progress)
-    _, worker_ops = ops.side_by_side()
     values: dict[str, Floats] = {}
     with one_line_memory_errors(LESS_MEMORY):
         for k, g in zip(stacks, plan.groups, strict=True):
@@ -58,15 +58,19 @@ def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, 
                 options=options,
                 networks_at_once=g.networks_at_once,
                 tick=counter.tick,
+                ops=ops,
                 repeat=_repeater(g, k, options, ops),
                 stop=counter.stop,
             )
             even = k // g.workers * g.workers if g.workers > 1 else 0
             parts = [seeds[i : i + g.stack_size] for i in starts]
             together = thread_map(
-                partial(call, ops=worker_ops), parts[:even], g.workers, stop=counter.stop
+                partial(call, policy=plan.policy.worker),
+                parts[:even],
+                g.workers,
+                stop=counter.stop,
             )
-            in_turn = map(partial(call, ops=ops), parts[even:])
+            in_turn = map(partial(call, policy=plan.policy), parts[even:])
             for i, errors in zip(starts, chain(together, in_turn), strict=True):
                 for name, array in errors.items():
                     column = values.setdefault(name, np.empty((len(seeds), len(plan.points))))
@@ -124,7 +128,8 @@ def _repeater(plan: GroupPlan, stacks: int, options: Options, ops: Ops) -> Repea
     networks = len(group.etas) if options.takes_steps else 1
     if not options.can_be_recorded(p):
         return run_directly
-    return ops.repeater(stacks, plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N)
+    entries = plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
+    return ops.executor.repeater(stacks, entries)
 
 
 # -- one stack -------------------------------------------------------------------------------
@@ -136,6 +141,7 @@ def run_stack(
     options: Options | None = None,
     *,
     ops: Ops | None = None,
+    policy: ExecutionPolicy | None = None,
     networks_at_once: int | None = None,
     tick: Tick = no_tick,
     repeat: Repeat = run_directly,
@@ -143,14 +149,15 @@ def run_stack(
 ) -> dict[str, Floats]:
     """Train the networks of several seeds together: a pure function of group, seeds and options.
 
-    Returns every quantity as an array (seeds, etas, ridges), on all threads of `ops`.
+    Returns every quantity as an array (seeds, etas, ridges), on all threads of the policy.
 
     networks_at_once : step sizes whose networks share their matrix products (default all).
     repeat : calls the work, or repeats a recording of it.
     """
     options, ops, seeds = options or Options(), ops or get_ops(), tuple(seeds)
-    work = partial(stack_errors, group, options, ops, networks_at_once or len(group.etas))
-    with ops.lane(), thread_pool(ops.threads, ops.blas_threads, stop):
+    policy = policy or ops.policy(threads=1)
+    work = partial(stack_errors, group, options, ops, policy, networks_at_once or len(group.etas))
+    with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, stop):
         errors = repeat(work, seeds, tick)
     if not np.isfinite(errors["train"]).all():
         raise NotConverged(
@@ -167,6 +174,7 @@ def stack_errors(
     group: GradientGroup,
     options: Options,
     ops: Ops,
+    policy: ExecutionPolicy,
     networks_at_once: int,
     seeds: tuple[int, ...],
     tick: Tick,
@@ -177,7 +185,13 @@ def stack_errors(
     """
     p, loo = group.problem, options.leave_one_out
     sampler = Sampler.of(
-        p, seeds, ops, data=options.rows, device_random=options.device_random, tick=tick
+        p,
+        seeds,
+        ops,
+        policy=policy,
+        data=options.rows,
+        device_random=options.device_random,
+        tick=tick,
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
     etas = group.etas if options.takes_steps else (0.0,)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from onegrad.arrays import Array, Floats, Ops, namespace
+from onegrad.arrays import Array, ExecutionPolicy, Floats, Ops, namespace
 from onegrad.networks.input_rows import InputRows, RowSet, ridge_rows, step_rows
 from onegrad.networks.streams import Purpose, Streams
 from onegrad.networks.teacher import Teacher
-from onegrad.parallel import pool_map, pool_size
+from onegrad.parallel import pool_map
 from onegrad.problem import Problem
 
 Tick = Callable[[], None]  # called after every block of rows: progress and interruption
@@ -60,6 +60,7 @@ class Sampler:
     streams: Streams
     teacher: Teacher
     inputs: InputRows
+    policy: ExecutionPolicy
     tick: Tick = no_tick
     label_fit: LinearFit | None = None
 
@@ -70,19 +71,21 @@ class Sampler:
         seeds: Sequence[int],
         ops: Ops,
         *,
+        policy: ExecutionPolicy | None = None,
         data: Floats | None = None,
         device_random: bool = False,
         tick: Tick = no_tick,
     ) -> Sampler:
         """Draw what all rows share: the teacher's directions and those of the input law.
 
+        policy : how much is done at a time; None means one thread.
         data : a user's rows instead of random inputs.
         device_random : True if the device's own generator draws.
         """
         streams = Streams(tuple(seeds), ops, device_random)
         teacher = Teacher.of(problem, streams)
         inputs = InputRows.of(problem, streams, teacher.beta_star, data)
-        sampler = cls(problem, streams, teacher, inputs, tick)
+        sampler = cls(problem, streams, teacher, inputs, policy or ops.policy(threads=1), tick)
         if problem.labels == "plain":
             return sampler
         return replace(sampler, label_fit=_first_batch_fit(sampler))
@@ -104,12 +107,12 @@ class Sampler:
 
     def blocks(self, rows: RowSet, worker: int = 0, workers: int = 1) -> Iterator[SampleBlock]:
         """Yield the rows block by block: of K workers, number k gets the blocks k, k + K, ..."""
-        p = self.problem
-        size = self.ops.stretch(1024, self.stack_size * max(p.N, p.d), pool_size())
+        p, policy = self.problem, self.policy if workers == 1 else self.policy.worker
+        size = policy.block_rows(1024, self.stack_size * max(p.N, p.d))
         starts = range(worker * size, rows.count, workers * size)
         coming = deque((start, min(size, rows.count - start)) for start in starts)
         begun: deque[tuple[int, Callable[[], Array]]] = deque()
-        max_begun = 2 if pool_size() > 1 else 1  # the pool draws the next block meanwhile
+        max_begun = 2 if policy.threads > 1 else 1  # the pool draws the next block meanwhile
         while coming or begun:
             while coming and len(begun) < max_begun:
                 start, count = coming.popleft()
@@ -163,7 +166,7 @@ def sum_over_rows(
     """
     total = zeros()
     entries = sum(math.prod(x.shape) for x in arrays(total))
-    workers = sampler.ops.takers(rows.count, entries, pool_size())
+    workers = sampler.policy.row_workers(rows.count, entries)
     if workers == 1:
         for block in sampler.blocks(rows):
             add(total, block)
@@ -175,5 +178,5 @@ def sum_over_rows(
             add(sums[worker], block)
 
     pool_map(add_blocks, range(workers))
-    sampler.ops.add_all(arrays(total), [arrays(x) for x in sums[1:]])
+    sampler.ops.add_arrays(arrays(total), [arrays(x) for x in sums[1:]])
     return total

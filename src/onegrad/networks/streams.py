@@ -94,7 +94,7 @@ class Streams:
         if law.name not in DEVICE_ENTRIES:
             problem = f"cannot draw {law.name}; use random='host'"
             raise InvalidInput("random", "device", problem=problem)
-        drawn = self.ops.draw(self.seeds, law.name == "gaussian", key, start, rows, width)
+        drawn = self.ops.executor.draw(self.seeds, law.name == "gaussian", key, start, rows, width)
         if law.name == "rademacher":
             return (drawn < 0.5).to(drawn.dtype) * 2 - 1
         return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn

@@ -130,14 +130,14 @@ def described_fields(problem: type) -> dict[str, Field]:
 def check_size(name: str, value: Any) -> int:
     """Return the value as a whole number >= 1; raise InvalidInput if it is not one."""
     try:
-        whole = int(value) if float(value).is_integer() else operator.index(value)
+        size = int(value) if float(value).is_integer() else operator.index(value)
     except (TypeError, ValueError, OverflowError):
-        whole = 0
-    if isinstance(value, bool) or whole < 1:
+        size = 0
+    if isinstance(value, bool) or size < 1:
         raise InvalidInput(name, value, "a whole number >= 1")
-    if whole > _MAX_SIZE:
+    if size > _MAX_SIZE:
         raise InvalidInput(name, value, f"at most {_MAX_SIZE:.0e}")
-    return whole
+    return size
 
 
 def check_number(

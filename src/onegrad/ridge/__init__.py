@@ -1,12 +1,28 @@
 """Ridge regression from sums over rows: the only room that factors a Gram matrix."""
 
-from onegrad.ridge.dual import dual
+from onegrad.ridge.dual import solve_dual
 from onegrad.ridge.equations import NormalEquations, Readout
 from onegrad.ridge.factor import Factor
 from onegrad.ridge.fit import Fit
-from onegrad.ridge.moments import FEATURE_BITS, TARGET_BITS, Moments, grid, moments, rounded, total
+from onegrad.ridge.moments import (
+    FEATURE_BITS,
+    TARGET_BITS,
+    Moments,
+    grid_step,
+    round_to_grid,
+    sum_moments,
+)
 
 __all__ = [
-    "FEATURE_BITS", "TARGET_BITS", "Factor", "Fit", "Moments", "NormalEquations",
-    "Readout", "dual", "grid", "moments", "rounded", "total",
-]  # fmt: skip
+    "FEATURE_BITS",
+    "TARGET_BITS",
+    "Factor",
+    "Fit",
+    "Moments",
+    "NormalEquations",
+    "Readout",
+    "grid_step",
+    "round_to_grid",
+    "solve_dual",
+    "sum_moments",
+]

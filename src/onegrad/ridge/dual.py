@@ -15,10 +15,13 @@ from onegrad.ridge.fit import Fit
 from onegrad.ridge.shifted import solve_shifted
 
 
-def dual(
+def solve_dual(
     K: Array, y: Array, ridges: Sequence[float], intercept: bool, leave_one_out: bool = False
 ) -> Fit:
-    """The path of one kernel (B, n, n) in its upper triangle, and labels y (B, n). K is used up."""
+    """Return the path of penalties for a kernel K (B, n, n) and labels y (B, n).
+
+    K is read in its upper triangle and overwritten.
+    """
     n, lams, shift = y.shape[-1], ops_of(y).asarray(ridges), 0.0 * y[:, :1]
     means, size = 0.0 * y, 0.0
     if intercept:
@@ -46,7 +49,7 @@ def dual(
 
 
 def _centred(K: Array) -> tuple[Array, Array]:
-    """(I - 11^T/n) K (I - 11^T/n) and the row means of K."""
+    """Return (I - 11^T/n) K (I - 11^T/n) and the row means of K."""
     full = symmetric(K)
     means = full.mean(-1)
     full -= means[..., None]

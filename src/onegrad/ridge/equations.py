@@ -17,14 +17,14 @@ import scipy.linalg
 from onegrad.arrays import Array, Floats, ops_of
 from onegrad.exceptions import NotConverged
 from onegrad.ridge.factor import Factor, Spectral
-from onegrad.ridge.fit import Fit, LeftOut
+from onegrad.ridge.fit import Fit, LeaveOneOut
 from onegrad.ridge.moments import Moments
 from onegrad.ridge.shifted import solve_shifted
 
 
 @dataclass(frozen=True)
 class Readout:
-    """The minimiser: prediction F @ coef + intercept."""
+    """The minimiser: the prediction is F @ coef + intercept."""
 
     ridge: float
     coef: Floats  # (N, K)
@@ -45,10 +45,10 @@ class NormalEquations:
     intercept: bool
 
     @classmethod
-    def of(cls, m: Moments, intercept: bool = True, use_up: bool = False) -> NormalEquations:
-        """G takes the memory of m.FtF where that may be used up."""
+    def of(cls, m: Moments, intercept: bool = True, overwrite: bool = False) -> NormalEquations:
+        """Return the equations of moments; if they may be overwritten, G takes the place of FtF."""
         f, y = intercept * m.F1 / m.weight, intercept * m.y1 / m.weight
-        if use_up:
+        if overwrite:
             G = m.FtF
             G /= m.weight
         else:
@@ -60,14 +60,14 @@ class NormalEquations:
 
     @cached_property
     def scale(self) -> float:
-        """Mean variance of a feature, which relative ridges multiply; one where all is constant."""
+        """Mean variance of a feature, which relative ridges multiply; one if all are constant."""
         trace = float(np.trace(self.G)) / len(self.G)
         return trace if trace > 1e-300 else 1.0
 
     # -- one ridge ---------------------------------------------------------------------------
 
     def factor(self, ridge: float) -> Factor:
-        """The Cholesky factor of G + ridge."""
+        """Return the Cholesky factor of G + ridge."""
         factor = Factor.shifted(self.G, [ridge])[0]
         if not factor.definite:
             raise NotConverged(
@@ -77,24 +77,27 @@ class NormalEquations:
         return factor
 
     def solve(self, ridge: float, factor: Factor | None = None) -> Readout:
-        """By a Cholesky factor (its own, where it is known)."""
+        """Return the minimiser, from the Cholesky factor of G + ridge if that is known already."""
         a = (factor or self.factor(ridge)).solve(self.v)
         return Readout(ridge, a, self.y_mean - self.f_mean @ a)
 
-    def worth(self, readout: Readout, factor: Factor) -> Floats:
-        r"""(N,) what the penalised loss would grow by without a feature.
+    def removal_cost(self, readout: Readout, factor: Factor) -> Floats:
+        r"""Return, for each feature (N,), how much the penalised loss would grow without it.
 
         .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
         """
         return np.asarray((readout.coef**2).sum(1) / factor.inverse_diagonal())
 
     def leverage(self, F: Floats, factor: Factor) -> Floats:
-        r"""(n,) :math:`\frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)`, f rows of F."""
+        r"""Return the leverage of the rows f of F, shape (n,).
+
+        .. math:: \frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)
+        """
         half = factor.solve_lower(F - self.f_mean)
         return np.asarray((half * half).sum(1) / self.weight)
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
-        """(N,) of G, largest first; or so many leading ones, by Lanczos."""
+        """Return the eigenvalues of G, largest first; or so many leading ones, by Lanczos."""
         if leading is None or 2 * leading >= len(self.G):
             return np.asarray(scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1])
         from scipy.sparse.linalg import eigsh
@@ -105,14 +108,14 @@ class NormalEquations:
     # -- a path of ridges, one target, matrices in a stack -------------------------------------
 
     def path(self, ridges: Sequence[float]) -> Fit:
-        """By shifted solves; G is used up."""
+        """Return the fits for a path of penalties; G is overwritten."""
         return self._fit(solve_shifted(self.G, ridges, self.v[..., 0]), ridges)
 
-    def left_out(self, ridges: Sequence[float]) -> LeftOut:
-        """By one eigendecomposition, whose vectors a second pass over the rows needs."""
+    def leave_one_out(self, ridges: Sequence[float]) -> LeaveOneOut:
+        """Return the fits and what a second pass over the rows needs, by one eigendecomposition."""
         spectral = Spectral.of(self.G, ops_of(self.G).asarray(ridges))
         fit = self._fit(spectral.solve(self.v[..., 0]), ridges)
-        return LeftOut(fit, spectral, self.f_mean if self.intercept else None, self.rows)
+        return LeaveOneOut(fit, spectral, self.f_mean if self.intercept else None, self.rows)
 
     def _fit(self, A: Array, ridges: Sequence[float]) -> Fit:
         lams = ops_of(A).asarray(ridges)

@@ -1,4 +1,4 @@
-"""What ridge found for a path of penalties, and its leave-one-out error."""
+"""The fits of a path of penalties, and their leave-one-out error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeaveOneOut:
     r"""The terms of :math:`\sum_i ((y_i - \hat f_i)/(1 - h_i))^2`, for a second pass over the rows.
 
     :math:`h_i = \frac1n (f_i-\bar f)^\top(\mathrm{Cov} f+\lambda)^{-1}(f_i-\bar f)`, plus 1/n with
@@ -36,7 +36,7 @@ class LeftOut:
     rows: int
 
     def squares(self, F: Array, y: Array) -> Array:
-        """(B, R) the sum over some rows: features F (B, rows, N), labels y (B, rows)."""
+        """Return the sum, (B, R), over rows with features F (B, rows, N) and labels y (B, rows)."""
         centred = F if self.f_mean is None else F - self.f_mean[:, None]
         h = (self.spectral.forms(centred) + (self.f_mean is not None)) / self.rows
         residual = y[..., None] - F @ self.fit.coef - self.fit.intercept[:, None]

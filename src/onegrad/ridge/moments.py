@@ -1,7 +1,7 @@
-r"""Moments: all that ridge regression needs to know of a set of rows. Sets add and subtract.
+r"""Moments: all that ridge regression needs to know about a set of rows. They add and subtract.
 
-Features and targets are rounded to a binary grid before they are multiplied (:func:`grid`,
-:func:`rounded`): every product is then a whole number of grid units, and as long as a sum stays
+Features and targets are rounded to a binary grid before they are multiplied (`grid_step`,
+`round_to_grid`): every product is then a whole number of grid units, and as long as a sum stays
 below 2^53 units it is *exact*. The moments of a set of rows therefore do not depend, to the last
 bit, on how the rows were cut into blocks, in which order they came or how many workers added them,
 and removing rows leaves what would have been there without them. Beyond 2^53 units (tens of
@@ -34,7 +34,7 @@ class Moments:
     F1, y1 : (N,) and (K,) weighted sums of features and targets.
     FtF, Fty, yty : (N, N), (N, K) and (K,) weighted sums of products.
 
-    Leading axes count replicates; their FtF is filled in its upper triangle alone.
+    Leading axes count the matrices of a stack; their FtF is filled in its upper triangle alone.
     """
 
     rows: int
@@ -47,7 +47,7 @@ class Moments:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """The sums that rows are added to."""
+        """Sums that rows are added to."""
         return self.F1, self.y1, self.FtF, self.Fty, self.yty
 
     def __add__(self, other: Moments) -> Moments:
@@ -55,51 +55,46 @@ class Moments:
 
     def __sub__(self, other: Moments) -> Moments:
         if other.rows > self.rows:
-            raise InvalidInput(f"cannot remove {other.rows} rows from {self.rows}")
+            raise InvalidInput("rows", problem=f"cannot remove {other.rows} rows from {self.rows}")
         return self._combined(other, -1)
 
     def in_units(self, step: Array) -> Moments:
-        """Of features that were counted in units of `step`: exact for powers of two."""
+        """Return the moments of the features times `step`: exact for powers of two."""
         FtF = self.FtF * step
         FtF *= step[:, None]
         return replace(self, F1=self.F1 * step, FtF=FtF, Fty=self.Fty * step[:, None])
 
     def _combined(self, other: Moments, sign: int) -> Moments:
         if self.Fty.shape != other.Fty.shape:
-            raise InvalidInput(
-                f"moments of {tuple(other.Fty.shape)} features and targets do not match "
-                f"{tuple(self.Fty.shape)}"
-            )
+            shapes = f"{tuple(other.Fty.shape)} features and targets do not match"
+            raise InvalidInput("moments", problem=f"{shapes} {tuple(self.Fty.shape)}")
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Moments(*(a + sign * b for a, b in pairs))
 
 
-def no_rows(ops: Ops, stack: int, width: int, expected: int) -> Moments:
-    """Sums over rows that `add_rows` has yet to bring: a stack of replicates, one target."""
+def empty_moments(ops: Ops, stack: int, width: int, expected: int) -> Moments:
+    """Return sums of zero for `add_rows`, which is expected to bring so many rows.
+
+    They are those of a stack of matrices of features of a width, with one target each.
+    """
     one, many = ops.zeros(stack, 1), ops.zeros(stack, width)
     products = ops.zeros(stack, width, width), ops.zeros(stack, width, 1)
     return Moments(expected, float(expected), many, one, *products, ops.zeros(stack, 1))
 
 
 def add_rows(m: Moments, F: Array, y: Array, intercept: bool) -> None:
-    """Some rows, in place: features F (B, rows, N), labels y (B, rows). Means only where asked."""
+    """Add rows in place: features F (B, rows, N), labels y (B, rows); means for an intercept."""
     ops = ops_of(F)
     ops.add_gram(m.FtF, F)
-    ops.add_mixture(m.Fty[..., 0], y, F)
+    ops.add_weighted_rows(m.Fty[..., 0], y, F)
     m.yty[..., 0] += (y * y).sum(-1)
     if intercept:
         m.F1[...] += F.sum(-2)
         m.y1[..., 0] += y.sum(-1)
 
 
-def moments(F: Array, y: Array, w: Array | None = None) -> Moments:
-    """The moments of one block: F (n, N) features, y (n, K) targets, w (n,) weights."""
-    xp = namespace(F)
-    return total([(xp.concatenate([F, y, xp.ones_like(y[:, :1])], 1), w)], F.shape[1])
-
-
-def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
-    """The moments of blocks (A, w) with rows A_i = (f_i, y_i, 1) and f_i of a width: one product.
+def sum_moments(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
+    """Return the moments of blocks (A, w): rows A_i = (f_i, y_i, 1), with f_i of length `width`.
 
     .. math:: \\sum_i w_i A_i A_i^\\top
     """
@@ -108,11 +103,11 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
         rows += len(A)
         ops = ops_of(A)
         C = ops.zeros(A.shape[1], A.shape[1]) if C is None else C
-        others = None if w is None else w != 1
-        if others is None or 2 * int(others.sum()) < len(A):
-            ops.add_gram(C, A)  # half the work; what the few others weigh beyond one comes on top
+        weighted = None if w is None else w != 1
+        if weighted is None or 2 * int(weighted.sum()) < len(A):
+            ops.add_gram(C, A)  # half the work; what a few rows weigh beyond one is added below
             if w is not None:
-                A, w = A[others], w[others] - 1
+                A, w = A[weighted], w[weighted] - 1
         if w is not None and len(w):
             ops.add_product(C, A, A * w[:, None])
     assert C is not None
@@ -121,22 +116,22 @@ def total(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Moments:
     return Moments(rows, float(sums[-1]), sums[f], sums[y], symmetric(C[f, f]), C[f, y], yty)
 
 
-def grid(
-    values: Array, bits: int, least: float | Array = 0.0, nothing: float | Array = 0.0
+def grid_step(
+    values: Array, bits: int, least: float | Array = 0.0, negligible: float | Array = 0.0
 ) -> Array:
-    """The grid of each column: the power of two nearest its root mean square, times 2^-bits.
+    """Return the grid of each column: the power of two nearest its root mean square, over 2^bits.
 
-    The root mean square counts as `least` where it is less, and as one where it is `nothing`.
+    The root mean square counts as `least` where it is less, and as one where it is `negligible`.
     """
     xp = namespace(values)
     rms = xp.sqrt((values * values).mean(0))
     rms = xp.maximum(rms, least + xp.zeros_like(rms))
-    rms = xp.where(rms > nothing, rms, xp.ones_like(rms))
+    rms = xp.where(rms > negligible, rms, xp.ones_like(rms))
     return 2.0 ** (xp.round(xp.log2(rms)) - bits)
 
 
-def rounded(values: Array, step: Array) -> Array:
-    """values moved to the nearest multiple of step, column by column; in place."""
+def round_to_grid(values: Array, step: Array) -> Array:
+    """Round the values in place to the nearest multiple of step, column by column."""
     xp = namespace(values)
     values *= 1.0 / step  # exact: steps are powers of two
     xp.round(values, out=values)  # halves to even, on every backend

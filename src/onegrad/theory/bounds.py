@@ -1,4 +1,4 @@
-r"""What kernels cannot do and one maximal step can: :math:`\tau^*`, Theorem 7 of Ba et al."""
+r"""Bounds: what kernels cannot learn, and what one maximal step can (Theorem 7 of Ba et al.)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gaussian_rule
 from onegrad.problem.fields import check_number
 
-STEEPEST = 20.0  # |kappa| up to here is searched; beyond, a bounded activation is a sign
-COARSE = 81  # points of the first search
+MAX_SLOPE = 20.0  # of kappa in the search; beyond, a bounded activation is a sign
+SLOPE_GRID_POINTS = 81
 
 
 class Approximation(NamedTuple):
@@ -26,7 +26,7 @@ class Approximation(NamedTuple):
 
 
 def kernel_lower_bound(teacher: FunctionSpec) -> float:
-    r"""Risk that every rotation-invariant kernel leaves when n is of the order of d.
+    r"""Return the risk that every rotation-invariant kernel leaves when n is of the order of d.
 
     .. math:: \|P_{>1} f^*\|^2 = c_\star^2 - c_{\star,1}^2
 
@@ -43,7 +43,7 @@ def kernel_lower_bound(teacher: FunctionSpec) -> float:
 
 
 def tau_star(activation: FunctionSpec, teacher: FunctionSpec) -> Approximation:
-    r"""Error of the best neuron that one step of size :math:`\sqrt N` can make.
+    r"""Return the error of the best neuron that one step of size :math:`\sqrt N` can make.
 
     .. math:: \tau^* = \inf_\kappa E[(\sigma^*(\xi_1) - E_{\xi_2}\sigma(\kappa\xi_1 + \xi_2))^2]
 
@@ -66,19 +66,19 @@ def tau_star(activation: FunctionSpec, teacher: FunctionSpec) -> Approximation:
     def error(kappa: float) -> float:
         return float(w @ (y - gaussian_averages(sigma, kappa * x, one, tol=1e-14).value) ** 2)
 
-    grid = np.linspace(-STEEPEST, STEEPEST, COARSE)
+    grid = np.linspace(-MAX_SLOPE, MAX_SLOPE, SLOPE_GRID_POINTS)
     best = int(np.argmin([error(kappa) for kappa in grid]))
-    ends = grid[max(best - 1, 0)], grid[min(best + 1, COARSE - 1)]
-    found = scipy.optimize.minimize_scalar(
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, SLOPE_GRID_POINTS - 1)]
+    minimum = scipy.optimize.minimize_scalar(
         error, bounds=ends, method="bounded", options={"xatol": 1e-10}
     )
-    return Approximation(float(found.fun), float(found.x))
+    return Approximation(float(minimum.fun), float(minimum.x))
 
 
 def theorem7_bound(
     activation: FunctionSpec, teacher: FunctionSpec, ratio: float, C: float
 ) -> float:
-    r"""Risk after one step of size :math:`\sqrt N`, up to the theorem's unknown constant C.
+    r"""Return the risk after one step of size :math:`\sqrt N`, up to an unknown constant C.
 
     .. math:: R_1 \le 10\,\tau^* + C\big(\sqrt{\tau^* d/n} + d/n\big)
 

@@ -9,8 +9,8 @@ import numpy as np
 from onegrad.functions.index_calculus import linear_part, mean_of
 from onegrad.problem import Problem
 
-CENTRED = 1e-9  # an activation's mean below it is rounding
-Value = Any  # a number, or an array over problems
+MAX_CENTRED_MEAN = 1e-9  # an activation's mean below it is rounding
+NumberOrArray = Any  # a number or an array over problems; None where there is none
 
 
 class Direction(NamedTuple):
@@ -23,17 +23,18 @@ class Direction(NamedTuple):
     :math:`E\sigma^2`), and rho = 0 where b is. The printed form has the residual y only.
     """
 
-    b_squared: Value
-    rho: Value
-    residual_energy: Value
+    b_squared: NumberOrArray
+    rho: NumberOrArray
+    residual_energy: NumberOrArray
 
 
 def direction(problem: Problem, constant: float | None = None) -> Direction:
-    """The limit n, d, N to infinity of the learned direction.
+    """Return the limit n, d, N to infinity of the learned direction.
 
-    constant : of the initial output (`output_constants`); by default its law is averaged over.
+    constant : constant of the initial output, see `output_constants`; by default the average over
+        its law.
 
-    Holds for isotropic Gaussian inputs. Of a teacher of several indices the direction is that of
+    Holds for isotropic Gaussian inputs. With a teacher of several indices the cosine is that with
     its linear part.
     See Ba et al. 2022, Prop. 2; tests/theory/asymptotic/test_reference_values.py (task 3).
     """
@@ -43,23 +44,24 @@ def direction(problem: Problem, constant: float | None = None) -> Direction:
     linear = linear_part(teacher)
     c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
     c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
-    found = from_moments(labels, output, c1_star, c1, problem.phi_step)
-    return Direction(*map(float, found))
+    return Direction(
+        *map(float, direction_from_moments(labels, output, c1_star, c1, problem.phi_step))
+    )
 
 
 def mean_readout(problem: Problem) -> float:
-    """E g of the readout g = sqrt(N) a."""
+    """Return E g of the readout g = sqrt(N) a."""
     return 1.0 if problem.readout == "constant" else 0.0
 
 
 def output_constants(problem: Problem) -> tuple[float, ...]:
-    r"""Equally likely values of :math:`c_0\sum_ia_i`, the constant in the initial output.
+    r"""Return equally likely values of :math:`c_0\sum_ia_i`, the constant of the initial output.
 
     It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
     two nodes replace.
     """
     c0 = float(problem.sigma.c[0])
-    if abs(c0) < CENTRED:
+    if abs(c0) < MAX_CENTRED_MEAN:
         return (0.0,)
     if problem.readout == "constant":
         return (c0 * float(np.sqrt(problem.N)),)
@@ -67,7 +69,7 @@ def output_constants(problem: Problem) -> tuple[float, ...]:
 
 
 def output_variance(problem: Problem) -> float:
-    r"""Variance of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)` over x.
+    r"""Return the variance of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)` over x.
 
     .. math:: \mathrm{Var}f_0 = \mathrm{Var}\,\sigma + 2c_2^2\,(Eg)^2 N/d
 
@@ -78,18 +80,23 @@ def output_variance(problem: Problem) -> float:
 
 
 def output_energy(problem: Problem, constant: float | None = None) -> float:
-    """What the initial output adds to the mean square of the residual."""
+    """Return what the initial output adds to the mean square of the residual."""
     constants = output_constants(problem) if constant is None else (constant,)
     mean_label = mean_of(problem.teacher_function)
     squares = [c**2 - 2 * mean_label * c for c in constants]
     return output_variance(problem) + sum(squares) / len(squares)
 
 
-def from_moments(
-    labels: Value, output: Value, c1_star: Value, c1: Value, phi_step: Value
+def direction_from_moments(
+    labels: NumberOrArray,
+    output: NumberOrArray,
+    c1_star: NumberOrArray,
+    c1: NumberOrArray,
+    phi_step: NumberOrArray,
 ) -> Direction:
-    """The direction, entry by entry, for labels of mean square `labels`.
+    """Return the direction, entry by entry, from moments of labels and initial output.
 
+    labels, c1_star : mean square and linear coefficient of the labels.
     output, c1 : mean square and linear coefficient of the initial output in the residual.
     """
     energy = labels + output

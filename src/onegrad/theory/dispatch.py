@@ -1,39 +1,28 @@
-"""predict and spectrum: the theory that is named, over a problem or a grid of problems."""
+"""The public functions predict and spectrum: the theory of a name, over a problem or a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
+from onegrad.pictures import style
 from onegrad.problem import Problem, list_axes
-from onegrad.theory import uniform
-from onegrad.theory.asymptotic import random_features, small_step, staircase
-from onegrad.theory.asymptotic import spectrum as asymptotic
+from onegrad.theory.asymptotic.staircase import printed_errors
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.results import Errors, Prediction, Value
-from onegrad.theory.scope import answering, require_representable, sensible
-from onegrad.theory.spectra import Spectrum
+from onegrad.theory.prediction import Prediction
+from onegrad.theory.scope import numerical_failures, require_possible, require_representable
+from onegrad.theory.spectral_law import Spectrum
+from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES, require_known_fields
 
-THEORIES: dict[str, Callable[[Sequence[Problem]], Errors]] = {
-    "uniform": uniform.errors,
-    "staircase": staircase.errors,
-    "small-step": small_step.errors,
-    "random-features": random_features.errors,
-}
-METHODS: dict[str, Callable[[Problem], Spectrum]] = {
-    "asymptotic": asymptotic.spectrum,
-    "uniform": uniform.spectrum,
-}
+Column = np.ndarray[Any, Any]
 
 
 def predict(
     problem: Problem, theory: str = "uniform", *, printed: bool = False, **axes: Any
 ) -> Prediction:
-    """The errors of a problem under a theory; lists among `axes` make a grid.
+    """Predict the errors of a problem under a theory; lists among `axes` make a grid.
 
     Parameters
     ----------
@@ -54,50 +43,62 @@ def predict(
 
     See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
     """
-    theory = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
-    if printed and theory != "staircase":
-        raise InvalidInput("printed", printed, f"False with theory {theory!r}")
-    problems, shape = problem.grid(**axes)
-    require_representable(theory, problems)
-    with answering(f"{theory} theory"):
-        if printed:
-            errors = staircase.printed_errors(problems)
-        else:
-            errors = sensible(f"{theory} theory", THEORIES[theory](problems), problems)
+    name = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
+    if printed and name != "staircase":
+        raise InvalidInput("printed", printed, f"False with theory {name!r}")
+    lists = list_axes(axes)
+    fixed = {field: value for field, value in axes.items() if field not in lists}
+    problems, shape = problem.grid(**axes) if axes else ([problem], ())
+    base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
+    require_known_fields(THEORIES[name], problems)
+    require_representable(name, problems)
+    function = printed_errors if printed else THEORIES[name].function
+    with numerical_failures(f"{name} theory"):
+        errors = function(problems)
+        if not printed:
+            errors = require_possible(f"{name} theory", errors, problems)
     warn(*errors.warnings)
     noise = np.array([p.noise**2 for p in problems])
-    floor = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
-    apart = ("warnings", "accuracy", "spread")
-    columns = {f.name: getattr(errors, f.name) for f in fields(errors) if f.name not in apart} | {
-        "risk": errors.test - noise,
-        "alpha": np.array([np.nan if p.alpha is None else p.alpha for p in problems]),
-        "eta": np.array([p.step for p in problems]),
-        "ridge": np.array([p.ridge for p in problems]),
-        "linear": floor,
-        "kernel_bound": floor.copy(),
-    }
-    values = {k: _shaped(v, shape) for k, v in columns.items()}
-    for name in ("accuracy", "spread"):
-        values[name] = getattr(errors, name).map(
-            lambda v: _shaped(np.broadcast_to(v, len(problems)).copy(), shape)
-        )
-    lists = list_axes(axes)
-    base = problem.replace(**{k: v for k, v in axes.items() if k not in lists})
+    kernel_bound = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
+
+    def shaped(values: Column | None) -> Any:
+        """Return a column of numbers, or of rows of them, in the shape of the grid."""
+        if values is None:
+            return None
+        values = values.reshape((*shape, *values.shape[1:]))
+        return values if values.ndim else values.item()
+
+    def bars(values: Any) -> Any:
+        return shaped(np.broadcast_to(values, len(problems)).copy())
+
     return Prediction(
-        problem=base, theory=theory, warnings=errors.warnings, axes=lists, printed=printed, **values
+        problem=base,
+        theory=name,
+        axes=lists,
+        printed=printed,
+        warnings=errors.warnings,
+        train=shaped(errors.train),
+        test=shaped(errors.test),
+        squared_loss=shaped(errors.squared_loss),
+        risk=shaped(errors.test - noise),
+        accuracy=errors.accuracy.map(bars),
+        spread=errors.spread.map(bars),
+        alpha=shaped(np.array([np.nan if p.alpha is None else p.alpha for p in problems])),
+        eta=shaped(np.array([p.step for p in problems])),
+        ridge=shaped(np.array([p.ridge for p in problems])),
+        kernel_bound=shaped(kernel_bound),
+        residual=shaped(errors.residual),
+        iterations=shaped(errors.iterations),
+        quadrature_error=shaped(errors.quadrature_error),
+        nodes=shaped(errors.nodes),
+        label=f"{name} as printed" if printed else THEORIES[name].label,
+        dash=style.DOTS if printed else THEORIES[name].dash,
+        jumps=THEORIES[name].jumps,
     )
 
 
-def _shaped(values: np.ndarray[Any, Any] | None, shape: tuple[int, ...]) -> Value:
-    """A column of numbers, or of rows of them, as an array of the grid's shape or one entry."""
-    if values is None:
-        return None
-    values = values.reshape((*shape, *values.shape[1:]))
-    return values if values.ndim else values.item()
-
-
 def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
-    r"""Bulk density, edges and outliers of :math:`F F^\top/n` after the step.
+    r"""Return bulk density, edges and outliers of :math:`F F^\top/n` after the step.
 
     The bulk is that of the untrained features; outliers stand at the actual strength of their
     spikes, those of the untrained features included (an even part of the activation has some).
@@ -113,14 +114,16 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     >>> og.spectrum(og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4))
     Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
 
-    See onegrad.theory.asymptotic.spectrum and onegrad.theory.uniform.spectrum for assumptions.
+    See onegrad.theory.asymptotic.limiting_spectrum and onegrad.theory.uniform.moving_spectrum for
+    assumptions.
     """
-    check_choice("method", method, METHODS)
+    check_choice("method", method, SPECTRUM_METHODS)
+    require_known_fields(SPECTRUM_METHODS[method], [problem])
     require_representable(method, [problem])
-    with answering(f"{method} spectrum"):
-        found = METHODS[method](problem)
-    numbers = [found.edge, found.atom, *found.x, *found.rho]
-    if not np.all(np.isfinite([*numbers, *(spike.eigenvalue for spike in found.spikes)])):
-        raise NotConverged(f"{method} spectrum: no digits are left at these numbers")
-    warn(*found.warnings)
-    return found
+    with numerical_failures(f"{method} spectrum"):
+        law = SPECTRUM_METHODS[method].function(problem)
+    numbers = [law.edge, law.atom, *law.x, *law.rho, *(spike.eigenvalue for spike in law.spikes)]
+    if not np.all(np.isfinite(numbers)):
+        raise NotConverged(f"{method} spectrum: rounding leaves no correct digits")
+    warn(*law.warnings)
+    return law

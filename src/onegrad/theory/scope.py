@@ -1,4 +1,4 @@
-"""What every theory owes a problem: numbers that can be true, or one line that says why not."""
+"""Checks of every theory: a problem it can represent, and errors that are possible."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.problem import Problem
-from onegrad.theory.results import Errors
+from onegrad.theory.prediction import Errors
 
-LARGEST = 1e100  # of a standard deviation or a step: squares stay far from overflow
-RIDGES = 1e-40, 1e40  # of the activation's mean square
-ROUNDING = 1e-3  # beyond a bound by less than quadrature may be: put on it
+MAX_NUMBER = 1e100  # of a standard deviation or a step: squares stay far from overflow
+RIDGE_RANGE = 1e-40, 1e40  # in units of the activation's mean square
+MAX_EXCESS = 1e-3  # beyond a bound, by quadrature: values are put on the bound
 
 
 def require_representable(theory: str, problems: Sequence[Problem]) -> None:
     """Raise OutOfScope where the squares of a problem's numbers overflow or vanish."""
     for p in problems:
         for name, value in (("noise", p.noise), ("eta", p.step)):
-            if value > LARGEST:
-                raise OutOfScope(theory, name, value, f"values up to {LARGEST:g}")
+            if value > MAX_NUMBER:
+                raise OutOfScope(theory, name, value, f"values up to {MAX_NUMBER:g}")
         energy = p.sigma.second_moment
-        low, high = (bound * energy for bound in RIDGES)
+        low, high = (bound * energy for bound in RIDGE_RANGE)
         if energy and not low <= p.ridge <= high:
             covered = f"{low:.1e} to {high:.1e} with this activation"
             raise OutOfScope(theory, "ridge", p.ridge, covered)
 
 
 @contextmanager
-def answering(theory: str) -> Iterator[None]:
-    """Overflow, a singular matrix or a root without a bracket mean that a theory has no answer."""
+def numerical_failures(theory: str) -> Iterator[None]:
+    """Raise NotConverged for an overflow, a singular matrix or a root without a bracket."""
     try:
         with np.errstate(all="ignore"):
             yield
     except InvalidInput:
         raise
     except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-        line = " ".join(str(error).split())
-        raise NotConverged(f"{theory}: no digits are left at these numbers ({line:.80})") from error
+        cause = " ".join(str(error).split())
+        raise NotConverged(f"{theory}: rounding leaves no correct digits ({cause:.80})") from error
 
 
-def sensible(theory: str, errors: Errors, problems: Sequence[Problem]) -> Errors:
-    """The errors, on the bounds that hold for any fit where rounding is beyond them.
+def require_possible(theory: str, errors: Errors, problems: Sequence[Problem]) -> Errors:
+    """Return the errors, put on the bounds that hold for any fit where rounding is beyond them.
 
-    Zero weights have the labels' mean square as their objective, and no fit knows the noise of a
-    new label: 0 <= loss <= objective <= E y^2 and test >= noise^2.
+    Zero weights have the mean square of the labels as their objective, and no fit predicts the
+    noise of a new label: 0 <= loss <= objective <= E y^2 and test >= noise^2.
     """
     noise = np.array([p.noise**2 for p in problems])
     labels = noise + [p.teacher_function.second_moment for p in problems]
@@ -59,13 +59,14 @@ def sensible(theory: str, errors: Errors, problems: Sequence[Problem]) -> Errors
 
 
 def _within(theory: str, name: str, values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return the values clipped to the bounds; raise NotConverged where they are far outside."""
     scale = np.where(np.isfinite(high), high, low)
-    wrong = ~np.isfinite(values) | (values < low - ROUNDING * scale)
-    wrong |= values > high + ROUNDING * scale
+    wrong = ~np.isfinite(values) | (values < low - MAX_EXCESS * scale)
+    wrong |= values > high + MAX_EXCESS * scale
     if np.any(wrong):
         i = int(np.argmax(wrong))
         raise NotConverged(
-            f"{theory}: {name} = {values[i]:g} is not between {low[i]:g} and {high[i]:g}: no "
-            "digits are left at these numbers"
+            f"{theory}: {name} = {values[i]:g} is not between {low[i]:g} and {high[i]:g}: "
+            "rounding leaves no correct digits"
         )
     return np.clip(values, low, high)

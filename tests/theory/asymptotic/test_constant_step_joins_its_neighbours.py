@@ -28,8 +28,8 @@ problems = st.builds(
 @given(problem=problems)
 def test_large_steps_join_the_first_stair(problem):
     s = Scalars.of([problem.replace(eta=1e9)])
-    stair = staircase.drops(s, staircase.all_degrees(np.array([1])))
-    step = small_step.drops(s)
+    stair = staircase.staircase_drops(s, staircase.all_degrees(np.array([1])))
+    step = small_step.small_step_drops(s)
     assert step.train[0] == pytest.approx(stair.train[0], rel=1e-5)
     assert step.test[0] == pytest.approx(stair.test[0], rel=1e-5)
 
@@ -38,7 +38,7 @@ def test_large_steps_join_the_first_stair(problem):
 @given(problem=problems)
 def test_small_steps_join_the_untrained_network(problem):
     s = Scalars.of([problem.replace(eta=1e-7)])
-    step = small_step.drops(s)
+    step = small_step.small_step_drops(s)
     assert abs(step.train[0]) + abs(step.test[0]) < 1e-6
 
 

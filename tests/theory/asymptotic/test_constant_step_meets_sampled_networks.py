@@ -57,7 +57,7 @@ def test_drops(residual, eta):
         eta=eta, residual=residual,
     )  # fmt: skip
     seeds = np.array([drops(p, seed) for seed in range(40)])
-    predicted = small_step.drops(Scalars.of([p]))
+    predicted = small_step.small_step_drops(Scalars.of([p]))
     for i, value in enumerate((predicted.train[0], predicted.test[0])):
         mean, se = at_expected(seeds[:, i], seeds[:, 2], p.N / p.d)
         tolerance = 3 * se + 0.02 * mean

@@ -17,10 +17,10 @@ import onegrad as og
 from onegrad.functions import resolve
 from onegrad.theory import bounds
 from onegrad.theory.asymptotic import small_step, staircase
-from onegrad.theory.asymptotic.outliers import outliers, perturbation, profiles
+from onegrad.theory.asymptotic.limiting_spectrum import untrained_bulk
+from onegrad.theory.asymptotic.outliers import outliers_beyond, perturbation, profiles
 from onegrad.theory.asymptotic.random_features import untrained
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.asymptotic.spectrum import bulk_of
 from onegrad.theory.direction import direction
 
 ROWS = json.loads((Path(__file__).parents[2] / "numbers" / "theory_reference.json").read_text())
@@ -97,20 +97,20 @@ def test_constant_spike(row):
 def test_train_drop(row):
     count = np.array([int(row["quantity"][-1])])
     s = Scalars.of([problem(row)])
-    agree(staircase.drops(s, staircase.all_degrees(count), rank_one=True).train[0], row)
+    agree(staircase.staircase_drops(s, staircase.all_degrees(count), rank_one=True).train[0], row)
 
 
 @rows("4 test drop")
 def test_test_drop(row):
     count = np.array([int(row["quantity"][-1])])
     s = Scalars.of([problem(row)])
-    agree(staircase.drops(s, staircase.all_degrees(count), rank_one=True).test[0], row)
+    agree(staircase.staircase_drops(s, staircase.all_degrees(count), rank_one=True).test[0], row)
 
 
 @rows("3 uncentred")
 def test_uncentred_student(row):
     s = Scalars.of([problem(row)])
-    drop = staircase.drops(s, staircase.all_degrees(np.array([2])))
+    drop = staircase.staircase_drops(s, staircase.all_degrees(np.array([2])))
     agree((drop.train if row["quantity"].startswith("Delta") else drop.test)[0], row)
 
 
@@ -128,7 +128,7 @@ def test_constant_step(row):
     elif row["quantity"] == "R1":
         agree(og.predict(p, theory="small-step").risk, row)
     else:
-        agree(small_step.drops(Scalars.of([p])).test[0], row)
+        agree(small_step.small_step_drops(Scalars.of([p])).test[0], row)
 
 
 @rows("8 edge")
@@ -140,7 +140,7 @@ def test_right_edge(row):
 def test_fraction_above_a_threshold(row):
     low = row["setting"]["threshold"]
     p = problem(row)
-    bulk = bulk_of(p)
+    bulk = untrained_bulk(p)
     theta = (np.arange(2000) + 0.5) * np.pi / 4000
     x = low + (bulk.edge - low) * np.sin(theta) ** 2
     fraction = np.pi / 4000 * np.sum(bulk.density(x) * (bulk.edge - low) * np.sin(2 * theta))
@@ -153,7 +153,9 @@ def test_outliers(row):
     setting = row["setting"]
     p = problem(row)
     # the table keeps h_0, ..., h_6
-    x, cosines = outliers(bulk_of(p), perturbation(p, degrees=6))[setting["outlier"] - 1]
+    x, cosines = outliers_beyond(untrained_bulk(p), perturbation(p, degrees=6))[
+        setting["outlier"] - 1
+    ]
     value = x if row["quantity"].startswith("outlier") else cosines[int(row["quantity"][-4]) - 1]
     full = setting["resid"] == "full"
     if full and setting["outlier"] == 2:  # the table's is 24 % above the networks

@@ -15,7 +15,7 @@ import onegrad as og
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.theory.asymptotic.resolvent import traces
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.asymptotic.staircase import all_degrees, drops
+from onegrad.theory.asymptotic.staircase import all_degrees, staircase_drops
 
 STUDENTS = {
     "generic": "H1 + 0.4*H2 + 0.3*H3 + 0.2*H4 + 0.1*H5 + 0.05*H6",
@@ -57,7 +57,7 @@ def test_closed_form(student, teacher, weights, count, rank_one):
         weights=weights, residual="labels",
     )  # fmt: skip
     s = Scalars.of([p])
-    ours = drops(s, all_degrees(np.array([count])), rank_one=rank_one)
+    ours = staircase_drops(s, all_degrees(np.array([count])), rank_one=rank_one)
     value, M1 = matrix_drop(s, count, rank_one, 0.1)
     assert ours.train[0] == pytest.approx(0.1 * value, rel=1e-9)
     step = 1e-5
@@ -73,7 +73,7 @@ def test_any_set_of_spikes(degrees, weights):
         ridge=0.1, weights=weights,
     )  # fmt: skip
     s = Scalars.of([p])
-    ours = drops(s, np.isin(np.arange(s.c.shape[1]), degrees)[None])
+    ours = staircase_drops(s, np.isin(np.arange(s.c.shape[1]), degrees)[None])
     value, M1 = matrix_drop(s, 6, False, 0.1, degrees)
     assert ours.train[0] == pytest.approx(0.1 * value, rel=1e-9)
     up, down = (matrix_drop(s, 6, False, 0.1 + e, degrees)[0] for e in (1e-5, -1e-5))
@@ -103,7 +103,9 @@ def test_two_spikes_add_the_printed_four_thirds_on_the_sphere():
         n=1000, d=500, N=800, activation="relu", teacher="H1 + H2/sqrt(2)", weights="sphere"
     )
     s = Scalars.of([p])
-    one, two = (drops(s, all_degrees(np.array([k])), rank_one=True).train[0] for k in (1, 2))
+    one, two = (
+        staircase_drops(s, all_degrees(np.array([k])), rank_one=True).train[0] for k in (1, 2)
+    )
     b_squared = s.direction.b_squared[0]
     printed = 4 / 3 * s.lam[0] * s.traces.M1[0] * 0.5 / b_squared**2
     assert two - one == pytest.approx(printed, rel=1e-12)
@@ -113,6 +115,6 @@ def test_an_extreme_stretch_does_not_overflow():
     p = og.Problem(n=1000, d=500, N=800, activation="0.0001*H1 + H2 + H3", teacher="relu")
     s = Scalars.of([p])
     s = replace(s, c=np.where(np.arange(s.c.shape[1]) >= 1, np.maximum(s.c, 1e-4), s.c))
-    drop = drops(s, all_degrees(np.array([60])))
+    drop = staircase_drops(s, all_degrees(np.array([60])))
     assert np.isfinite(drop.train[0])
     assert 0 <= drop.train[0] <= s.lam[0] * s.traces.M1[0] * s.c_star_squared[0]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.theory.uniform import errors
+from onegrad.theory.uniform import uniform_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 SETTINGS = json.loads(
@@ -29,7 +29,7 @@ def compared():
     for s in SETTINGS:
         base = Problem(**{k: s[k] for k in FIELDS})
         steps = [{"eta": 0.0} if a is None else {"alpha": a} for a in s["alphas"]]
-        found = errors([base.replace(**step) for step in steps])
+        found = uniform_errors([base.replace(**step) for step in steps])
         for j, name in enumerate(("train", "test")):
             mean, se = (np.array(s[k])[:, j] for k in ("mean", "se"))
             value, bar, spread = (getattr(x, name) for x in (found, found.accuracy, found.spread))

@@ -3,22 +3,23 @@
 import pytest
 
 from onegrad import Problem
-from onegrad.theory.uniform import Sizes, predict, spectrum
-from onegrad.theory.uniform.learned import learned
+from onegrad.theory import learned_coefficients
+from onegrad.theory.uniform import NodeCounts, uniform_spectrum
+from uniform_point import uniform_point
 
 BASE = Problem(n=600, d=250, N=400, noise=0.3, ridge=0.02, alpha=0.3, intercept=True)
-SIZES = Sizes(12, 14)
+SIZES = NodeCounts(12, 14)
 
 
 @pytest.mark.parametrize("name", ["relu", "softplus"])
 def test_features_with_and_without_their_mean_give_the_same(name):
     centred, raw = (
-        predict(BASE.replace(activation=f"{name}{kind}", teacher="H1 + H2/2"), sizes=SIZES)
+        uniform_point(BASE.replace(activation=f"{name}{kind}", teacher="H1 + H2/2"), nodes=SIZES)
         for kind in ("", ":raw")
     )
     assert (raw.train, raw.test) == pytest.approx((centred.train, centred.test), rel=1e-8)
-    without = predict(
-        BASE.replace(activation=f"{name}:raw", teacher="H1 + H2/2", intercept=False), sizes=SIZES
+    without = uniform_point(
+        BASE.replace(activation=f"{name}:raw", teacher="H1 + H2/2", intercept=False), nodes=SIZES
     )
     assert abs(without.test / raw.test - 1) > 1e-4
 
@@ -26,7 +27,7 @@ def test_features_with_and_without_their_mean_give_the_same(name):
 def test_labels_with_and_without_their_mean_differ_by_the_step_alone():
     still = BASE.replace(activation="tanh", eta=0.0)
     centred, raw = (
-        predict(still.replace(teacher=teacher), sizes=SIZES)
+        uniform_point(still.replace(teacher=teacher), nodes=SIZES)
         for teacher in ("H1 + H2/2", "H1 + H2/2 + 5:raw")
     )
     assert (raw.train, raw.test) == pytest.approx((centred.train, centred.test), rel=1e-3)
@@ -34,18 +35,18 @@ def test_labels_with_and_without_their_mean_differ_by_the_step_alone():
 
 def test_the_constant_is_learned_in_full_and_without_it_hardly_at_all():
     problem = BASE.replace(activation="tanh", teacher="H1 + 2:raw")
-    assert learned(problem).learned[0] == pytest.approx(2.0, rel=1e-3)
-    assert learned(problem.replace(intercept=False)).learned[0] < 1.0
+    assert learned_coefficients(problem).learned[0] == pytest.approx(2.0, rel=1e-3)
+    assert learned_coefficients(problem.replace(intercept=False)).learned[0] < 1.0
 
 
 def test_a_large_ridge_leaves_the_variance_of_the_labels():
-    result = predict(BASE.replace(activation="relu", teacher="H1 + 3:raw", ridge=1e9))
+    result = uniform_point(BASE.replace(activation="relu", teacher="H1 + 3:raw", ridge=1e9))
     assert result.train == pytest.approx((1 + 0.09) * (1 - 1 / BASE.n), rel=1e-6)
     assert result.test == pytest.approx((1 + 0.09) * (1 + 1 / BASE.n), rel=1e-5)
 
 
 def test_the_spectrum_of_the_features_does_not_know_of_it():
     problem = BASE.replace(activation="tanh", n=300, d=120, N=150)
-    fitted, plain = spectrum(problem), spectrum(problem.replace(intercept=False))
+    fitted, plain = uniform_spectrum(problem), uniform_spectrum(problem.replace(intercept=False))
     assert fitted.edge == plain.edge
     assert [s.eigenvalue for s in fitted.spikes] == [s.eigenvalue for s in plain.spikes]

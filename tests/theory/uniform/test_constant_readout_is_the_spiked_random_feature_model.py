@@ -12,8 +12,9 @@ from numpy.polynomial.hermite_e import hermegauss
 
 from onegrad import Problem
 from onegrad.theory.direction import direction
-from onegrad.theory.uniform import equations, predict
-from onegrad.theory.uniform.covariance import AlongStep, Covariance, SpectralMeasure
+from onegrad.theory.uniform import preparation
+from onegrad.theory.uniform.covariance import AlongStep, SpectralMeasure, StepCovariance
+from uniform_point import uniform_point
 
 K = 24
 
@@ -83,7 +84,7 @@ def round_covariance(problem):
     one = SpectralMeasure(np.zeros(1), np.array([energy]), np.ones((1, 1)))
     none = np.zeros(1)
     along = AlongStep(0.0, problem.phi_step * energy, energy, none, none)
-    return Covariance(one, one, along, off=None)
+    return StepCovariance(one, one, along, off=None)
 
 
 @pytest.mark.parametrize("n_step", [10**8, 4 * 10**8])
@@ -93,7 +94,7 @@ def test_constant_readout_is_the_spiked_random_feature_model(n_step, monkeypatch
         ridge=0.03, eta=0.9 * np.sqrt(7e7), n_step=n_step, readout="constant",
     )  # fmt: skip
     train, test = spiked_random_features(problem)
-    monkeypatch.setattr(equations, "covariance", lambda *_, **__: round_covariance(problem))
-    ours = predict(problem, rtol=1e-7)
+    monkeypatch.setattr(preparation, "step_covariance", lambda *_, **__: round_covariance(problem))
+    ours = uniform_point(problem, rtol=1e-7)
     assert ours.train == pytest.approx(train, rel=4e-4)
     assert ours.test == pytest.approx(test, rel=4e-4)

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import erfcinv
 
 from onegrad import Problem
-from onegrad.theory.uniform.covariance import covariance
-from onegrad.theory.uniform.labels import LabelLaw
+from onegrad.theory.uniform.covariance import step_covariance
+from onegrad.theory.uniform.label_law import LabelLaw
 
 D = 250
 CASES = [
@@ -35,7 +35,7 @@ def test_moments_are_those_of_free_probability(teacher, noise, phi, squared):
     without its part along h.
     """
     f, rows = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star, round(D / phi)
-    nodes = covariance(LabelLaw(f, noise), noise, phi, rows, squared)
+    nodes = step_covariance(LabelLaw(f, noise), noise, phi, rows, squared)
     z, r, p = law(f, noise, rows)
     w = r * r if squared else r
 
@@ -89,7 +89,7 @@ def sampled(teacher, noise, phi, squared, t, seeds):
 @pytest.mark.parametrize("teacher, noise, phi, squared", CASES)
 def test_nodes_integrate_like_sampled_matrices(teacher, noise, phi, squared):
     f = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star
-    bulk = covariance(LabelLaw(f, noise), noise, phi, round(D / phi), squared)
+    bulk = step_covariance(LabelLaw(f, noise), noise, phi, round(D / phi), squared)
     t = 4 * (bulk.trace.weight @ bulk.trace.mu**2)  # smooth on the scale of the spectrum
     mean, se = sampled(f, noise, phi, squared, t, seeds=40)
     nodes = []

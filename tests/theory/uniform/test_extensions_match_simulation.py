@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, OutOfScope, Problem
-from onegrad.theory.uniform import errors
+from onegrad.theory.uniform import uniform_errors
 
 DATA = Path(__file__).parents[2] / "numbers"
 GROUPS = json.loads((DATA / "uniform_extensions.json").read_text())["groups"]
@@ -24,7 +24,7 @@ def predicted(run, **changes):
     problem = Problem(**(run["problem"] | changes))
     with warnings.catch_warnings():  # noise without a fourth moment, large spikes
         warnings.simplefilter("ignore", AssumptionWarning)
-        return errors([problem.replace(alpha=alpha) for alpha in run["alpha"]])
+        return uniform_errors([problem.replace(alpha=alpha) for alpha in run["alpha"]])
 
 
 @pytest.mark.parametrize(

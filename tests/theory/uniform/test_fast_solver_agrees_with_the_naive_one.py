@@ -4,8 +4,9 @@ import pytest
 
 import naive_uniform
 from onegrad import Problem
-from onegrad.theory.uniform import predict
-from onegrad.theory.uniform.equations import Sizes, equations
+from onegrad.theory.uniform.discretisation import equations
+from onegrad.theory.uniform.preparation import NodeCounts, prepare
+from uniform_point import uniform_point
 
 BASE = {"n": 300, "d": 150, "N": 200, "noise": 0.3, "ridge": 0.05, "eta": 6.0}
 
@@ -25,13 +26,13 @@ BASE = {"n": 300, "d": 150, "N": 200, "noise": 0.3, "ridge": 0.05, "eta": 6.0}
     ids=lambda c: c["activation"],
 )
 def test_fast_solver_agrees_with_the_naive_one(changes):
-    problem, sizes = Problem(**(BASE | changes)), Sizes(3, 3)
-    fast = predict(problem, sizes=sizes)
-    train, test = naive_uniform.predict(equations(problem, sizes), problem.ridge)
+    problem, sizes = Problem(**(BASE | changes)), NodeCounts(3, 3)
+    fast = uniform_point(problem, nodes=sizes)
+    train, test = naive_uniform.predict(equations(prepare(problem), sizes), problem.ridge)
     assert fast.train == pytest.approx(train, rel=1e-8)
     assert fast.test == pytest.approx(test, rel=1e-6)
     up, down = (
-        naive_uniform.training_objective(equations(problem, sizes), problem.ridge * f)
+        naive_uniform.training_objective(equations(prepare(problem), sizes), problem.ridge * f)
         for f in (1 + 1e-4, 1 - 1e-4)
     )
     assert fast.squared_loss == pytest.approx(train - (up - down) / 2e-4, rel=1e-6)

@@ -4,7 +4,7 @@ import pytest
 
 from onegrad import Problem
 from onegrad.theory import predict as theory
-from onegrad.theory.uniform import predict
+from uniform_point import uniform_point
 
 CUBIC = "H1/sqrt(3) + H2/sqrt(6) + H3/sqrt(18)"
 TEACHER = "H1 + H2/sqrt(2) + H3/sqrt(6)"
@@ -17,7 +17,7 @@ def problem(n, **changes):
 
 def drops(p, name):
     """Drop of (train, test) from the untrained network: uniform over published theory."""
-    ours, ours_0 = predict(p, rtol=1e-8), predict(p.replace(eta=0.0), rtol=1e-8)
+    ours, ours_0 = uniform_point(p, rtol=1e-8), uniform_point(p.replace(eta=0.0), rtol=1e-8)
     limit, limit_0 = theory(p, theory=name), theory(p, theory="random-features")
     return (
         (ours_0.train - ours.train) / (limit_0.train - limit.train),
@@ -30,7 +30,7 @@ def drops(p, name):
 def test_no_step_is_random_features_up_to_one_over_d(activation, residual):
     for n, tolerance in [(10**4, 2e-3), (10**8, 2e-7)]:
         p = problem(n, activation=activation, residual=residual)
-        ours, limit = predict(p, rtol=1e-9), theory(p, theory="random-features")
+        ours, limit = uniform_point(p, rtol=1e-9), theory(p, theory="random-features")
         assert ours.train == pytest.approx(limit.train, rel=tolerance)
         assert ours.test == pytest.approx(limit.test, rel=tolerance)
         assert ours.squared_loss == pytest.approx(limit.squared_loss, rel=5 * tolerance)
@@ -68,7 +68,7 @@ def test_the_second_spike_tells_gaussian_weights_from_spherical_ones():
     kind = {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "alpha": 0.3}
     sphere = problem(10**12, weights="sphere", **kind)
     gaussian = problem(10**12, weights="gaussian", **kind)
-    ours = predict(sphere, rtol=1e-8).test - predict(gaussian, rtol=1e-8).test
+    ours = uniform_point(sphere, rtol=1e-8).test - uniform_point(gaussian, rtol=1e-8).test
     limit = theory(sphere, theory="staircase").test - theory(gaussian, theory="staircase").test
     assert abs(limit) > 1e-3
     assert ours == pytest.approx(limit, rel=0.05)

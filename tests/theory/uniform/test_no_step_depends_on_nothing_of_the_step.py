@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.theory.uniform import Sizes, predict
+from onegrad.theory.uniform import NodeCounts
+from uniform_point import uniform_point
 
 ACTIVATIONS = ("tanh", "relu", "silu", "softplus", "H1 + H2/2", "erf", "relu:raw")
 TEACHERS = ("H1", "relu", "sin", "H1 + H2/sqrt(2)", "0.5*H1 + H2/sqrt(2) + H3/sqrt(6)")
@@ -37,7 +38,7 @@ def variants(problem, eta):
 def test_without_a_step_nothing_depends_on_it(seed):
     problem = drawn(seed)
     for other in variants(problem, 0.0):
-        ours, same = predict(problem), predict(other)
+        ours, same = uniform_point(problem), uniform_point(other)
         assert same.train == pytest.approx(ours.train, rel=1e-4)
         assert same.test == pytest.approx(ours.test, rel=1e-4)
 
@@ -48,8 +49,8 @@ def test_a_vanishing_step_is_no_step():
         n=1500, d=209, N=223, activation="silu", teacher="relu", ridge=2.555e-3, weights="sphere",
         eta=0.0,
     )  # fmt: skip
-    ours = predict(problem, sizes=Sizes(40, 20))
+    ours = uniform_point(problem, nodes=NodeCounts(40, 20))
     for other in variants(problem, 1e-9):
-        found = predict(other, sizes=Sizes(40, 20))
+        found = uniform_point(other, nodes=NodeCounts(40, 20))
         assert found.train == pytest.approx(ours.train, rel=3e-3)
         assert found.test == pytest.approx(ours.test, rel=3e-3)

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, Problem
-from onegrad.theory.uniform import Sizes, errors, predict
-from onegrad.theory.uniform.equations import equations
-from onegrad.theory.uniform.fixed_point import solve
-from onegrad.theory.uniform.losses import losses
+from onegrad.theory.uniform import NodeCounts, uniform_errors
+from onegrad.theory.uniform.discretisation import equations
+from onegrad.theory.uniform.fixed_point import solve_fixed_point
+from onegrad.theory.uniform.preparation import prepare
+from onegrad.theory.uniform.ridge_errors import ridge_errors
+from uniform_point import uniform_point
 
 DATA = Path(__file__).parents[2] / "numbers"
 SETTINGS = json.loads((DATA / "uniform_simulations.json").read_text())["settings"]
@@ -32,7 +34,7 @@ def comparison(i):
     base = Problem(**setting["problem"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        curve = errors([base.replace(eta=eta) for eta in setting["eta"]])
+        curve = uniform_errors([base.replace(eta=eta) for eta in setting["eta"]])
     ours = np.column_stack([curve.train, curve.test])
     mean, se = np.array(setting["mean"]), np.array(setting["se"])
     return ours / mean - 1, (ours - mean) / se
@@ -73,7 +75,7 @@ def test_accuracy_says_how_far_off_cubics_are():
             if ((abs(off) > 0.02) & (abs(score) > 3)).any():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", AssumptionWarning)
-                    bars = predict(base.replace(eta=eta)).accuracy
+                    bars = uniform_point(base.replace(eta=eta)).accuracy
                 beyond = abs(off) * (1 - 2 / abs(score))  # two standard errors
                 assert beyond[0] < bars.train and beyond[1] < bars.test
 
@@ -81,11 +83,12 @@ def test_accuracy_says_how_far_off_cubics_are():
 def test_the_full_residual_needs_what_the_bulk_must_not_count_twice():
     i = next(i for i in indices("tanh") if SETTINGS[i]["problem"]["residual"] == "full")
     eta, mean = SETTINGS[i]["eta"][1], SETTINGS[i]["mean"][1][1]
-    eq = equations(Problem(**SETTINGS[i]["problem"], eta=eta), Sizes(12, 14))
+    problem = Problem(**SETTINGS[i]["problem"], eta=eta)
+    eq = equations(prepare(problem), NodeCounts(12, 14))
     ridge = SETTINGS[i]["problem"]["ridge"]
-    assert abs(losses(eq, solve(eq, ridge)).test / mean - 1) < 0.005
+    assert abs(ridge_errors(eq, solve_fixed_point(eq, ridge)).test / mean - 1) < 0.005
     without = replace(eq, in_plane=0.0)
-    assert losses(without, solve(without, ridge)).test / mean - 1 > 0.015
+    assert ridge_errors(without, solve_fixed_point(without, ridge)).test / mean - 1 > 0.015
 
 
 def test_small_runs_agree_in_standard_errors():
@@ -94,13 +97,13 @@ def test_small_runs_agree_in_standard_errors():
         problem = Problem(**run["problem"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)
-            ours = predict(problem)
+            ours = uniform_point(problem)
             value = ours.test
             if run["quantity"] != "test":
                 base = problem.replace(eta=0.0, residual="labels")
                 key = json.dumps(base.to_dict())
                 if key not in untrained:
-                    untrained[key] = predict(base)
+                    untrained[key] = uniform_point(base)
                 which = run["quantity"].split()[0]
                 value = getattr(untrained[key], which) - getattr(ours, which)
         z.append((value - run["mean"]) / run["se"])

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform import errors, predict
-from onegrad.theory.uniform.equations import resolving
-from onegrad.theory.uniform.prediction import RTOL
+from onegrad.theory.uniform import uniform_errors
+from onegrad.theory.uniform.preparation import node_counts, prepare
+from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE
 from random_problems import ordinary_problem
+from uniform_point import uniform_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 STEEP = og.Problem(
@@ -18,14 +19,14 @@ STEEP = og.Problem(
 
 
 def values(problem, **options):
-    found = predict(problem, **options)
+    found = uniform_point(problem, **options)
     return np.array([found.train, found.test])
 
 
 def assert_resolved(problem):
-    found = predict(problem)
-    fine = predict(problem, sizes=resolving(problem, 0.6, 0.6))
-    allowed = max(found.quadrature_error, RTOL)
+    found = uniform_point(problem)
+    fine = uniform_point(problem, nodes=node_counts(prepare(problem), 0.6, 0.6))
+    allowed = max(found.quadrature_error, QUADRATURE_TOLERANCE)
     assert found.train == pytest.approx(fine.train, rel=allowed)
     assert found.test == pytest.approx(fine.test, rel=allowed)
 
@@ -71,10 +72,10 @@ LINES = {
 @pytest.mark.parametrize("axis", LINES)
 def test_no_jumps(axis):
     """Along a line a value is near the mean of its neighbours: the curve's bend, and two errors."""
-    curve = errors([STEEP.replace(**{axis: x.item()}) for x in LINES[axis]])
+    curve = uniform_errors([STEEP.replace(**{axis: x.item()}) for x in LINES[axis]])
     for value in (np.log(curve.train), np.log(curve.test)):
         jump = np.abs(np.diff(value, 3))  # of a smooth curve: the cube of its steps
-        assert jump.max() < 8 * RTOL
+        assert jump.max() < 8 * QUADRATURE_TOLERANCE
 
 
 def test_nothing_of_the_step_matters_without_one():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from onegrad import AssumptionWarning, Problem
-from onegrad.theory.uniform import errors
+from onegrad.theory.uniform import uniform_errors
 
 DATA = Path(__file__).parents[2] / "numbers" / "uniform_random_settings.json"
 SETTINGS = json.loads(DATA.read_text())["settings"]
@@ -28,7 +28,7 @@ def deviation(setting, **changes):
     """|prediction/mean - 1| beyond two standard errors, (steps, 2), and in standard errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        found = errors(problems(setting, **changes))
+        found = uniform_errors(problems(setting, **changes))
     mean, se = np.array(setting["mean"]), np.array(setting["se"])
     off = np.abs(np.column_stack([found.train, found.test]) - mean)
     return np.maximum(off - 2 * se, 0.0) / mean, off / se

@@ -11,7 +11,7 @@ import pytest
 import onegrad as og
 from onegrad import AssumptionWarning, Problem
 from onegrad.theory.direction import output_constants
-from onegrad.theory.uniform import predict
+from uniform_point import uniform_point
 
 DATA = Path(__file__).parents[2] / "numbers" / "uniform_raw.json"
 RUNS = json.loads(DATA.read_text())["settings"]
@@ -20,7 +20,7 @@ RUNS = json.loads(DATA.read_text())["settings"]
 @pytest.mark.filterwarnings("ignore:uniform theory")
 @pytest.mark.parametrize("run", RUNS, ids=lambda r: r["problem"].get("readout", "gaussian"))
 def test_raw_activations_match_simulation(run):
-    ours = predict(Problem(**run["problem"]))
+    ours = uniform_point(Problem(**run["problem"]))
     for value, mean, se in zip((ours.train, ours.test), run["mean"], run["se"], strict=True):
         assert abs(value - mean) <= max(0.01 * mean, 3 * se)
 
@@ -30,7 +30,7 @@ def test_the_constant_matters():
     run = RUNS[1]
     problem = Problem(**run["problem"])
     assert output_constants(problem) == pytest.approx([problem.N**0.5 / (2 * 3.14159265) ** 0.5])
-    assert abs(predict(problem.replace(residual="labels")).train / run["mean"][0] - 1) > 0.05
+    assert abs(uniform_point(problem.replace(residual="labels")).train / run["mean"][0] - 1) > 0.05
 
 
 def test_a_constant_that_takes_over_warns():

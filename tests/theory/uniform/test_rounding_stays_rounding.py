@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform.contour import contour, support
-from onegrad.theory.uniform.covariance import WALK, _newton, _trace
-from onegrad.theory.uniform.equations import Sizes, bulk_covariance, step
-from onegrad.theory.uniform.labels import labels_of
-from onegrad.theory.uniform.prediction import Walk
+from onegrad.theory.uniform.contour import contour, spectrum_bounds
+from onegrad.theory.uniform.covariance import CONTOUR_SCALES, _newton, _trace
+from onegrad.theory.uniform.first_step import take_step
+from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.preparation import NodeCounts, prepare, prepare_constants
+from onegrad.theory.uniform.refinement import evaluate
 from onegrad.theory.uniform.residuals import residual_law
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
@@ -26,18 +27,19 @@ PROBLEMS = [
 
 def law_of(problem):
     """Residuals, their moments, and the weights of the matrix whose nodes are taken."""
-    a = step(problem, 0.0)
+    a = take_step(problem, 0.0)
     output = a.backward * a.b
-    law = residual_law(labels_of(problem), a.residual_noise, problem.rows_of_step, output, 0.0)
+    law = residual_law(LabelLaw.of(problem), a.residual_noise, problem.rows_of_step, output, 0.0)
     return law, law.r if a.c2 else law.r**2
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=range(len(PROBLEMS)))
 def test_of_the_step(problem):
-    sizes = Sizes(16, 16)
+    sizes = NodeCounts(16, 16)
     for alpha in (0.3, 0.6):
         there, here = (
-            Walk().at(problem.replace(alpha=a), sizes) for a in (alpha, alpha * (1 - 3e-16))
+            evaluate(prepare_constants(problem.replace(alpha=a))[1], sizes, None)
+            for a in (alpha, alpha * (1 - 3e-16))
         )
         assert there.test == pytest.approx(here.test, rel=1e-11)
         assert there.train == pytest.approx(here.train, rel=1e-11)
@@ -48,10 +50,10 @@ def test_a_close_contour_still_holds_the_spectrum(problem):
     problem = problem.replace(alpha=0.5)
     law, w = law_of(problem)
     phi = problem.phi_step
-    points, jacobian = contour(*support(w, law.p, law.tau_tau, phi))
+    points, jacobian = contour(*spectrum_bounds(w, law.p, law.tau_tau, phi))
     m = _trace(points, w, law.p, phi)
-    far = -1 / (WALK[0] * points)
-    for scale in WALK:
+    far = -1 / (CONTOUR_SCALES[0] * points)
+    for scale in CONTOUR_SCALES:
         far = _newton(scale * points, far, w, law.p, phi)
     assert np.allclose(m, far, rtol=1e-10)
     masses = [-(jacobian * m * points**k).sum().real for k in range(3)]
@@ -59,5 +61,5 @@ def test_a_close_contour_still_holds_the_spectrum(problem):
     assert masses == pytest.approx([1, mean, mean**2 + phi * square], rel=1e-10)
     c = law.tau @ (law.p * law.r)
     overlap = c[0] ** 2 / (c @ c + phi * (law.p @ law.r**2))
-    off = bulk_covariance(problem, step(problem, 0.0)).off
+    off = prepare(problem, 0.0).covariance.off
     assert off.integral(off.teacher)[0, 0] == pytest.approx(1 - overlap, rel=1e-10)  # outliers too

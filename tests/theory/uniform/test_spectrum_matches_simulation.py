@@ -10,7 +10,7 @@ import pytest
 
 from onegrad import Problem
 from onegrad.theory import spectrum as published
-from onegrad.theory.uniform import spectrum
+from onegrad.theory.uniform import uniform_spectrum
 
 SIZES = {"n": 800, "d": 400, "N": 600}
 
@@ -24,7 +24,7 @@ SIZES = {"n": 800, "d": 400, "N": 600}
     ],
 )
 def test_one_outlier_beyond_the_edge(changes, eigenvalue, se, second):
-    found = spectrum(Problem(**SIZES, **changes))
+    found = uniform_spectrum(Problem(**SIZES, **changes))
     assert len(found.spikes) == 1
     assert found.spikes[0].eigenvalue == pytest.approx(eigenvalue, abs=2 * se)
     assert 0 < found.edge - second < 0.06 * second  # the largest bulk eigenvalue is a bit inside
@@ -32,7 +32,7 @@ def test_one_outlier_beyond_the_edge(changes, eigenvalue, se, second):
 
 def test_relu_has_a_quadratic_spike_with_its_alignment():
     problem = Problem(**SIZES, activation="relu", teacher="H1 + H2/sqrt(2)", eta=12.0)
-    first, second = spectrum(problem).spikes
+    first, second = uniform_spectrum(problem).spikes
     # onegrad spectrum --n 800 --d 400 --N 600 --activation relu --teacher "H1 + H2/sqrt(2)"
     # --eta 12 --simulate --seeds 400
     assert first.eigenvalue == pytest.approx(19.79, abs=4 * 0.165)
@@ -44,7 +44,7 @@ def test_relu_has_a_quadratic_spike_with_its_alignment():
 
 def test_the_bulk_is_a_probability_law_and_moves_with_the_step():
     problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=20.0)
-    found, still = spectrum(problem), spectrum(problem.replace(eta=0.0))
+    found, still = uniform_spectrum(problem), uniform_spectrum(problem.replace(eta=0.0))
     for s in (found, still):
         mass = np.sum((s.rho[1:] + s.rho[:-1]) * np.diff(s.x)) / 2
         assert mass + s.atom == pytest.approx(1, abs=1e-3)
@@ -53,7 +53,7 @@ def test_the_bulk_is_a_probability_law_and_moves_with_the_step():
 
 def test_without_a_step_it_is_the_bulk_of_random_features():
     problem = Problem(n=80000, d=40000, N=60000, activation="tanh", teacher="H1")
-    ours, limit = spectrum(problem), published(problem)
+    ours, limit = uniform_spectrum(problem), published(problem)
     assert ours.spikes == []
     assert ours.edge == pytest.approx(limit.edge, rel=1e-3)
     assert ours.lower_edge == pytest.approx(limit.lower_edge, rel=0.02)
@@ -63,9 +63,9 @@ def test_without_a_step_it_is_the_bulk_of_random_features():
 
 def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
     problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=1.0)
-    assert spectrum(problem).spikes == []
+    assert uniform_spectrum(problem).spikes == []
     strong = problem.replace(eta=8.0)
-    labels, full = spectrum(strong), spectrum(strong.replace(residual="full"))
+    labels, full = uniform_spectrum(strong), uniform_spectrum(strong.replace(residual="full"))
     assert full.spikes[0].eigenvalue == pytest.approx(15.50, abs=2 * 0.25)  # 24 seeds
     assert full.spikes[0].eigenvalue > labels.spikes[0].eigenvalue + 1
 
@@ -76,6 +76,6 @@ def test_relu_with_the_full_residual_has_both_outliers():
         n=800, d=300, N=600, activation="relu:unit", teacher="H1 + H2/sqrt(2)", noise=0.3, eta=8.0,
         weights="sphere", residual="full",
     )  # fmt: skip
-    first, second = spectrum(problem).spikes
+    first, second = uniform_spectrum(problem).spikes
     assert first.eigenvalue == pytest.approx(96.7, abs=2 * 0.82)
     assert second.eigenvalue == pytest.approx(23.5, abs=2 * 0.33)

@@ -3,8 +3,9 @@
 import pytest
 
 from onegrad import OutOfScope, Problem
-from onegrad.theory.uniform import Sizes, predict, spectrum
-from onegrad.theory.uniform.learned import learned
+from onegrad.theory import learned_coefficients
+from onegrad.theory.uniform import NodeCounts, uniform_spectrum
+from uniform_point import uniform_point
 
 BASE = Problem(n=800, d=300, N=400, activation="relu", noise=0.3, ridge=0.02, alpha=0.4)
 OTHER = {"residual": "full", "corrupted": 0.2, "alpha": 0.1}
@@ -21,7 +22,7 @@ SAME = [
 @pytest.mark.parametrize("changes", [{}, OTHER], ids=["labels", "full"])
 def test_the_choice_of_indices_does_not_matter(one, other, changes):
     a, b = (
-        predict(BASE.replace(teacher=teacher, **changes), sizes=Sizes(16, 20))
+        uniform_point(BASE.replace(teacher=teacher, **changes), nodes=NodeCounts(16, 20))
         for teacher in (one, other)
     )
     # one index is integrated with more nodes than several
@@ -31,7 +32,7 @@ def test_the_choice_of_indices_does_not_matter(one, other, changes):
 def test_an_index_that_is_coupled_to_the_first_one_is_learned_and_another_is_not():
     """Both have the same energy beyond the linear part."""
     coupled, apart = (
-        predict(BASE.replace(teacher=teacher, n_step=4000)).test
+        uniform_point(BASE.replace(teacher=teacher, n_step=4000)).test
         for teacher in ("H1@1 + H1@1*H1@2", "H1@1 + H1@2*H1@3")
     )
     assert coupled < 0.95 * apart
@@ -40,10 +41,10 @@ def test_an_index_that_is_coupled_to_the_first_one_is_learned_and_another_is_not
 def test_what_needs_one_index_says_so():
     several = BASE.replace(teacher="H1@1 + H1@1*H1@2")
     with pytest.raises(OutOfScope, match=r"teacher: .* teachers of one index"):
-        learned(several)
+        learned_coefficients(several)
     one = BASE.replace(teacher="H1")
     small = {"n": 300, "d": 120, "N": 150}
-    assert spectrum(several.replace(**small)).spikes[0].eigenvalue > 0
-    assert spectrum(one.replace(**small)).edge == pytest.approx(
-        spectrum(one.replace(**small, teacher="0.6*H1@1 + 0.8*H1@2")).edge, rel=1e-3
+    assert uniform_spectrum(several.replace(**small)).spikes[0].eigenvalue > 0
+    assert uniform_spectrum(one.replace(**small)).edge == pytest.approx(
+        uniform_spectrum(one.replace(**small, teacher="0.6*H1@1 + 0.8*H1@2")).edge, rel=1e-3
     )

@@ -6,8 +6,8 @@ import pytest
 
 from onegrad import Problem
 from onegrad.problem import Law
-from onegrad.theory.uniform.covariance import covariance
-from onegrad.theory.uniform.labels import LabelLaw
+from onegrad.theory.uniform.covariance import step_covariance
+from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.residuals import binned, noise_nodes, residual_law
 
 D = 200
@@ -65,7 +65,9 @@ def test_the_measure_along_several_directions_is_that_of_sampled_matrices(text, 
     """e_i^T M e_j and e_i^T M (1 + M^2)^-1 e_j along the indices without v, e orthonormal."""
     f, rows, noise = teacher(text), 8 * D, 0.3
     t = f.indices
-    nodes = covariance(LabelLaw(f, noise, replaced=replaced), noise, D / rows, rows, False).teacher
+    nodes = step_covariance(
+        LabelLaw(f, noise, replaced=replaced), noise, D / rows, rows, False
+    ).teacher
     weights = np.array([nodes.mu, nodes.mu / (1 + nodes.mu**2)])
     ours = (nodes.vector.T * weights[:, None]) @ nodes.vector
     assert nodes.vector.T @ nodes.vector == pytest.approx(np.eye(t), abs=1e-8)

@@ -7,9 +7,11 @@ import pytest
 
 import onegrad as og
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
-from onegrad.theory.uniform import Sizes, errors, predict, spectrum
-from onegrad.theory.uniform.equations import equations
-from onegrad.theory.uniform.fixed_point import solve
+from onegrad.theory.uniform import NodeCounts, uniform_errors, uniform_spectrum
+from onegrad.theory.uniform.discretisation import equations
+from onegrad.theory.uniform.fixed_point import solve_fixed_point
+from onegrad.theory.uniform.preparation import prepare
+from uniform_point import uniform_point
 
 BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, ridge=0.01, eta=5.0)
 
@@ -24,7 +26,7 @@ BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, 
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_what_is_not_covered_raises_one_line(changes, named):
-    for call in (predict, spectrum):
+    for call in (uniform_point, uniform_spectrum):
         with pytest.raises(OutOfScope, match=named) as error:
             call(BASE.replace(**changes))
         assert "\n" not in str(error.value)
@@ -69,17 +71,17 @@ def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():
 
 def test_no_convergence_says_how_far_it_came():
     with pytest.raises(NotConverged, match=r"Newton step .* after 2 iterations"):
-        solve(equations(BASE, Sizes(4, 4)), BASE.ridge, limit=2)
+        solve_fixed_point(equations(prepare(BASE), NodeCounts(4, 4)), BASE.ridge, limit=2)
 
 
 def test_tolerance_must_be_positive():
     with pytest.raises(InvalidInput, match="rtol"):
-        predict(BASE, rtol=0.0)
+        uniform_point(BASE, rtol=0.0)
 
 
 def test_more_nodes_are_used_until_the_tolerance_is_met():
     strong = BASE.replace(alpha=0.5)
-    rough, fine = predict(strong, rtol=0.05), predict(strong, rtol=1e-5)
+    rough, fine = uniform_point(strong, rtol=0.05), uniform_point(strong, rtol=1e-5)
     assert fine.nodes.neuron > rough.nodes.neuron
     assert fine.quadrature_error <= 1e-5
     assert abs(rough.test / fine.test - 1) <= 2 * rough.quadrature_error + 1e-5
@@ -88,11 +90,11 @@ def test_more_nodes_are_used_until_the_tolerance_is_met():
 def test_a_curve_is_its_points():
     problems = [BASE.replace(alpha=a) for a in np.linspace(0, 0.5, 6)]
     problems += [BASE.replace(ridge=r) for r in (1e-3, 1.0)] + [BASE.replace(readout="constant")]
-    alone, curve = [predict(p) for p in problems], errors(problems)
+    alone, curve = [uniform_point(p) for p in problems], uniform_errors(problems)
     assert curve.train == pytest.approx([one.train for one in alone], rel=2e-3)
     assert curve.test == pytest.approx([one.test for one in alone], rel=2e-3)
-    exact = [predict(p, sizes=Sizes(8, 8)).test for p in problems]
-    assert errors(problems, sizes=Sizes(8, 8)).test == pytest.approx(exact, rel=1e-9)
+    exact = [uniform_point(p, nodes=NodeCounts(8, 8)).test for p in problems]
+    assert uniform_errors(problems, nodes=NodeCounts(8, 8)).test == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "silu", "elu", "leaky_relu", "cos", "arctan", "H2"])
@@ -101,13 +103,13 @@ def test_any_activation_and_ridge_converges(activation, ridge):
     problem = BASE.replace(activation=activation, ridge=ridge, teacher="H2 + H1/2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        result = predict(problem)
+        result = uniform_point(problem)
     assert 0 < result.squared_loss <= result.train <= result.test + 1e-9
     assert np.isfinite(result.test)
 
 
 def test_ridge_to_infinity_gives_back_the_labels():
-    result = predict(BASE.replace(ridge=1e9))
+    result = uniform_point(BASE.replace(ridge=1e9))
     energy = 1 + BASE.noise**2
     assert result.train == pytest.approx(energy, rel=1e-6)
     assert result.test == pytest.approx(energy, rel=1e-6)

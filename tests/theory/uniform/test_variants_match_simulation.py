@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onegrad import Problem
-from onegrad.theory.uniform import predict
+from uniform_point import uniform_point
 
 DATA = Path(__file__).parents[2] / "numbers"
 RUNS = json.loads((DATA / "uniform_variants.json").read_text())
@@ -22,7 +22,7 @@ HARDEST = {"activation": "relu:unit", "residual": "full", "n_step": 300}
 @pytest.mark.parametrize("run", RUNS["settings"], ids=lambda r: r["problem"]["activation"])
 def test_variants_match_simulation(run):
     tolerance = 0.03 if run["problem"].items() >= HARDEST.items() else 0.01
-    ours = predict(Problem(**run["problem"]))
+    ours = uniform_point(Problem(**run["problem"]))
     for value, mean, se in zip((ours.train, ours.test), run["mean"], run["se"], strict=True):
         assert abs(value - mean) <= max(tolerance * mean, 3 * se)
 
@@ -34,20 +34,20 @@ def test_most_variants_differ_from_the_default_by_more_than_the_tolerance():
         default = problem.replace(
             readout="gaussian", weights="gaussian", residual="labels", n_step=problem.n
         )
-        apart += abs(predict(default).test / run["mean"][1] - 1) > 0.03
+        apart += abs(uniform_point(default).test / run["mean"][1] - 1) > 0.03
     assert apart >= 5
 
 
 @pytest.mark.parametrize("run", OUTSIDE[1:], ids=lambda r: f"{r['problem']['activation']}")
 @pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 def test_far_out_it_is_still_close(run):
-    ours = predict(Problem(**run["problem"]))
+    ours = uniform_point(Problem(**run["problem"]))
     for value, mean, se in zip((ours.train, ours.test), run["mean"], run["se"], strict=True):
         assert abs(value - mean) <= 3 * se
 
 
 def test_odd_activations_stay_inside_up_to_the_largest_steps():
     run = OUTSIDE[0]
-    ours = predict(Problem(**run["problem"]))
+    ours = uniform_point(Problem(**run["problem"]))
     assert ours.warnings == ()
     assert abs(ours.test - run["mean"][1]) <= 3 * run["se"][1]

@@ -110,7 +110,7 @@ def evaluate(
     best = candidate(relative)
     neurons = None
     if worth:
-        neurons = equations.worth(best.readout, factor(relative))[-len(layer.W) :]
+        neurons = equations.removal_cost(best.readout, factor(relative))[-len(layer.W) :]
     training_set.progress.tried(best.score)
     update_readout = candidate(min(relative, MAX_UPDATE_RIDGE)).readout
     return replace(best, update_readout=update_readout, worth=neurons)

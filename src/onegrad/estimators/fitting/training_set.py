@@ -72,7 +72,7 @@ class TrainingSet:
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Return the normal equations of the readout's rows, for a layer with a grid."""
         moments = layer.scaled_moments(self.fit, self.threads)
-        return NormalEquations.of(moments, intercept, use_up=True)
+        return NormalEquations.of(moments, intercept, overwrite=True)
 
 
 def prepare(

@@ -18,7 +18,7 @@ from onegrad.arrays import Floats
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import weighted_mean_and_deviation
-from onegrad.ridge import TARGET_BITS, grid, rounded
+from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 
 MAX_TARGET = 1e300  # largest size of a target
 MAX_LABELS_LISTED = 20  # classes that a message lists
@@ -45,7 +45,9 @@ class NumericTargets:
             raise InvalidInput("y", allowed=f"at most {largest:g} in size; found larger targets")
         if not scaled:
             bound = np.full(K, np.inf)
-            return cls(np.zeros(K), np.ones(K), -bound, bound, grid(matrix, TARGET_BITS), single)
+            return cls(
+                np.zeros(K), np.ones(K), -bound, bound, grid_step(matrix, TARGET_BITS), single
+            )
         centre, deviation = weighted_mean_and_deviation(matrix, w)
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
@@ -68,7 +70,7 @@ class NumericTargets:
         if matrix.shape[1] != self.outputs:
             columns = f"{matrix.shape[1]} columns"
             raise InvalidInput("y", columns, f"{self.outputs} outputs, as when fitted")
-        t: Floats = rounded((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
+        t: Floats = round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
         return t
 
     def widened(self, y: Floats) -> NumericTargets:

@@ -1,1 +1,1 @@
-"""Limits as n, d and N grow together: the papers' theorems."""
+"""Limits as n, d and N grow in proportion: the papers' theorems."""

@@ -1,4 +1,4 @@
-r"""The bulk: limiting law of the eigenvalues of :math:`F_0 F_0^\top/n`.
+r"""The bulk: the limiting law of the eigenvalues of :math:`F_0 F_0^\top/n`.
 
 Its Stieltjes transform is the trace :math:`M_1` at :math:`\lambda = -z`, so density, edges and the
 region of the outliers follow from the trace equations continued to negative :math:`\lambda`.
@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged, OutOfScope
-from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete
+from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete_traces
 
 Complex = np.ndarray[Any, np.dtype[np.complex128]]
 
-INSIDE = 1e-6  # a relative imaginary part above this is no rounding of a double root
-SMALLEST = 1e-10  # a bulk that reaches below this share of its edge touches zero
+MIN_IMAGINARY_PART = 1e-6  # relative; below it is rounding of a double root
+MIN_RELATIVE_END = 1e-10  # a bulk that reaches below this share of its edge touches zero
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Bulk:
     # -- beyond the right edge: kappa > 1 parametrises x in (edge, infinity) -------------------
 
     def beyond(self, excess: ArrayLike) -> Traces:
-        r"""Traces at :math:`\lambda = -x(\kappa)`, 0 < kappa - 1 = excess < excess_at_edge.
+        r"""Return the traces at :math:`\lambda = -x(\kappa)`, kappa = 1 + excess.
+
+        The excess lies between 0 and `excess_at_edge`, and
+
 
         .. math:: \tfrac{c_1^2}{\psi}c_{>1}^2\kappa^2 M_1^2
             + \kappa\big[c_{>1}^2 + c_1^2 + \tfrac{c_1^2}{\psi}(\kappa-1)\big] M_1 + \kappa-1 = 0,
@@ -58,10 +61,10 @@ class Bulk:
         excess = np.asarray(excess, dtype=float)
         M1, lam = self._at(excess)
         law = Untrained(*map(np.asarray, (self.a, self.b, self.psi, self.r)))
-        return complete(law, lam, 1 + excess, M1)
+        return complete_traces(law, lam, 1 + excess, M1)
 
     def _at(self, excess: Floats) -> tuple[Floats, Floats]:
-        """M_1 and lam = -x at kappa = 1 + excess."""
+        """Return M_1 and lam = -x at kappa = 1 + excess."""
         slope, kappa = self.a / self.psi, 1 + excess
         linear = self.a + self.b + slope * excess
         root = np.sqrt(linear**2 - 4 * slope * self.b * excess)
@@ -96,7 +99,7 @@ class Bulk:
     # -- inside -------------------------------------------------------------------------------
 
     def kappa(self, x: ArrayLike) -> Complex:
-        r"""kappa at :math:`\lambda = -(x + i0)`; real outside the bulk (its value there is NaN).
+        r"""Return kappa at :math:`\lambda = -(x + i0)` in the bulk; NaN outside, where it is real.
 
         With :math:`w = 1/\kappa` the trace equations are a monic quartic. In the bulk two of its
         roots are complex, and the physical one makes the imaginary part of M_1 positive.
@@ -129,7 +132,7 @@ class Bulk:
             # Newton's method stays at a complex root, and leaves two real ones that rounding merged
             genuine = np.abs(newton) < 0.1 * np.abs(kappa.imag)
             size = np.abs(kappa - max(s, 0.0))  # kappa >= 1 - n/N, so this is what varies
-            physical = (np.abs(kappa.imag) > INSIDE * size) & genuine
+            physical = (np.abs(kappa.imag) > MIN_IMAGINARY_PART * size) & genuine
             physical &= M1.imag > 0
         size = np.where(physical, M1.imag, -1.0)
         best = np.argmax(size, axis=-1)[..., None]
@@ -137,20 +140,26 @@ class Bulk:
         return np.where(np.take_along_axis(physical, best, -1)[..., 0], chosen, np.nan)
 
     def density(self, x: ArrayLike) -> Floats:
-        r"""Density :math:`\rho(x) = \frac1\pi \mathrm{Im}\,M_1|_{\lambda=-(x+i0)}`, atom apart."""
+        r"""Return the density without the atom.
+
+        .. math:: \rho(x) = \frac1\pi \mathrm{Im}\,M_1|_{\lambda=-(x+i0)}
+        """
         x = np.asarray(x, dtype=float)
         ends = np.array(self.support)
         inside = np.any((x[..., None] > ends[:, 0]) & (x[..., None] < ends[:, 1]), axis=-1)
         return np.where(inside, self._density(np.where(inside, x, self.edge)), 0.0)
 
     def _density(self, x: Floats) -> Floats:
+        """Return the density, where rounding may make it positive outside the bulk."""
         return np.nan_to_num(-self.kappa(x).imag / (np.pi * self.r * x))
 
     @cached_property
     def support(self) -> tuple[tuple[float, float], ...]:
         """The intervals of the bulk, left to right; a left end of 0.0 means it touches zero."""
         near_edge = 1 - np.geomspace(0.02, 1e-9, 100)  # a bulk may be as narrow as sqrt(N/n)
-        grid = self.edge * np.concatenate([np.geomspace(SMALLEST, 0.98, 1200)[:-1], near_edge, [1]])
+        grid = self.edge * np.concatenate(
+            [np.geomspace(MIN_RELATIVE_END, 0.98, 1200)[:-1], near_edge, [1]]
+        )
         rho = self._density(grid)
         rho[-1] = 0.0
         inside = np.concatenate([[False], rho > 0, [False]])
@@ -167,7 +176,7 @@ class Bulk:
         return tuple(intervals)
 
     def _boundary(self, low: float, high: float, low_inside: bool) -> float:
-        """The point between low and high at which the bulk begins or ends, by bisection."""
+        """Return the point between low and high at which the bulk begins or ends, by bisection."""
         for _ in range(60):
             middle = float(np.sqrt(low * high))
             if np.isfinite(self.kappa(middle).real) == low_inside:
@@ -177,7 +186,7 @@ class Bulk:
         return float(np.sqrt(low * high))
 
     def grid(self, points: int) -> Floats:
-        """Points inside the bulk, denser at the ends of each interval."""
+        """Return points inside the bulk, denser at the ends of each interval."""
         each = max(points // len(self.support), 2)
         theta = (np.arange(each) + 0.5) * np.pi / (2 * each)
         return np.concatenate([lo + (hi - lo) * np.sin(theta) ** 2 for lo, hi in self.support])

@@ -23,14 +23,14 @@ from onegrad.theory.asymptotic.resolvent import Traces
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
 
-DEGREES = 20  # functions h_0, ..., h_20 of the learned index are kept
+MAX_SPIKE_DEGREE = 20  # of the functions h_j of the learned index
 READOUT_NODES = 80
-ROUNDING = 1e-12  # spikes this much weaker than the strongest are lost in rounding
+MIN_RELATIVE_STRENGTH = 1e-12  # spikes this much weaker than the strongest are rounding
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    r"""What the step adds to the resolvent's equation :math:`\det(I + \Gamma G) = 0`.
+    r"""Perturbation of the resolvent by the step, in the equation :math:`\det(I + \Gamma G) = 0`.
 
     .. math:: \Gamma = \kappa K + (1-\kappa) p p^\top,\quad K = N E_g[B B^\top],\quad
         p = \sqrt N E_g[B g],\quad
@@ -46,10 +46,11 @@ class Perturbation:
     cross: float
 
     def gamma(self, kappa: float) -> Floats:
+        """Return Gamma at kappa."""
         return np.asarray(kappa * self.K + (1 - kappa) * np.outer(self.p, self.p))
 
     def G(self, M1: float, M2: float) -> Floats:
-        """The resolvent between the functions; linear in (M1, M2), so also its derivative."""
+        """Return the resolvent between the functions, or its derivative: linear in (M1, M2)."""
         diagonal = np.full(len(self.p), M1)
         diagonal[1] = self.a * M2 + self.b * M1
         diagonal[3] = M2
@@ -58,13 +59,13 @@ class Perturbation:
         return G
 
     def symmetric(self, t: Traces) -> tuple[Floats, Floats]:
-        """C with -G = C C^T, and C^T Gamma C, whose eigenvalues reach one at the outliers."""
+        """Return C with -G = C C^T, and C^T Gamma C, which has an eigenvalue one at an outlier."""
         C = np.asarray(np.linalg.cholesky(-self.G(float(t.M1), float(t.M2))))
         return C, C.T @ self.gamma(float(t.kappa)) @ C
 
 
-def profiles(problem: Problem, degrees: int = DEGREES) -> tuple[Floats, Floats, Floats]:
-    r"""Response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
+def profiles(problem: Problem, degrees: int = MAX_SPIKE_DEGREE) -> tuple[Floats, Floats, Floats]:
+    r"""Return the response :math:`b_j(g) = E_u[h(g, u) h_j(u)]` of a neuron to the learned index.
 
     .. math:: h(g, u) = E_z\,\sigma(\sqrt{1 + v g^2}\,z + \tau g u),\quad
         \tau = \frac{c_1\eta b}{\sqrt N} + \tau_0,\quad
@@ -75,7 +76,7 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> tuple[Floats, Floats, 
     overlap :math:`\tau_0 g`, :math:`\tau_0 = -c_1/(b\sqrt N)`, with the learned direction: its
     linear response :math:`c_1\tau_0 g` belongs to :math:`F_0` and is taken off :math:`b_1`.
 
-    Returns the readouts g, their weights, and b of shape (readouts, degrees + 1).
+    The result has the readouts g, their weights, and b of shape (readouts, degrees + 1).
     """
     s = Scalars.of([problem])
     c1, root_N = float(s.c1[0]), math.sqrt(problem.N)
@@ -92,8 +93,8 @@ def profiles(problem: Problem, degrees: int = DEGREES) -> tuple[Floats, Floats, 
     return g, weights, b
 
 
-def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
-    """The profiles averaged over the readout; rows: |x|^2 fluctuation, f_a, h_0, h_1, ...
+def perturbation(problem: Problem, degrees: int = MAX_SPIKE_DEGREE) -> Perturbation:
+    """Return the profiles averaged over the readout; rows: |x|^2 fluctuation, f_a, h_0, h_1, ...
 
     For Gaussian W_0 the constant also has the profile c_2(|w|^2 - 1), of variance 2 c_2^2/d.
     """
@@ -113,7 +114,7 @@ def perturbation(problem: Problem, degrees: int = DEGREES) -> Perturbation:
 
 
 def readout_law(readout: str) -> tuple[Floats, Floats]:
-    """Nodes and weights for g = sqrt(N) a."""
+    """Return nodes and weights for g = sqrt(N) a."""
     if readout == "gaussian":
         return gauss_hermite(READOUT_NODES)
     if readout == "constant":
@@ -122,7 +123,7 @@ def readout_law(readout: str) -> tuple[Floats, Floats]:
 
 
 def scaled_coefficients(sigma: Function, S: Floats, degrees: int) -> Floats:
-    """E[sigma(S Z) h_j(Z)], j = 0..degrees, for each scale S: shape (scales, degrees + 1)."""
+    """Return E[sigma(S Z) h_j(Z)], j = 0..degrees, for each scale S: (scales, degrees + 1)."""
     scales, where = np.unique(S, return_inverse=True)
     if any(sigma.kinks):  # a kink away from zero moves with the scale
         rows = [_coefficients(sigma, s, tuple(q / s for q in sigma.kinks), degrees) for s in scales]
@@ -137,8 +138,8 @@ def _coefficients(
     return np.atleast_2d(sigma(scale * x) * w) @ normalised_hermite(x, degrees).T
 
 
-def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
-    r"""Eigenvalues beyond the right edge, largest first, with squared cosines to h_1, h_2, ...
+def outliers_beyond(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
+    r"""Return eigenvalues beyond the edge, largest first, and squared cosines to h_1, h_2, ...
 
     .. math:: \cos^2 = \frac{(Gc)_j^2}{-c^\top G' c + (Gc)^\top \Gamma' (Gc)},\qquad
         c \in \ker(I + \Gamma G),\quad ' = \partial_\lambda
@@ -153,11 +154,11 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
         return np.asarray(np.linalg.eigvalsh(S)[::-1])
 
     strengths = eigenvalues(top)
-    count = int(np.sum(strengths > max(1.0, ROUNDING * strengths[0])))
+    count = int(np.sum(strengths > max(1.0, MIN_RELATIVE_STRENGTH * strengths[0])))
     low = top - 1.0
     while count and eigenvalues(low)[0] > 1:
         low -= 2.0
-    found = []
+    outliers = []
     for i in range(count):
         root = scipy.optimize.brentq(
             lambda s, i=i: eigenvalues(s)[i] - 1, low, top, xtol=1e-14, rtol=1e-14
@@ -169,5 +170,5 @@ def outliers(bulk: Bulk, change: Perturbation) -> list[tuple[float, Floats]]:
         c = change.gamma(float(t.kappa)) @ C @ y
         dGamma = float(t.dkappa) * (change.K - np.outer(change.p, change.p))
         norm = -c @ change.G(float(t.dM1), float(t.dM2)) @ c + Gc @ dGamma @ Gc
-        found.append((-float(t.lam), Gc[3:] ** 2 / norm))
-    return found
+        outliers.append((-float(t.lam), Gc[3:] ** 2 / norm))
+    return outliers

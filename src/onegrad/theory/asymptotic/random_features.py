@@ -1,4 +1,4 @@
-r"""Absolute errors of the untrained features, :math:`F_0 = \sigma(\tilde X W_0^\top)`."""
+r"""Errors of the untrained features, :math:`F_0 = \sigma(\tilde X W_0^\top)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onegrad.exceptions import AssumptionWarning
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.results import Errors
+from onegrad.theory.prediction import Errors
 
 
 class Pair(NamedTuple):
@@ -22,15 +22,15 @@ class Pair(NamedTuple):
     test: Floats
 
 
-def errors(problems: Sequence[Problem]) -> Errors:
-    """Errors of the untrained features; any eta is ignored."""
+def random_feature_errors(problems: Sequence[Problem]) -> Errors:
+    """Return the errors of the untrained features; any eta is ignored."""
     s = Scalars.of(problems)
     warnings = assumption_warnings("random-features", problems, trained=False)
-    return completed(s, untrained(s), warnings)
+    return with_squared_loss(s, untrained(s), warnings)
 
 
 def untrained(s: Scalars) -> Pair:
-    r"""Errors before any training.
+    r"""Return the errors before any training.
 
     .. math::
         L_{tr}(F_0) &= \lambda [c_{\star,1}^2 M_2 + c_{\star,0}^2 M_0
@@ -55,23 +55,23 @@ def untrained(s: Scalars) -> Pair:
     return Pair(train, test)
 
 
-def completed(s: Scalars, found: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
+def with_squared_loss(s: Scalars, errors: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
     r"""Add the training loss without the penalty, :math:`(\lambda M_1)^2 L_{te}`.
 
     It is the generalised cross-validation identity, which i.i.d. rows obey in the limit, trained
     or not: finitely many spikes leave :math:`\mathrm{Tr}\,R` at :math:`M_1`.
     """
     return Errors(
-        train=found.train,
-        test=found.test,
-        squared_loss=(s.lam * s.traces.M1) ** 2 * found.test,
+        train=errors.train,
+        test=errors.test,
+        squared_loss=(s.lam * s.traces.M1) ** 2 * errors.test,
         residual=s.traces.residual,
         iterations=np.full(len(s.lam), s.traces.iterations),
         warnings=warnings,
     )
 
 
-def lowered(s: Scalars, drops: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
-    """Errors of the untrained features less the drops of a step."""
+def lower_errors(s: Scalars, drops: Pair, warnings: tuple[AssumptionWarning, ...]) -> Errors:
+    """Return the errors of the untrained features less the drops of a step."""
     start = untrained(s)
-    return completed(s, Pair(start.train - drops.train, start.test - drops.test), warnings)
+    return with_squared_loss(s, Pair(start.train - drops.train, start.test - drops.test), warnings)

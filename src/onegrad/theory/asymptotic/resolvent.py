@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, NotConverged
 
-MAX_ITERATIONS = 200
+MAX_TRACE_ITERATIONS = 200
 
 
 class Untrained(NamedTuple):
-    """What the law of F_0 depends on: a = c_1^2, b = c_{>1}^2, psi = d/N, r = psi/phi = n/N."""
+    """Parameters of the law of F_0: a = c_1^2, b = c_{>1}^2, psi = d/N, r = psi/phi = n/N."""
 
     a: Floats
     b: Floats
@@ -56,7 +56,7 @@ def traces(
     psi: ArrayLike,
     lam: ArrayLike,
 ) -> Traces:
-    r"""The physical solution of the trace equations, over broadcast arrays.
+    r"""Return the physical solution of the trace equations, over broadcast arrays.
 
     .. math:: \kappa = 1 - r + r\lambda M_1,\quad
         \kappa (1 + c_1^2 M_2 + c_{>1}^2 M_1) = 1,\quad
@@ -84,10 +84,10 @@ def traces(
         c1_squared=c1_squared, c_gt1_squared=c_gt1_squared, phi=phi, psi=psi, lam=lam
     )
     law = Untrained(a, b, psi, psi / phi)
-    return complete(law, lam, *_root(law, lam))
+    return complete_traces(law, lam, *_root(law, lam))
 
 
-def complete(
+def complete_traces(
     law: Untrained,
     lam: Floats,
     kappa: Floats,
@@ -95,7 +95,7 @@ def complete(
     residual: Floats | float = 0.0,
     iterations: int = 0,
 ) -> Traces:
-    r"""The rest of the Traces from :math:`\kappa` and :math:`M_1`; also at negative lam.
+    r"""Return the traces from :math:`\kappa` and :math:`M_1`; also at negative lam.
 
     .. math:: E = c_{>1}^2 + \frac{c_1^2}{(1 + c_1^2 h/\psi)^2},\quad
         D = 1 + E\Big(M_1 + \frac{\kappa}{r\lambda}\Big),\quad
@@ -119,7 +119,7 @@ def complete(
 
 
 def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:
-    """kappa, M1, the residual and the number of Newton steps."""
+    """Return kappa, M1, the residual and the number of Newton steps."""
     a, b, psi, r = law
     top = np.minimum(r, 1.0)  # e lies in (0, top], and kappa - 1 == e - top
     shift_kappa = np.maximum(1.0 - r, 0.0)  # kappa == e + shift_kappa
@@ -129,7 +129,7 @@ def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:
     low = np.log(top) - np.log1p((a + b) / (top * lam))
     high = np.log(top)
     x = 0.5 * (low + high)
-    for iteration in range(1, MAX_ITERATIONS + 1):
+    for iteration in range(1, MAX_TRACE_ITERATIONS + 1):
         e = np.exp(x)
         kappa, M1 = e + shift_kappa, (e + shift_M1) / (r * lam)
         h = kappa * M1
@@ -148,12 +148,12 @@ def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:
             return kappa, M1, np.abs(f), iteration
         x = new
     raise NotConverged(
-        f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_ITERATIONS} Newton steps"
+        f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_TRACE_ITERATIONS} Newton steps"
     )
 
 
 def _checked(**arguments: ArrayLike) -> list[Floats]:
-    """All arguments as float arrays of one shape; one line for the first that is not allowed."""
+    """Return all arguments as float arrays of one shape, or raise InvalidInput."""
     arrays = []
     for name, value in arguments.items():
         array = np.asarray(value, dtype=float)

@@ -1,4 +1,4 @@
-r"""The numbers that the asymptotic theories need of a problem.
+r"""The numbers of problems that the asymptotic theories need, as arrays.
 
 One entry per problem: a curve is one set of arrays, and every formula is written once for both.
 """
@@ -15,7 +15,7 @@ from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import is_uncentred
 from onegrad.theory.asymptotic.resolvent import Traces, traces
-from onegrad.theory.direction import Direction, from_moments, output_energy
+from onegrad.theory.direction import Direction, direction_from_moments, output_energy
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Scalars:
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
-        """Read the problems once."""
+        """Return the numbers of the problems."""
         sigma, teacher = [p.sigma for p in problems], [p.sigma_star for p in problems]
         columns = {
             "phi": [p.phi for p in problems],
@@ -69,35 +69,46 @@ class Scalars:
 
     @property
     def c1(self) -> Floats:
+        """Linear coefficient of the activation."""
         return self.c[:, 1]
 
     @cached_property
     def traces(self) -> Traces:
+        """Traces of the untrained resolvent."""
         return traces(self.c1**2, self.c_gt1_squared, self.phi, self.psi, self.lam)
 
     @cached_property
     def direction(self) -> Direction:
+        """The learned direction."""
         labels = self.c_star_squared + self.c_star[:, 0] ** 2 + self.noise_squared
         output, c1 = self.full * self.output_energy, self.full * self.c1
-        return from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
+        return direction_from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
 
     @property
     def noise_length_squared(self) -> Floats:
-        r""":math:`\phi E[res^2](E\sigma'^2 - c_1^2)`: squared length of what the step adds to a
-        row besides :math:`c_1\beta`, per unit of readout and step."""
+        r"""Squared length of what the step adds to a row besides :math:`c_1\beta`.
+
+        .. math:: \phi E[res^2](E\sigma'^2 - c_1^2)
+
+        per unit of readout and step.
+        """
         excess = np.maximum(self.slope_second_moment - self.c1**2, 0.0)
         return np.asarray(self.phi_step * self.direction.residual_energy * excess)
 
     @property
     def nu_squared(self) -> Floats:
-        r"""The same relative to the spike, :math:`\nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1
-        b)^2`; zero where there is none."""
+        r"""`noise_length_squared` relative to the spike; zero where there is none.
+
+        .. math:: \nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1 b)^2
+        """
         noise, spike = self.noise_length_squared, self.c1**2 * self.direction.b_squared
         return np.asarray(np.divide(noise, spike, np.zeros_like(noise), where=spike > 0))
 
     @property
     def constant_weight(self) -> tuple[Floats, Floats]:
-        r""":math:`w = M_0/M_1` with :math:`M_0 = \mathbf 1^\top R_0 \mathbf 1`, and dw/d lam.
+        r"""Weight of the constant, :math:`w = M_0/M_1`, and its derivative dw/d lam.
+
+        With :math:`M_0 = \mathbf 1^\top R_0 \mathbf 1`,
 
         .. math:: w = \frac1{1 + 2 c_2^2 \kappa M_1/\psi} \text{ (Gaussian } W_0),\quad
             1 \text{ (sphere)},\quad 0 \text{ (free constant)}

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings
-from onegrad.theory.asymptotic.random_features import Pair, lowered
+from onegrad.theory.asymptotic.random_features import Pair, lower_errors
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.results import Errors
+from onegrad.theory.prediction import Errors
 
 
-def errors(problems: Sequence[Problem]) -> Errors:
-    """Errors after one constant-size step: those of the untrained features less the drops."""
+def small_step_errors(problems: Sequence[Problem]) -> Errors:
+    """Return the errors after one constant-size step: the untrained ones less the drops."""
     s = Scalars.of(problems)
-    return lowered(s, drops(s), assumption_warnings("small-step", problems))
+    return lower_errors(s, small_step_drops(s), assumption_warnings("small-step", problems))
 
 
-def drops(s: Scalars) -> Pair:
-    r"""How much one constant-size step lowers the errors.
+def small_step_drops(s: Scalars) -> Pair:
+    r"""Return how much one constant-size step lowers the errors.
 
     .. math::
         D = c_{\star,1}^4 M_2 \frac{s^2 p}{1 + p\,Q},\quad

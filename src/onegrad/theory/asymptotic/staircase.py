@@ -1,4 +1,4 @@
-r"""Steps :math:`\eta \asymp n^\alpha`, 0 < alpha < 1/2: each window learns one degree more.
+r"""Errors after steps :math:`\eta \asymp n^\alpha`: each window of alpha learns one degree more.
 
 The spikes act as unpenalised features, so the limit depends on alpha through their number only.
 """
@@ -17,14 +17,19 @@ from onegrad.functions.function import MAX_HERMITE_DEGREE
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
-from onegrad.theory.asymptotic.random_features import Pair, completed, lowered, untrained
+from onegrad.theory.asymptotic.random_features import (
+    Pair,
+    lower_errors,
+    untrained,
+    with_squared_loss,
+)
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.windows import Ints, spike_counts
-from onegrad.theory.results import Errors
+from onegrad.theory.prediction import Errors
 
 Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
-VANISHING = 1e-10  # a coefficient this small beside the norm has no spike
+MIN_RELATIVE_COEFFICIENT = 1e-10  # below this share of the norm a coefficient has no spike
 
 _DEGREES = np.arange(MAX_HERMITE_DEGREE + 1)
 _ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
@@ -32,16 +37,16 @@ _ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(MAX_HERM
 _AT_ZERO = np.array([hermite_at_zero(k) for k in range(MAX_HERMITE_DEGREE + 1)]) / _ROOT_FACTORIAL
 
 
-def errors(problems: Sequence[Problem]) -> Errors:
-    """Errors after a step that adds as many spikes as the window of its exponent has."""
+def staircase_errors(problems: Sequence[Problem]) -> Errors:
+    """Return the errors after a step that adds as many spikes as the window of its exponent has."""
     count, warnings = _spikes(problems)
     s = Scalars.of(problems)
     learned, missing = learned_degrees(s, count)
-    return lowered(s, drops(s, learned), warnings + missing)
+    return lower_errors(s, staircase_drops(s, learned), warnings + missing)
 
 
 def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
-    """The number of spikes of each problem, and what is outside the theorem so far."""
+    """Return the number of spikes of each problem, and warnings of what is outside the theorem."""
     require_linear_part("staircase", problems)
     without_alpha = next((p for p in problems if p.step > 0 and p.alpha is None), None)
     if without_alpha is not None:
@@ -52,18 +57,18 @@ def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning,
 
 
 def all_degrees(count: Ints) -> Bools:
-    """Degrees 1, ..., count of each point, shape (points, degrees)."""
+    """Return degrees 1, ..., count of each point, shape (points, degrees)."""
     return np.asarray((_DEGREES >= 1) & (count[:, None] >= _DEGREES))
 
 
 def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[AssumptionWarning, ...]]:
-    """Degrees k <= count for which the activation has a spike, c_k != 0, and what is missing.
+    """Return the degrees k <= count with a spike, c_k != 0, and a warning for those without.
 
     The theorem assumes all of them; an activation without some (odd ones have no even c_k) learns
     the others.
     """
     size = np.abs(s.c) * _ROOT_FACTORIAL
-    spike = size > VANISHING * np.sqrt(s.second_moment)[:, None]
+    spike = size > MIN_RELATIVE_COEFFICIENT * np.sqrt(s.second_moment)[:, None]
     expected = all_degrees(count)
     missing = np.flatnonzero(np.any(expected & ~spike, axis=0))
     text = "staircase theory, activation: c_1, ..., c_l != 0 are assumed; "
@@ -77,14 +82,14 @@ def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[AssumptionWar
 
 
 def unbroken(learned: Bools) -> Bools:
-    """Whether the learned degrees of each parity have no gap: 1, 3, 5, ... and 2, 4, 6, ..."""
-    gaps = [~part & (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] > 0) for part in
-            (learned[:, 1::2], learned[:, 2::2])]  # fmt: skip
+    """Return whether the learned degrees of each parity have no gap: 1, 3, 5, ... and 2, 4, ..."""
+    parities = learned[:, 1::2], learned[:, 2::2]
+    gaps = [~part & (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] > 0) for part in parities]
     return np.asarray(~np.any(np.hstack(gaps), axis=1))
 
 
-def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:
-    r"""How much the spikes of these degrees lower the errors: :math:`\Delta_\ell, \Lambda_\ell`.
+def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:
+    r"""Return how much spikes lower the training and the test error, Delta and Lambda.
 
     .. math::
         \Delta_\ell/\lambda &= c_{\star,1}^2\rho^2 M_2 + B_\ell M_1,\qquad
@@ -119,7 +124,7 @@ def drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:
 def _closed_form(
     s: Scalars, learned: Bools, nu_squared: Floats, w: Floats, dw: Floats
 ) -> tuple[Floats, Floats]:
-    """Delta/lam and its derivative where the spikes of each parity have no gap."""
+    """Return Delta/lam and its derivative where the spikes of each parity have no gap."""
     t, k = s.traces, _DEGREES
     nonlinear = learned & (k >= 2)
     # orthonormal coefficients of the smoothed teacher, c_star_k rho^k sqrt(k!)
@@ -142,7 +147,7 @@ def _closed_form(
 def _projection(
     s: Scalars, i: int, degrees: Ints, nu_squared: float, w: float, dw: float
 ) -> tuple[float, float]:
-    r"""Delta/lam and its derivative at one point, for any set of spike degrees.
+    r"""Return Delta/lam and its derivative at one point, for any set of spike degrees.
 
     .. math:: \Delta/\lambda = \max_{y \in V} \sum_j m_j (2 t_j y_j - y_j^2),\qquad
         V = \mathrm{span}\{E_z(u + \nu z)^k\}
@@ -169,7 +174,7 @@ def _projection(
 
 
 def printed_errors(problems: Sequence[Problem]) -> Errors:
-    r"""The errors as printed, kept to show the difference; the test drop is wrong.
+    r"""Return the errors as printed, kept to show the difference; their test drop is wrong.
 
     The residual is y, W_0 spherical, the update rank one, every degree up to `count` is learned,
     and the test drops are
@@ -187,9 +192,9 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     s = Scalars.of([p.replace(residual="labels", weights="sphere") for p in problems])
     warnings += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
     t, r = s.traces, s.psi / s.phi
-    start, drop = untrained(s), drops(s, all_degrees(count), rank_one=True)
+    start, drop = untrained(s), staircase_drops(s, all_degrees(count), rank_one=True)
     test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.dM2 / r, 0.0)
     quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.dM1 * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
-    found = Pair(start.train - drop.train, start.test - test)
-    return replace(completed(s, found, warnings), squared_loss=None)
+    errors = Pair(start.train - drop.train, start.test - test)
+    return replace(with_squared_loss(s, errors, warnings), squared_loss=None)

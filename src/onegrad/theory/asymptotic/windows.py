@@ -1,4 +1,4 @@
-r"""Windows of the step exponent: how many spikes a step :math:`\eta \asymp n^\alpha` adds."""
+r"""Windows of the step exponent: the number of spikes that a step n^alpha adds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.functions.function import MAX_HERMITE_DEGREE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-AT_THRESHOLD = 1e-9  # alphas this close to a threshold are on it
+MAX_THRESHOLD_DISTANCE = 1e-9  # an alpha this close to a threshold is on it
 
 
 def thresholds(count: int) -> Floats:
-    r"""The exponents at which the first `count` spikes appear, :math:`\alpha_k = (k-1)/(2k)`.
+    r"""Return the exponents :math:`\alpha_k = (k-1)/(2k)` at which the first `count` spikes appear.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def spike_count(alpha: float) -> int:
 
 
 def _window(alpha: float) -> tuple[int, bool]:
-    """Spikes at alpha < 1/2, and whether alpha is the threshold of the next."""
-    if alpha < -AT_THRESHOLD:
+    """Return the number of spikes at alpha < 1/2, and whether alpha is the next one's threshold."""
+    if alpha < -MAX_THRESHOLD_DISTANCE:
         return 0, False
     windows = 1 / (1 - 2 * alpha)  # the k-th threshold is where this equals k
     nearest = round(windows)
-    if abs(alpha - (nearest - 1) / (2 * nearest)) < AT_THRESHOLD:
+    if abs(alpha - (nearest - 1) / (2 * nearest)) < MAX_THRESHOLD_DISTANCE:
         return nearest - 1, True
     return math.ceil(windows) - 1, False
 
@@ -86,7 +86,7 @@ def spike_counts(
     count_at: dict[float | None, int] = {None: 0}
     on_threshold, beyond = [], []
     for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
-        if alpha >= 0.5 - AT_THRESHOLD:
+        if alpha >= 0.5 - MAX_THRESHOLD_DISTANCE:
             count_at[alpha] = MAX_HERMITE_DEGREE
             beyond.append(alpha)
             continue

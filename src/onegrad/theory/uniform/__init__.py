@@ -1,13 +1,21 @@
 r"""One prediction for every step size.
 
-`predict` gives training and test error of one gradient step followed by ridge, with every spike at
-its actual strength: the constant step, the staircase and the maximal step are one formula. It is a
-deterministic equivalent (leave-one-out over samples, neurons and input directions), derived in
-docs/uniform.md. `spectrum` gives the eigenvalues of the features from the same equations.
+`uniform_errors` gives training and test error of one gradient step followed by ridge, with every
+spike at its actual strength: the constant step, the staircase and the maximal step are one formula.
+It is a deterministic equivalent (leave-one-out over samples, neurons and input directions), derived
+in docs/uniform.md. `uniform_spectrum` gives the eigenvalues of the features from the same
+equations, and `learned_coefficients` those of the mean fitted function.
 """
 
-from onegrad.theory.uniform.equations import Sizes
-from onegrad.theory.uniform.prediction import errors, predict
-from onegrad.theory.uniform.spectrum import spectrum
+from onegrad.theory.uniform.learned_coefficients import LearnedCoefficients, learned_coefficients
+from onegrad.theory.uniform.moving_spectrum import uniform_spectrum
+from onegrad.theory.uniform.preparation import NodeCounts
+from onegrad.theory.uniform.refinement import uniform_errors
 
-__all__ = ["Sizes", "errors", "predict", "spectrum"]
+__all__ = [
+    "LearnedCoefficients",
+    "NodeCounts",
+    "learned_coefficients",
+    "uniform_errors",
+    "uniform_spectrum",
+]

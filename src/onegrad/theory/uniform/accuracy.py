@@ -1,4 +1,4 @@
-r"""How far a prediction may be from the mean over many networks, and what it neglects there.
+r"""Distance of a prediction from the mean over many networks, from the terms that it neglects.
 
 The theory drops terms that grow with known numbers of a problem. Its relative error (95 %) is
 
@@ -19,12 +19,12 @@ import numpy as np
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.results import Bars
-from onegrad.theory.uniform.losses import Losses
-from onegrad.theory.uniform.step import Step
+from onegrad.theory.prediction import TrainTest
+from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
 REASONS = {
-    "any": "the theory's own error",
+    "any": "the error of the theory itself",
     "small": "small sizes",
     "tails": "an activation with steep tails at a small d",
     "strong tails": "an activation with steep tails and a strong step",
@@ -36,24 +36,24 @@ REASONS = {
     "constant": "a constant of the initial output that changes the length of neurons",
     "threshold": "ridge near zero at the interpolation threshold",
 }
-TRAIN = {"any": 2.6, "small": 1.0, "tails": 2.8, "strong tails": 0.0, "even": 0.3, "strong": 0.0,
-         "strong even": 0.021, "equal": 0.023, "signs": 0.097, "constant": 0.3,
-         "threshold": 0.1}  # fmt: skip
-TEST = {"any": 3.2, "small": 1.0, "tails": 1.7, "strong tails": 0.021, "even": 0.0, "strong": 0.0,
-        "strong even": 0.0, "equal": 0.06, "signs": 0.15, "constant": 0.3,
-        "threshold": 0.1}  # fmt: skip
-# where the settings say nothing, we do
-LEAST = {"any": 1.0, "small": 1.0, "signs": 0.08, "constant": 0.3, "threshold": 0.1}
+TRAIN_COEFFICIENTS = {
+    "any": 2.6, "small": 1.0, "tails": 2.8, "strong tails": 0.0, "even": 0.3, "strong": 0.0,
+    "strong even": 0.021, "equal": 0.023, "signs": 0.097, "constant": 0.3, "threshold": 0.1,
+}  # fmt: skip
+TEST_COEFFICIENTS = {
+    "any": 3.2, "small": 1.0, "tails": 1.7, "strong tails": 0.021, "even": 0.0, "strong": 0.0,
+    "strong even": 0.0, "equal": 0.06, "signs": 0.15, "constant": 0.3, "threshold": 0.1,
+}  # fmt: skip
 
 
-def neglected(problem: Problem, step: Step, values: Losses) -> dict[str, float]:
-    """The numbers f_j that neglected terms grow with."""
+def neglected_terms(problem: Problem, step: StepNumbers, values: RidgeErrors) -> dict[str, float]:
+    """Return the numbers f_j that neglected terms grow with."""
     t, d = abs(step.gamma * step.c1 * step.b), problem.d
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
     energy = problem.sigma.second_moment
     even = float(np.sqrt(2 * step.c2**2 / energy)) if energy else 0.0
     strong = t * t / (1 + t * t)
-    longer = (2 * step.c2 * step.gamma * step.residual_mean) ** 2
+    growth = (2 * step.c2 * step.gamma * step.residual_mean) ** 2
     labels = problem.teacher_function.second_moment + problem.noise**2
     return {
         "any": 1e-3,
@@ -67,22 +67,31 @@ def neglected(problem: Problem, step: Step, values: Losses) -> dict[str, float]:
         "equal": even * strong * labels / values.test * (problem.readout == "constant"),
         # and two kinds of neurons, each of which leans its own way
         "signs": even * strong * (problem.readout == "rademacher"),
-        "constant": longer / (1 + longer),
+        "constant": growth / (1 + growth),
         "threshold": 1 / (problem.n * max(values.gap, 1e-9) ** 2),
     }
 
 
-def accuracy(problem: Problem, step: Step, values: Losses) -> tuple[Bars, str]:
-    """Relative error of train and test, 95 %, quadrature apart, and what contributes most to it."""
-    terms = neglected(problem, step, values)
-    train, test = (sum(c[k] * f for k, f in terms.items()) for c in (TRAIN, TEST))
-    first = max(terms, key=lambda k: max(TRAIN[k], TEST[k]) * terms[k])
-    return Bars(train=float(train), test=float(test)), REASONS[first]
+def accuracy(problem: Problem, step: StepNumbers, values: RidgeErrors) -> tuple[TrainTest, str]:
+    """Return the relative error of train and test, 95 %, and its largest contribution in words.
+
+    The error of quadrature is not part of it.
+    """
+    terms = neglected_terms(problem, step, values)
+    train, test = (
+        sum(c[k] * f for k, f in terms.items()) for c in (TRAIN_COEFFICIENTS, TEST_COEFFICIENTS)
+    )
+
+    def contribution(k: str) -> float:
+        return max(TRAIN_COEFFICIENTS[k], TEST_COEFFICIENTS[k]) * terms[k]
+
+    largest = max(terms, key=contribution)
+    return TrainTest(train=float(train), test=float(test)), REASONS[largest]
 
 
 @lru_cache(maxsize=256)
 def slope_kurtosis(sigma: Function) -> float:
-    r""":math:`E\sigma'^4/(E\sigma'^2)^2`."""
+    r"""Return :math:`E\sigma'^4/(E\sigma'^2)^2`."""
     second = sigma.slope_second_moment
     fourth = expect(lambda z: sigma.derivative(z) ** 4, sigma.kinks)
     return fourth / second**2 if second else 1.0

@@ -15,37 +15,37 @@ from __future__ import annotations
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.gauss import Complexes
+from onegrad.theory.uniform.gauss_nodes import Complexes
 
-POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
-WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
-MARGIN = 0.02  # of the distance of its foci, beyond the spectrum
+CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
+ELLIPSE_WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
+FOCUS_MARGIN = 0.02  # of the distance of its foci, beyond the spectrum
 # m in units of its pole -1/(phi max w): outliers far from the bulk are at small ones
-GRID = np.concatenate([np.geomspace(1e-3, 0.1, 40)[:-1], np.linspace(0.1, 1, 80)[:-1]])
+TRACE_GRID = np.concatenate([np.geomspace(1e-3, 0.1, 40)[:-1], np.linspace(0.1, 1, 80)[:-1]])
 
 
 def contour(low: float, high: float) -> tuple[Complexes, Complexes]:
-    """Upper half of an ellipse around [low, high], and dz/(pi i) along it."""
-    centre, focus = (high + low) / 2, (high - low) / 2 * (1 + MARGIN)
-    angle = (np.arange(POINTS) + 0.5) * np.pi / POINTS
-    turn = WIDTH * np.exp(1j * angle)
+    """Return the upper half of an ellipse around [low, high], and dz/(pi i) along it."""
+    centre, focus = (high + low) / 2, (high - low) / 2 * (1 + FOCUS_MARGIN)
+    angle = (np.arange(CONTOUR_POINTS) + 0.5) * np.pi / CONTOUR_POINTS
+    turn = ELLIPSE_WIDTH * np.exp(1j * angle)
     points = centre + focus * (turn + 1 / turn) / 2
     speed = focus * 1j * (turn - 1 / turn) / 2
-    return points, speed / (1j * POINTS)
+    return points, speed / (1j * CONTOUR_POINTS)
 
 
-def support(w: Floats, p: Floats, tau_tau: Floats, phi: float) -> tuple[float, float]:
-    """Bounds of the spectrum; zero lies between them."""
-    return -_largest(-w, p, tau_tau, phi), _largest(w, p, tau_tau, phi)
+def spectrum_bounds(w: Floats, p: Floats, tau_tau: Floats, phi: float) -> tuple[float, float]:
+    """Return bounds of the spectrum; zero lies between them."""
+    return -_upper_bound(-w, p, tau_tau, phi), _upper_bound(w, p, tau_tau, phi)
 
 
-def _largest(w: Floats, p: Floats, tau_tau: Floats, phi: float) -> float:
-    """A bound from above, not below zero."""
+def _upper_bound(w: Floats, p: Floats, tau_tau: Floats, phi: float) -> float:
+    """Return a bound of the spectrum from above that is not below zero."""
     top = float(w.max())
     if top <= 0.0:
         return 0.0
-    share = p * w / (1 - np.outer(GRID, w / top))  # (G, J)
-    zeta = phi * top / GRID + share.sum(1)
+    share = p * w / (1 - np.outer(TRACE_GRID, w / top))  # (G, J)
+    zeta = phi * top / TRACE_GRID + share.sum(1)
     signal = np.linalg.eigvalsh(np.einsum("gj,abj->gab", share, tau_tau))[:, -1]
     ended = (np.diff(zeta, append=np.inf) >= 0) | (np.append(signal[1:] >= zeta[1:], True))
     far = float((1 + np.sqrt(phi)) ** 2 * top)  # |X^T X/n_0| max w

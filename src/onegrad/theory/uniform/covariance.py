@@ -1,4 +1,4 @@
-r"""How one step changes the covariance of the bulk weights: the spectral measures of M and S.
+r"""Spectral measures of M and S, by which one step changes the covariance of the bulk weights.
 
 With weights :math:`w_j` (the residuals :math:`r_j`, or their squares) the matrix
 :math:`M = \frac1{n_0}\sum_j w_j x_j x_j^\top` has, as d grows, a deterministic resolvent. With
@@ -24,14 +24,19 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.contour import contour, support
-from onegrad.theory.uniform.gauss import Complexes, SpectralMeasure, gauss, symmetric_power
-from onegrad.theory.uniform.labels import LabelLaw
-from onegrad.theory.uniform.moved import OffStep, with_moved
+from onegrad.theory.uniform.contour import contour, spectrum_bounds
+from onegrad.theory.uniform.drift_direction import OrthogonalResolvent, add_drift_direction
+from onegrad.theory.uniform.gauss_nodes import (
+    Complexes,
+    SpectralMeasure,
+    gauss_nodes,
+    symmetric_matrix_power,
+)
+from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
-NEWTON_LIMIT = 200
-WALK = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # distances of the contour from zero
+MAX_NEWTON_STEPS = 200
+CONTOUR_SCALES = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # of the contour, from far away
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class AlongStep:
     """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
 
     vMe, vM2e : v^T M e and v^T M^2 e for the teacher's orthonormal directions e off v, (t,); the
-        second is left out (zero) unless all of Mv lies in them.
+        second is left out (zero) unless all of Mv lies in those directions.
     """
 
     vMv: float
@@ -50,25 +55,27 @@ class AlongStep:
 
 
 @dataclass(frozen=True)
-class Covariance:
-    """The spectral measure of M; the same seen from the teacher's directions off v; and along v.
+class StepCovariance:
+    """Spectral measures of the matrix M of one step.
 
-    off : what the second comes from.
+    trace, teacher : the measure of M on average, and seen from the teacher's directions off v.
+    along : M and S along v.
+    off : the resolvent that `teacher` comes from.
     """
 
     trace: SpectralMeasure
     teacher: SpectralMeasure
     along: AlongStep
-    off: OffStep
+    off: OrthogonalResolvent
 
-    def towards(self, p: float, q: float) -> Covariance:
-        """The same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
-        G, S, vMe, vM2e = with_moved(self.off, (p, q), self.along.vMv)
-        teacher = gauss(self.off.points, self.off.jacobian, G, S)
+    def with_drift(self, p: float, q: float) -> StepCovariance:
+        """Return the same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
+        G, S, vMe, vM2e = add_drift_direction(self.off, p, q, self.along.vMv)
+        teacher = gauss_nodes(self.off.points, self.off.jacobian, G, S)
         return replace(self, teacher=teacher, along=replace(self.along, vMe=vMe, vM2e=vM2e))
 
-    def shifted(self, by: float) -> Covariance:
-        """The same for M + by I."""
+    def shifted(self, by: float) -> StepCovariance:
+        """Return the same for M + by I."""
         trace, teacher = (replace(x, mu=x.mu + by) for x in (self.trace, self.teacher))
         v = self.along
         along = replace(
@@ -81,7 +88,7 @@ class Covariance:
 
 
 @lru_cache(maxsize=128)
-def covariance(
+def step_covariance(
     labels: LabelLaw,
     noise: float,
     phi: float,
@@ -89,8 +96,8 @@ def covariance(
     squared: bool,
     output: float = 0.0,
     constant: float = 0.0,
-) -> Covariance:
-    """Nodes of M (`squared`: of S itself) for residuals that are labels, or labels and more.
+) -> StepCovariance:
+    """Return the nodes of M for residuals that are labels, or labels and more.
 
     Parameters
     ----------
@@ -100,17 +107,18 @@ def covariance(
         one of them is expected.
     output : minus the part of that noise that is linear in one direction: c_1 of the initial
         output, along the readout row.
+    squared : nodes of S itself instead of M.
     constant : mean of the residual beyond that of the labels.
     """
     law = residual_law(labels, noise, rows, output, constant)
     r, p = law.r, law.p
     w = r * r if squared else r
-    points, jacobian = contour(*support(w, p, law.tau_tau, phi))
+    points, jacobian = contour(*spectrum_bounds(w, p, law.tau_tau, phi))
     m = _trace(points, w, p, phi)
     weight = p / (1 + phi * w * m[:, None])  # (C, J)
 
     def mean(f: Floats) -> Complexes:
-        """E[f/D] on the contour, (C, ...)."""
+        """Return E[f/D] on the contour, (C, ...)."""
         return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
     # below, vectors are columns (C, k, 1); e has one for each of the teacher's t directions
@@ -135,19 +143,19 @@ def covariance(
     S_h = along_h @ e - own * ratio - rest
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
-    trace = gauss(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
+    trace = gauss_nodes(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
     along, b, wide = _along_v(law, phi, t), np.sqrt(b2), np.s_[:, None, None]
     to_Mv = c[:t] / b - b * ratio.swapaxes(1, 2)
     of_Mv = (along.vMv - points - b2 / G_hh)[wide]
-    off = OffStep(points, jacobian, e[:, :t], S_e, to_Mv, of_Mv, energy=mean(r2)[wide])
-    return Covariance(trace, gauss(points, jacobian, off.teacher, S_e), along, off)
+    off = OrthogonalResolvent(points, jacobian, e[:, :t], S_e, to_Mv, of_Mv, energy=mean(r2)[wide])
+    return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along, off)
 
 
 def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
-    r"""M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
+    r"""Return M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
 
     :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
-    :math:`\phi_0Er^2`; the term in :math:`r_j` is the sample's own share of h.
+    :math:`\phi_0Er^2`; the term in :math:`r_j` is the part of h that comes from the sample itself.
     """
     r, p = law.r, law.p
     c, energy = law.tau @ (p * r), p @ (r * r)
@@ -160,24 +168,25 @@ def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
     drift2 = drift @ drift + phi * energy * (p @ r) ** 2
     vMv = p @ (r * square) / b2
     overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
-    root = symmetric_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
+    root = symmetric_matrix_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
     vMe = root @ (drift[:indices] / np.sqrt(b2) - overlaps * vMv)
     Mv2 = float(phi * vSv + drift2 / b2)
     return AlongStep(float(vMv), Mv2, float(vSv), vMe, np.zeros(indices))
 
 
 def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
-    """m(z) = 1/(-z + E[w/(1 + phi w m)]), the one solution with a positive imaginary part."""
+    """Solve m(z) = 1/(-z + E[w/(1 + phi w m)]) for the root with a positive imaginary part."""
     m = _newton(points, -1 / points, w, p, phi)
-    if not (m.imag > 0).all():  # walk in from far away, where m = -1/z
-        m = -1 / (WALK[0] * points)
-        for scale in WALK:
+    if not (m.imag > 0).all():  # come in from far away, where m = -1/z
+        m = -1 / (CONTOUR_SCALES[0] * points)
+        for scale in CONTOUR_SCALES:
             m = _newton(scale * points, m, w, p, phi)
     return m
 
 
 def _newton(points: Complexes, m: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:
-    for _ in range(NEWTON_LIMIT):
+    """Solve the equation of `_trace` from a start m by Newton's method."""
+    for _ in range(MAX_NEWTON_STEPS):
         inverse_D = 1 / (1 + phi * w * m[:, None])
         f = 1 + m * points - m * (inverse_D @ (w * p))
         slope = points - (inverse_D * inverse_D) @ (w * p)
@@ -185,4 +194,6 @@ def _newton(points: Complexes, m: Complexes, w: Floats, p: Floats, phi: float) -
         m = m - step
         if np.abs(step / m).max() < 1e-13:
             return m
-    raise NotConverged(f"law of M: residual {np.abs(f).max():.1e} after {NEWTON_LIMIT} iterations")
+    raise NotConverged(
+        f"law of M: residual {np.abs(f).max():.1e} after {MAX_NEWTON_STEPS} Newton steps"
+    )

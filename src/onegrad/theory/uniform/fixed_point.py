@@ -23,20 +23,18 @@ Newton's method needs nothing else. The same code serves real and complex :math:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.equations import Equations
-from onegrad.theory.uniform.intercept import without_constant
+from onegrad.theory.uniform.discretisation import Equations
+from onegrad.theory.uniform.free_constant import without_constant
+from onegrad.theory.uniform.gauss_nodes import Numbers
 
-Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
-
-PLAIN = 8  # plain iterations before Newton's method
-ROUNDING = 1e-6  # a Newton step this small that no longer shrinks is rounding
-LIMIT = 60  # Newton iterations
-LONGEST = 1.0  # largest change of log(pi), log(delta) in one Newton step
+PLAIN_ITERATIONS = 8  # of the equations themselves, before Newton's method
+MAX_ROUNDING_STEP = 1e-6  # a Newton step this small that no longer shrinks is rounding
+MAX_ITERATIONS_OF_NEWTON = 60
+MAX_LOG_CHANGE = 1.0  # of pi and delta in one Newton step
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class State:
 
 @dataclass(frozen=True)
 class Response:
-    """Linear response at a point: how pi moves the rest."""
+    """Linear response of delta and chi to pi at a point."""
 
     T: Numbers  # (U, K)
     stiffness: Numbers  # (U, U): diag(delta/a) - S
@@ -71,8 +69,8 @@ class Solution:
     iterations: int
 
 
-def evaluate(eq: Equations, pi: Numbers, delta: Numbers) -> State:
-    """All matrices at (pi, delta)."""
+def evaluate_state(eq: Equations, pi: Numbers, delta: Numbers) -> State:
+    """Return all matrices at (pi, delta)."""
     a = eq.N / eq.d * eq.weight / delta
     Gamma = (eq.profile.swapaxes(1, 2) * a) @ eq.profile
     L = np.linalg.inv(np.eye(len(pi)) + Gamma * pi)
@@ -84,19 +82,19 @@ def evaluate(eq: Equations, pi: Numbers, delta: Numbers) -> State:
 
 
 def self_energy(eq: Equations, x: State) -> Numbers:
-    """delta - lambda."""
+    """Return delta - lambda as the equations give it."""
     q = ((eq.profile * x.Lb) @ x.pi).T @ eq.omega  # b_u^T Pi L b_u, summed over blocks
     return np.asarray(eq.C2 @ x.pi + q)
 
 
 def chi(eq: Equations, x: State) -> Numbers:
-    """chi_k at (pi, delta)."""
+    """Return chi_k at (pi, delta)."""
     diagonal = eq.omega @ np.diagonal(x.Z, axis1=1, axis2=2)
     return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + diagonal))
 
 
-def response(eq: Equations, x: State) -> Response:
-    """The matrices T, diag(delta/a) - S and Z2 of the linear response."""
+def linear_response(eq: Equations, x: State) -> Response:
+    """Return the matrices T, diag(delta/a) - S and Z2 of the linear response."""
     T = eq.C2 + np.tensordot(eq.omega, x.Lb**2, axes=1)
     gram = (eq.profile * x.pi) @ x.Lb.swapaxes(1, 2)  # (R, U, U): b_u^T Pi L_r b_v
     S = np.tensordot(eq.omega, gram**2, axes=1)
@@ -105,15 +103,17 @@ def response(eq: Equations, x: State) -> Response:
 
 
 def chi_response(eq: Equations, r: Response, W: Numbers) -> Numbers:
-    r""":math:`-\partial\chi/\partial\pi`, delta following, with W = stiffness^-1 T.
+    r"""Return :math:`-\partial\chi/\partial\pi`, delta following, with W = stiffness^-1 T.
 
     .. math:: \tfrac dn(T^\top W + Z_2)
     """
     return np.asarray(eq.d / eq.n * (r.T.T @ W + r.Z2))
 
 
-def gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:
-    r"""Smallest eigenvalue of :math:`I + \frac{\partial\chi}{\partial\pi}\frac{\Pi^2}{p}`.
+def response_gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:
+    r"""Return the smallest eigenvalue of the response matrix.
+
+    .. math:: I + \frac{\partial\chi}{\partial\pi}\frac{\Pi^2}{p}
 
     The test error diverges where it vanishes; beyond the bulk it is one far away and zero at the
     edge.
@@ -121,12 +121,12 @@ def gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:
     return float(1 - np.linalg.eigvals(minus_dchi * (x.pi**2 / eq.p)).real.max())
 
 
-def solve(
+def solve_fixed_point(
     eq: Equations,
     lam: complex,
     start: tuple[Numbers, Numbers] | None = None,
     tol: float = 1e-10,
-    limit: int = LIMIT,
+    limit: int = MAX_ITERATIONS_OF_NEWTON,
 ) -> Solution:
     """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.
 
@@ -145,25 +145,25 @@ def _solve(
     pi, delta = start if start is not None else _plain(eq, lam)
     size = np.inf
     for iteration in range(1, limit + 1):
-        x = evaluate(eq, pi, delta)
-        r = response(eq, x)
+        x = evaluate_state(eq, pi, delta)
+        r = linear_response(eq, x)
         dlog_pi, dlog_delta = _newton_step(eq, lam, x, r)
         before = size
         size = max(float(np.abs(dlog_pi).max()), float(np.abs(dlog_delta).max()))
         if not np.isfinite(size):
             break
-        shorten = min(1.0, LONGEST / size) if size else 1.0
+        shorten = min(1.0, MAX_LOG_CHANGE / size) if size else 1.0
         pi, delta = pi * np.exp(shorten * dlog_pi), delta * np.exp(shorten * dlog_delta)
-        if size < tol or (size < ROUNDING and size > before / 2):
+        if size < tol or (size < MAX_ROUNDING_STEP and size > before / 2):
             return Solution(lam, x, r, size, iteration)
     raise NotConverged(
         f"uniform theory at ridge {lam:g}: Newton step {size:.1e} after {iteration} iterations "
-        f"(wanted {tol:.0e})"
+        f"(tolerance {tol:.0e})"
     )
 
 
 def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Numbers, Numbers]:
-    """Changes of log(pi) and log(delta)."""
+    """Return the changes of log(pi) and log(delta)."""
     defect = x.delta - lam - self_energy(eq, x)
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, defect]))
     W, y0 = solved[:, :-1], solved[:, -1]
@@ -175,11 +175,11 @@ def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Nu
 
 
 def _plain(eq: Equations, lam: complex) -> tuple[Numbers, Numbers]:
-    """A few rounds of the equations themselves, pi averaged geometrically."""
+    """Iterate the equations themselves a few times, pi averaged geometrically."""
     pi = 0.5 * eq.p + 0 * lam
     delta = lam + eq.C2 @ pi
-    for _ in range(PLAIN):
-        x = evaluate(eq, pi, delta)
+    for _ in range(PLAIN_ITERATIONS):
+        x = evaluate_state(eq, pi, delta)
         delta = lam + self_energy(eq, x)
         pi = np.sqrt(pi * eq.p / (1 + chi(eq, x)))
     return pi, delta

@@ -1,4 +1,4 @@
-r"""Nodes of the law of the step's residuals, with the indices that they depend on.
+r"""The law of the residuals of the step, as nodes with the indices that they depend on.
 
 A residual is a label, or a label minus the initial output. Its law matters as a whole: M weighs
 rows by r and S by :math:`r^2`, and the resolvents of both average functions of r. What is not known
@@ -16,12 +16,12 @@ from onegrad.arrays import Floats
 from onegrad.functions.function import MultiIndex
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Law
-from onegrad.theory.uniform.labels import LabelLaw
+from onegrad.theory.uniform.label_law import LabelLaw
 
 NOISE_NODES, TAIL_NODES = 7, 16
-GRIDS = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # nodes of an index by the number of indices
-FEWEST = 3  # beyond
-BINS = 256  # of the residual, where there are more nodes than these
+NODES_PER_INDEX = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # by the number of indices
+MIN_NODES_PER_INDEX = 3  # of more indices
+RESIDUAL_BINS = 256  # where there are many more nodes than these
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class ResidualLaw:
 def residual_law(
     labels: LabelLaw, noise: float, rows: int, output: float, mean: float = 0.0
 ) -> ResidualLaw:
-    """Nodes of label + Gaussian noise + mean, cut at probability 1/rows.
+    """Return nodes of label + Gaussian noise + mean, cut at probability 1/rows.
 
-    noise : deviation of all that is not the teacher. The part of it beyond the labels' own noise is
+    noise : deviation of all but the teacher. The part of it beyond the labels' own noise is
         Gaussian and contains -output t with a standard normal t: given the noise, t is Gaussian.
     """
-    edge = largest_normal(rows)
+    edge = normal_cutoff(rows)
     gaussian = labels.law.name == "gaussian"
     own = 0.0 if gaussian else labels.noise
     rest = float(np.sqrt(max(noise**2 - own**2, 0.0)))
@@ -61,18 +61,18 @@ def residual_law(
     share = -output / rest if output else 0.0
     t = np.broadcast_to(share * g, shape).ravel() if output else None
     z = np.repeat(z, len(pe) * len(pg), axis=1)
-    known = _means(r, (1 - labels.replaced) * p, z, t, share)
-    if labels.replaced:  # a replaced label knows nothing of the indices
-        fresh = _means(r, labels.replaced * p, None, t, share, len(z))
-        pairs = zip(_parts(known), _parts(fresh), strict=True)
-        known = ResidualLaw(*(np.concatenate(pair, axis=-1) for pair in pairs))
-    return known if len(known.r) <= 4 * BINS else binned(known)
+    law = _means(r, (1 - labels.replaced) * p, z, t, share)
+    if labels.replaced:  # a replaced label is independent of the indices
+        replaced = _means(r, labels.replaced * p, None, t, share, len(z))
+        pairs = zip(_arrays(law), _arrays(replaced), strict=True)
+        law = ResidualLaw(*(np.concatenate(pair, axis=-1) for pair in pairs))
+    return law if len(law.r) <= 4 * RESIDUAL_BINS else binned(law)
 
 
 def _means(
     r: Floats, p: Floats, z: Floats | None, t: Floats | None, share: float, indices: int = 1
 ) -> ResidualLaw:
-    """Moments of the indices at nodes where z and the known part t of the output's index are given.
+    """Return the law at nodes where z and the known part t of the output's index are given.
 
     z : None where the residual does not depend on the indices: they are standard normal.
     """
@@ -90,29 +90,33 @@ def _means(
     return ResidualLaw(r, p, both, products)
 
 
-def _parts(law: ResidualLaw) -> tuple[Floats, Floats, Floats, Floats]:
+def _arrays(law: ResidualLaw) -> tuple[Floats, Floats, Floats, Floats]:
     return law.r, law.p, law.tau, law.tau_tau
 
 
 def binned(law: ResidualLaw) -> ResidualLaw:
-    """Nodes of nearly equal residuals merged: bins are narrow where residuals are small."""
+    """Merge nodes of nearly equal residuals in bins that are narrow where residuals are small."""
     scale = float(np.sqrt(law.p @ law.r**2))
     x = np.arcsinh(law.r / scale)
-    place = ((x - x.min()) / max(np.ptp(x), 1e-300) * BINS).astype(int).clip(0, BINS - 1)
-    p: Floats = np.bincount(place, law.p, BINS).astype(float)
-    kept = p > 0
+    place = (
+        ((x - x.min()) / max(np.ptp(x), 1e-300) * RESIDUAL_BINS)
+        .astype(int)
+        .clip(0, RESIDUAL_BINS - 1)
+    )
+    p: Floats = np.bincount(place, law.p, RESIDUAL_BINS).astype(float)
+    filled = p > 0
 
     def mean(f: Floats) -> Floats:
         rows = f.reshape(-1, len(place))
-        sums = np.array([np.bincount(place, law.p * row, BINS)[kept] for row in rows])
-        return np.asarray((sums / p[kept]).reshape(*f.shape[:-1], -1))
+        sums = np.array([np.bincount(place, law.p * row, RESIDUAL_BINS)[filled] for row in rows])
+        return np.asarray((sums / p[filled]).reshape(*f.shape[:-1], -1))
 
-    return ResidualLaw(mean(law.r), p[kept], mean(law.tau), mean(law.tau_tau))
+    return ResidualLaw(mean(law.r), p[filled], mean(law.tau), mean(law.tau_tau))
 
 
 def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
-    """A grid over the indices, (indices, J), and its probabilities."""
-    k = GRIDS.get(indices, FEWEST)
+    """Return a grid over the indices, (indices, J), and its probabilities."""
+    k = NODES_PER_INDEX.get(indices, MIN_NODES_PER_INDEX)
     x, p = _cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)
     grid = np.meshgrid(*[x] * indices, indexing="ij")
     weight = np.ones(1)
@@ -122,9 +126,9 @@ def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
 
 
 def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
-    """Nodes of the noise at deviation one: mean 0, variance 1 unless its tail is cut."""
+    """Return nodes of the noise at deviation one: variance 1 unless the tail is cut."""
     if law.name == "gaussian":
-        return _cut_gaussian(NOISE_NODES, largest_normal(rows))
+        return _cut_gaussian(NOISE_NODES, normal_cutoff(rows))
     if law.name == "rademacher":
         return np.array([-1.0, 1.0]), np.full(2, 0.5)
     if law.name == "uniform":
@@ -141,13 +145,13 @@ def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
     return x * np.sqrt(1 - 2 / nu), p / p.sum()
 
 
-def largest_normal(count: int) -> float:
-    """Where fewer than one of `count` standard normals is expected."""
+def normal_cutoff(count: int) -> float:
+    """Return the size beyond which fewer than one of `count` standard normals is expected."""
     return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
 
 
 def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
-    """k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
+    """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
     t, w = np.polynomial.legendre.leggauss(k)
     x = edge * t
     p = w * np.exp(-x * x / 2)

@@ -1,4 +1,4 @@
-r"""How far one network is from the mean over networks: standard deviations of train and test.
+r"""Standard deviations of the train and test error of single networks around their mean.
 
 Labels are most of it. For independent labels of kurtosis K and the resolvent R of the features,
 :math:`\mathrm{Var}\,y^\top Ry = 2\,\mathrm{tr}R^2 + (K - 3)\sum_i R_{ii}^2` times their squared
@@ -21,41 +21,41 @@ from functools import lru_cache
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.results import Bars
-from onegrad.theory.uniform.losses import Losses
+from onegrad.theory.prediction import TrainTest
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
-TRAIN = (0.34, 0.89)
-TEST = (0.72, 0.27, 0.12, 0.43)
+TRAIN_VARIANCE = (0.34, 0.89)
+TEST_VARIANCE = (0.72, 0.27, 0.12, 0.43)
 
 
-def spread(problem: Problem, values: Losses) -> Bars:
-    """Standard deviations of train and test error between networks."""
-    of_train, of_test = variances(problem, values.train, values.penalty, values.test, values.gap)
+def spread(problem: Problem, values: RidgeErrors) -> TrainTest:
+    """Return the standard deviations of train and test error between networks."""
+    train_terms, test_terms = variance_terms(problem, values)
     excess = max(values.test - problem.noise**2, 0.0)
-    return Bars(
-        train=values.train * float(np.sqrt(np.array(TRAIN) @ of_train)),
-        test=excess * float(np.sqrt(np.array(TEST) @ of_test)),
+    return TrainTest(
+        train=values.train * float(np.sqrt(np.array(TRAIN_VARIANCE) @ train_terms)),
+        test=excess * float(np.sqrt(np.array(TEST_VARIANCE) @ test_terms)),
     )
 
 
-def variances(
-    problem: Problem, train: float, penalty: float, test: float, gap: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The terms that a and b multiply."""
+def variance_terms(problem: Problem, values: RidgeErrors) -> tuple[Floats, Floats]:
+    """Return the terms that the coefficients a and b multiply."""
     n, K = problem.n, label_kurtosis(problem.teacher_function, problem.noise)
     energy = problem.teacher_function.second_moment + problem.noise**2
-    loss, gap = max(train - penalty, 0.0), max(gap, 1e-9)
-    of_train = [2 * loss * energy / (n * train**2) if train else 0.0, (K - 1) / n]
-    of_test = [1 / (n * gap), (K - 1) / n, max(1 - gap, 0.0) / (n * gap**2), 1 / problem.d]
-    return np.array(of_train), np.array(of_test)
+    train, gap = values.train, max(values.gap, 1e-9)
+    loss = max(train - values.penalty, 0.0)
+    train_terms = [2 * loss * energy / (n * train**2) if train else 0.0, (K - 1) / n]
+    test_terms = [1 / (n * gap), (K - 1) / n, max(1 - gap, 0.0) / (n * gap**2), 1 / problem.d]
+    return np.array(train_terms), np.array(test_terms)
 
 
 @lru_cache(maxsize=1024)
 def label_kurtosis(teacher: Function | MultiIndex, noise: float) -> float:
-    r""":math:`Ey^4/(Ey^2)^2`; three, as for a Gaussian, with several indices."""
+    r"""Return :math:`Ey^4/(Ey^2)^2`; three, as for a Gaussian, with several indices."""
     if isinstance(teacher, MultiIndex):
         return 3.0
     second, fourth = teacher.second_moment, expect(lambda z: teacher(z) ** 4, teacher.kinks)

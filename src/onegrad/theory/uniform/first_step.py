@@ -1,4 +1,4 @@
-r"""The numbers that one step leaves behind.
+r"""The numbers that describe what one gradient step does to the weights.
 
 The gradient of neuron i moves it by :math:`\gamma g_i X^\top[r\odot\sigma'(Xw_i)]/n_0`, where
 :math:`\gamma = \eta/\sqrt N`, :math:`g = \sqrt N a` and r is the residual: the labels, or (full
@@ -25,20 +25,21 @@ from onegrad.theory.direction import direction, mean_readout, output_variance
 
 
 @dataclass(frozen=True)
-class Step:
-    """Numbers that one step leaves behind.
+class StepNumbers:
+    """Numbers that describe one gradient step.
 
     gamma : step of a neuron with unit readout.
     b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
     c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
-    own_noise : variance V of a neuron's random step along its own weight, per unit of gamma g.
-    residual_noise, residual_mean : of what the residual has besides the teacher's label.
+    own_noise : variance V of the random step of a neuron along its own weight, for gamma g = 1.
+    residual_noise, residual_mean : deviation and mean of the residual less the teacher's label.
 
     For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
     backward : minus its overlap with v.
     sideways : its overlap with the teacher's direction off v.
-    shift : of every eigenvalue of M, since f_0 has the part c_2 E[g] sqrt(N) (|x|^2/d - 1).
-    own_output : how much of its own initial output a neuron reads back, per unit of g^2/sqrt(N).
+    shift : what every eigenvalue of M moves by, since f_0 has the part
+        c_2 E[g] sqrt(N) (|x|^2/d - 1).
+    own_output : share of its own initial output that a neuron reads back, for g^2/sqrt(N) = 1.
     """
 
     gamma: float
@@ -57,8 +58,11 @@ class Step:
     own_output: float
 
 
-def step(problem: Problem, constant: float = 0.0) -> Step:
-    """The numbers above for one problem; constant : of the initial output, `output_constants`."""
+def take_step(problem: Problem, constant: float = 0.0) -> StepNumbers:
+    """Return the numbers of a problem's gradient step.
+
+    constant : constant of the initial output, see `output_constants`.
+    """
     sigma, full = problem.sigma, problem.residual == "full"
     c0, c1, c2, c3 = (float(c) for c in sigma.c[:4])
     b_squared, theta, energy = direction(problem, constant)
@@ -67,9 +71,9 @@ def step(problem: Problem, constant: float = 0.0) -> Step:
     # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
     own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks) if full else 0.0
     # z sigma'(z) beyond its constant 2 c_2 and its linear part c_1 + 6 c_3
-    wobble = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
-    wobble -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
-    return Step(
+    random_part = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
+    random_part -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
+    return StepNumbers(
         gamma=problem.step / np.sqrt(problem.N),
         b=b,
         theta=theta,
@@ -77,7 +81,7 @@ def step(problem: Problem, constant: float = 0.0) -> Step:
         c2=c2,
         c3=c3,
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
-        own_noise=max(energy * wobble, 0.0) / problem.rows_of_step,
+        own_noise=max(energy * random_part, 0.0) / problem.rows_of_step,
         residual_noise=float(np.sqrt(problem.noise**2 + full * output_variance(problem))),
         residual_mean=-full * constant,
         backward=backward,

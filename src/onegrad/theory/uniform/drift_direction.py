@@ -19,18 +19,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.gauss import Complexes, symmetric_power
+from onegrad.theory.uniform.gauss_nodes import Complexes, symmetric_matrix_power
 
-LEAST = 1e-12  # of the squared length of u off the teacher's directions
+MIN_SQUARED_LENGTH = 1e-12  # of u off the teacher's directions
 
 
 @dataclass(frozen=True)
-class OffStep:
+class OrthogonalResolvent:
     """Resolvent of PMP on a contour, (C, ...).
 
     teacher : between the teacher's directions, (C, t, t); S : the same with S in front of it.
     to_Mv, of_Mv : from them to Mv, (C, t, 1), and from Mv to itself, (C, 1, 1).
-    energy : E[r^2/D], what S is for a direction that has nothing to do with it, (C, 1, 1).
+    energy : E[r^2/D], which is S for a direction that is independent of it, (C, 1, 1).
     """
 
     points: Complexes
@@ -42,27 +42,28 @@ class OffStep:
     energy: Complexes
 
     def integral(self, G: Complexes) -> Floats:
+        """Return the mass of the measure with resolvent G."""
         return np.asarray(-np.tensordot(self.jacobian, G, axes=1).real)
 
 
-def with_moved(
-    off: OffStep, towards: tuple[float, float], vMv: float
+def add_drift_direction(
+    off: OrthogonalResolvent, p: float, q: float, vMv: float
 ) -> tuple[Complexes, Complexes, Floats, Floats]:
-    """Resolvents of the orthonormal directions e, the teacher's and then u; e^T M v; e^T M^2 v.
+    """Return resolvents of the orthonormal directions e (the teacher's, then u), e^T Mv, e^T M^2 v.
 
-    towards : p and q.
+    p, q : coefficients of u = P(p M + q M^2) v.
     """
     t = off.teacher.shape[1]
     once = (off.points + vMv)[:, None, None]
-    w = towards[0] + towards[1] * once
+    w = p + q * once
     to_u, of_u = w * off.to_Mv, w * w * off.of_Mv
     G = np.block([[off.teacher, to_u], [to_u.swapaxes(1, 2), of_u]])
     S = G * off.energy
     S[:, :t, :t] = off.S
     mass = off.integral(G)
-    root = symmetric_power(mass[:t, :t], -0.5)
+    root = symmetric_matrix_power(mass[:t, :t], -0.5)
     overlap = root @ mass[:t, t]  # of u with the teacher's directions off v
-    rest = np.sqrt(max(mass[t, t] - overlap @ overlap, LEAST))
+    rest = np.sqrt(max(mass[t, t] - overlap @ overlap, MIN_SQUARED_LENGTH))
     T = np.block(
         [[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]]
     )

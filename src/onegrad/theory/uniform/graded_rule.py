@@ -24,31 +24,35 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.function import MAX_HERMITE_DEGREE, Function
 
-SPACING = 1.3  # L: of nodes where nothing is steep, per unit of t
+MAX_SPACING = 1.3  # L: distance of nodes where nothing is steep, per unit of t
 REACH = 6.0  # P(|x| > 6) = 2e-9
-LARGE = 2.5  # standard deviations: a large index, a large readout
-NEGLIGIBLE = 1e-6  # share of a polynomial's energy at degrees that are not resolved
-RESOLVED = 6  # degree that SPACING and REACH resolve
-WIDEST = 8.0  # a function is not taken to be smoother than this
+LARGE_DEVIATION = 2.5  # standard deviations: a large index, a large readout
+NEGLIGIBLE_ENERGY = 1e-6  # share of a polynomial's energy at degrees that are not resolved
+RESOLVED_DEGREE = 6  # degree that MAX_SPACING and REACH resolve
+MAX_WIDTH = 8.0  # no function is taken to be smoother than this
 FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 
 
 @dataclass(frozen=True)
-class Grading:
-    """Where functions of a standard normal are steep, (c_j, h_j); spacing L elsewhere; reach X."""
+class GradedRule:
+    """A rule for a standard normal that is dense around centres.
+
+    centres : where functions are steep, and over which width: (c_j, h_j).
+    spacing, reach : distance L of nodes elsewhere, and largest node X.
+    """
 
     centres: tuple[tuple[float, float], ...]
-    spacing: float = SPACING
+    spacing: float = MAX_SPACING
     reach: float = REACH
 
     def count(self, unit: float) -> int:
-        """Nodes that are `unit` apart in t."""
+        """Return the number of nodes that are `unit` apart in t."""
         ends = _stretched(self, np.array([-self.reach, self.reach]))[0]
         return int(np.ceil((ends[1] - ends[0]) / unit)) + 1
 
-    def rule(self, k: int) -> tuple[Floats, Floats]:
-        """k nodes and their probabilities."""
-        # where few nodes are asked for, their spacing and the cut are made equally wrong
+    def nodes(self, k: int) -> tuple[Floats, Floats]:
+        """Return k nodes and their probabilities."""
+        # with few nodes, the errors of their spacing and of the cut are made equal
         reach = min(self.reach, float(np.sqrt(np.pi * max(k - 1, 1))))
         low, high = (_stretched(self, np.array([x]))[0][0] for x in (-reach, reach))
         x = _inverse(self, np.linspace(low, high, k) if k > 1 else np.zeros(1))
@@ -58,8 +62,8 @@ class Grading:
         return x / np.sqrt(p @ (x * x)) if k > 1 else x, p  # the first two moments are exact
 
 
-def _stretched(grading: Grading, x: Floats) -> tuple[Floats, Floats]:
-    """t(x) and its slope."""
+def _stretched(grading: GradedRule, x: Floats) -> tuple[Floats, Floats]:
+    """Return t(x) and its slope."""
     t, slope = x / grading.spacing, np.full(x.shape, 1 / grading.spacing)
     for centre, width in grading.centres:
         t = t + np.arcsinh((x - centre) / width)
@@ -67,8 +71,8 @@ def _stretched(grading: Grading, x: Floats) -> tuple[Floats, Floats]:
     return t, slope
 
 
-def _inverse(grading: Grading, t: Floats) -> Floats:
-    """x(t) by bisection, then Newton's method."""
+def _inverse(grading: GradedRule, t: Floats) -> Floats:
+    """Return x(t), found by bisection and then Newton's method."""
     low, high = np.full(t.shape, -grading.reach), np.full(t.shape, grading.reach)
     for _ in range(6):
         middle = (low + high) / 2
@@ -83,49 +87,58 @@ def _inverse(grading: Grading, t: Floats) -> Floats:
     return np.asarray(x)
 
 
-def index_grading(
+def index_rule(
     activation: Function, strength: float, teacher: Function, theta: float
-) -> Grading:
-    """Of the index v.x: `strength` is the largest s/rho of a neuron that counts."""
-    steep = abs(strength) / np.hypot(1.0, width(activation))
-    widths = {0.0: 1 / max(float(steep), 1 / WIDEST)}
-    share = np.sqrt(max(1 - theta**2, 0.0) + width(teacher) ** 2)
+) -> GradedRule:
+    """Return the rule for the index v.x.
+
+    strength : the largest s/rho of a neuron that counts.
+    """
+    steep = abs(strength) / np.hypot(1.0, smooth_width(activation))
+    widths = {0.0: 1 / max(float(steep), 1 / MAX_WIDTH)}
+    share = np.sqrt(max(1 - theta**2, 0.0) + smooth_width(teacher) ** 2)
     for kink in teacher.kinks or (0.0,):
         if abs(kink) < REACH * abs(theta):
-            h = min(max(float(share) / abs(theta), 1e-8), WIDEST)
+            h = min(max(float(share) / abs(theta), 1e-8), MAX_WIDTH)
             widths[kink / theta] = min(widths.get(kink / theta, np.inf), h)
     degree = max(effective_degree(teacher, theta), effective_degree(activation, strength))
-    crowded = max(1.0, float(np.sqrt(degree / RESOLVED)))
-    reach = max(REACH, 2 * float(np.sqrt(degree)) + 2) if degree > RESOLVED else REACH
-    return Grading(tuple(widths.items()), SPACING / crowded, reach)
+    crowding = max(1.0, float(np.sqrt(degree / RESOLVED_DEGREE)))
+    reach = max(REACH, 2 * float(np.sqrt(degree)) + 2) if degree > RESOLVED_DEGREE else REACH
+    return GradedRule(tuple(widths.items()), MAX_SPACING / crowding, reach)
 
 
-def neuron_grading(activation: Function, deviation: float, rate: float) -> Grading:
-    """Of a neuron's weight along v, in units of its `deviation`.
+def neuron_rule(activation: Function, deviation: float, rate: float) -> GradedRule:
+    """Return the rule for the weight of a neuron along v, in units of its `deviation`.
 
     rate : how fast the variance of its bulk weights grows, as the square of rate times the unit.
     """
-    steep = LARGE * deviation / np.hypot(1.0, width(activation))
-    return Grading(((0.0, 1 / max(float(steep), rate, 1 / WIDEST)),))
+    steep = LARGE_DEVIATION * deviation / np.hypot(1.0, smooth_width(activation))
+    return GradedRule(((0.0, 1 / max(float(steep), rate, 1 / MAX_WIDTH)),))
 
 
 @lru_cache(maxsize=256)
-def width(f: Function) -> float:
-    r"""How far f is smooth: zero with a kink, else :math:`\sqrt{Ef'^2/Ef''^2}`, linear part off."""
+def smooth_width(f: Function) -> float:
+    r"""Width over which f is smooth: :math:`\sqrt{Ef'^2/Ef''^2}` without its linear part.
+
+    It is zero for a function with a kink.
+    """
     if f.kinks:
         return 0.0
     k = np.arange(MAX_HERMITE_DEGREE + 1)
     energy = f.c**2 * FACTORIALS
     slope, bend = (k * energy)[2:].sum(), (k * (k - 1) * energy)[2:].sum()
-    return float(min(np.sqrt(slope / bend), WIDEST)) if bend > 0 else WIDEST
+    return float(min(np.sqrt(slope / bend), MAX_WIDTH)) if bend > 0 else MAX_WIDTH
 
 
 @lru_cache(maxsize=1024)
 def effective_degree(f: Function, shrink: float) -> int:
-    """Degree beyond which a polynomial, smoothed to He_k shrink^k, has no energy; else zero."""
+    """Degree beyond which a polynomial, smoothed to He_k shrink^k, has no energy.
+
+    It is zero for a function that is not a polynomial.
+    """
     if f.polynomial is None:
         return 0
     k = np.arange(MAX_HERMITE_DEGREE + 1)
     energy = f.c**2 * FACTORIALS * min(abs(shrink), 1.0) ** (2 * k)
     tail = np.cumsum(energy[::-1])[::-1]
-    return int(np.count_nonzero(tail > NEGLIGIBLE * tail[0])) - 1 if tail[0] > 0 else 0
+    return int(np.count_nonzero(tail > NEGLIGIBLE_ENERGY * tail[0])) - 1 if tail[0] > 0 else 0

@@ -1,9 +1,9 @@
-r"""Training and test error at the fixed point.
+r"""Training and test error of ridge at the fixed point.
 
 Labels and neurons share functions of a sample: of the index; of the index times the readout row
 :math:`W_0^\top a`, whose part in the plane of v and the teacher the bulk must not count again;
-times the teacher's directions off v; times quadratic functions of those (`quadratic`). With neuron
-profiles :math:`H = (A, E, e, q)`, :math:`E = gB/\sqrt N`, e what neurons read of the teacher's
+times the teacher's directions off v; times quadratic functions of those (`quadratic_part`). With
+neuron profiles :math:`H = (A, E, e, q)`, :math:`E = gB/\sqrt N`, e how neurons read the teacher's
 directions on average (`aside`), labels :math:`Y = (Y_0, 0, Y_1, Y_q)`,
 :math:`\bar P = \sum_r\omega_r\Pi L_r`,
 :math:`\bar P_\star = \sum_r\varpi_r\varpi_r^\top\otimes\Pi L_r`,
@@ -30,16 +30,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import block_diag
 
-from onegrad.theory.uniform.equations import Equations
-from onegrad.theory.uniform.fixed_point import Numbers, Solution, State, chi_response, gap
-from onegrad.theory.uniform.intercept import fitted_constant
+from onegrad.theory.uniform.discretisation import Equations
+from onegrad.theory.uniform.fixed_point import Solution, State, chi_response, response_gap
+from onegrad.theory.uniform.free_constant import fitted_constant
+from onegrad.theory.uniform.gauss_nodes import Numbers
 
 
 @dataclass(frozen=True)
-class Losses:
-    """Errors at one fixed point.
+class RidgeErrors:
+    """Training and test error of ridge at one fixed point.
 
-    train : ridge objective at its minimum, with its penalty; penalty : that part of it.
+    train : ridge objective at its minimum, with its penalty.
+    penalty : the penalty at that minimum.
     test : squared error, with the label noise.
     gap : smallest eigenvalue of the response matrix; zero where the test error diverges.
     """
@@ -51,11 +53,11 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeanPart:
     """The part of labels and features that is a function of the index.
 
-    In 2 + t + Q parts: functions of the index; of it times the readout row; times each of the
-    teacher's t directions off v; times each of Q quadratic functions of those.
+    It has 2 + t + Q blocks: functions of the index; those times the readout row; times each of
+    the teacher's t directions off v; times each of Q quadratic functions of those.
     """
 
     H: Numbers  # (U, (2 + t + Q) K)
@@ -64,34 +66,36 @@ class Mean:
     Xi: Numbers  # the same
 
 
-def mean_part(eq: Equations, x: State) -> Mean:
-    """How neurons read functions of the index, at a fixed point."""
+def mean_part(eq: Equations, x: State) -> MeanPart:
+    """Return how neurons read functions of the index, at a fixed point."""
     Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
     teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
     H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
     products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
-    seen = np.tensordot(products, x.pi[:, None] * teacher_L, axes=(0, 0))  # (t, t, K, K)
+    along_teacher = np.tensordot(products, x.pi[:, None] * teacher_L, axes=(0, 0))  # (t, t, K, K)
     t, K, Q = len(eq.aside), len(x.pi), len(eq.squares.Y)
     P = block_diag(
         np.diag(x.pi),
-        -eq.in_plane * x.pi[:, None] * np.tensordot(_shares(eq), x.L[: eq.bulk], axes=1),
-        seen.swapaxes(1, 2).reshape(t * K, t * K),
+        -eq.in_plane * x.pi[:, None] * np.tensordot(_bulk_fractions(eq), x.L[: eq.bulk], axes=1),
+        along_teacher.swapaxes(1, 2).reshape(t * K, t * K),
         *[np.diag(x.pi)] * Q,
     )
     Xi = (H.T * (eq.d * x.a)) @ H  # N w/delta = d a
     bend = eq.squares.bend
-    wobble = np.tensordot(
-        eq.squares.wobble * (eq.d * x.a)[:, None, None], _outer(bend), axes=(0, 0)
+    fluctuation = np.tensordot(
+        eq.squares.fluctuation * (eq.d * x.a)[:, None, None],
+        bend[:, :, None] * bend[:, None, :],  # (U, K, K)
+        axes=(0, 0),
     )
-    Xi[-Q * K :, -Q * K :] += wobble.swapaxes(1, 2).reshape(Q * K, Q * K)
-    return Mean(H, teacher_L, P, Xi)
+    Xi[-Q * K :, -Q * K :] += fluctuation.swapaxes(1, 2).reshape(Q * K, Q * K)
+    return MeanPart(H, teacher_L, P, Xi)
 
 
-def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
-    """(P^-1 + Xi)^-1 Y, and P^-1 of it, each (2 + t + Q, K).
+def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
+    """Return (P^-1 + Xi)^-1 Y, and P^-1 of it, each (2 + t + Q, K).
 
-    The first is the mean training residual of the labels' parts, times pi. With an intercept Y is
-    what the fitted constant leaves of the labels.
+    The first is the mean training residual of the blocks of the labels, times pi. With an
+    intercept Y is the labels less the fitted constant.
     """
     K = len(eq.p)
     Y = np.concatenate([eq.Y0, np.zeros(K), eq.Y1.ravel(), eq.squares.Y.ravel()])
@@ -105,8 +109,8 @@ def fit_labels(eq: Equations, mean: Mean) -> tuple[Numbers, Numbers]:
     return fit.reshape(-1, K), (Y - mean.Xi @ fit).reshape(-1, K)
 
 
-def losses(eq: Equations, solution: Solution) -> Losses:
-    """Training and test error at a solution with real ridge."""
+def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
+    """Return training and test error at a solution with real ridge."""
     x, r = solution.state, solution.response
     mean = mean_part(eq, x)
     fit, rest = fit_labels(eq, mean)
@@ -116,7 +120,7 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     train = float(train + x.pi @ eq.Y2)
 
     # d(train) = rest^T dP rest + fit^T dXi fit
-    omega = _shares(eq)
+    omega = _bulk_fractions(eq)
     along_teacher = _apply(mean.teacher_L, eq.varpi @ rest[learned])
     along_row = x.L[: eq.bulk] @ rest[1]
     at_fixed_delta = (
@@ -131,7 +135,7 @@ def losses(eq: Equations, solution: Solution) -> Losses:
         eq.d * (mean.H @ fit.ravel()) ** 2
         - eq.in_plane * (omega @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
         + (_apply(eq.teacher_profile, x.pi * along_teacher) ** 2).sum(0)
-        + eq.d * ((eq.squares.wobble @ bent[:, :, None])[:, :, 0] * bent).sum(1)
+        + eq.d * ((eq.squares.fluctuation @ bent[:, :, None])[:, :, 0] * bent).sum(1)
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
     W, by_ridge = solved[:, :-1], solved[:, -1]  # d(delta) a/delta by d(pi), by d(lambda)
@@ -139,16 +143,16 @@ def losses(eq: Equations, solution: Solution) -> Losses:
     T = np.linalg.solve(np.eye(len(share)) - minus_dchi * share, at_fixed_delta + W.T @ by_delta)
     # |a_hat|^2 = d(train)/d(lambda)
     norm = by_delta @ by_ridge + eq.d / eq.n * (T * share) @ (r.T.T @ by_ridge)
-    return Losses(
+    return RidgeErrors(
         train=train,
         penalty=float(np.real(solution.lam) * norm),
-        test=float(eq.p @ T) - _of_replaced(eq, x, fit),
-        gap=gap(eq, x, minus_dchi),
+        test=float(eq.p @ T) - _excess_of_replaced_labels(eq, x, fit),
+        gap=response_gap(eq, x, minus_dchi),
     )
 
 
-def _of_replaced(eq: Equations, x: State, fit: Numbers) -> float:
-    r"""What the test error of labels of which a fraction q is replaced has more than that of all.
+def _excess_of_replaced_labels(eq: Equations, x: State, fit: Numbers) -> float:
+    r"""Return how much larger the test error is on labels of which a fraction q is replaced.
 
     .. math:: E(y_q - \hat f)^2 - E(y - \hat f)^2 = 2q\,\mathrm{Cov}(y, \hat f)
         = \tfrac{2q}{1-q}\,\mathrm{Cov}(E[y_q\mid x], \hat f)
@@ -160,17 +164,12 @@ def _of_replaced(eq: Equations, x: State, fit: Numbers) -> float:
     return float(2 * eq.replaced / (1 - eq.replaced) * covariance)
 
 
-def _shares(eq: Equations) -> Numbers:
-    """Of the bulk's blocks in the bulk."""
+def _bulk_fractions(eq: Equations) -> Numbers:
+    """Return the fraction of the bulk directions that lies in each block of the bulk."""
     omega = eq.omega[: eq.bulk]
     return np.asarray(omega / omega.sum())
 
 
-def _outer(functions: Numbers) -> Numbers:
-    """(U, K, K): each function times itself."""
-    return functions[:, :, None] * functions[:, None, :]
-
-
 def _apply(matrices: Numbers, functions: Numbers) -> Numbers:
-    """One matrix and one function of the samples per block."""
+    """Apply one matrix to one function of the samples in each block."""
     return (matrices @ functions[:, :, None])[:, :, 0]

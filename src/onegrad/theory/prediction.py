@@ -1,8 +1,9 @@
-"""What a theory answers: errors of problems, with what the solver knew of them."""
+"""Predicted errors: numbers of a theory, with what its solver knows about them."""
 
 from __future__ import annotations
 
 import math
+import warnings as python_warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -17,53 +18,46 @@ from onegrad.pictures.error_curves import check_quantities, draw_predicted_error
 from onegrad.pictures.layout import field_text, fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem
-
-Value = Any  # a number, an array, or None
-DASHES = {
-    "staircase": style.LONG_DASHES,
-    "staircase as printed": style.DOTS,
-    "small-step": style.DASH_DOTS,
-    "random-features": style.SHORT_DASHES,
-}
+from onegrad.theory.direction import NumberOrArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bars:
-    """A number, or an array over problems, for the training and for the test error."""
+class TrainTest:
+    """A number, or an array over problems, for each of the training and the test error."""
 
-    train: Value = math.nan
-    test: Value = math.nan
+    train: NumberOrArray = math.nan
+    test: NumberOrArray = math.nan
 
-    def map(self, change: Callable[[Any], Any]) -> Bars:
-        """Both changed in the same way."""
-        return Bars(train=change(self.train), test=change(self.test))
+    def map(self, change: Callable[[Any], Any]) -> TrainTest:
+        """Return both changed in the same way."""
+        return TrainTest(train=change(self.train), test=change(self.test))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Errors:
-    """What a theory says of errors: numbers for one problem, or arrays over several.
+    """Errors under a theory: numbers for one problem, or arrays over several.
 
     train : ridge objective at its minimum, penalty included.
     test : E(y - f)^2 with label noise.
     squared_loss : training loss without the penalty, where the theory gives it.
-    residual, iterations : of the equations behind the errors, when their solver stopped.
+    residual, iterations : of the solver of the equations behind the errors, when it stopped.
     accuracy : relative, 95 %: |mean over networks - prediction| <= accuracy x prediction; NaN for
         the asymptotic theories, which have no finite-size error of their own.
     spread : standard deviation of a single network around that mean; NaN likewise.
-    quadrature_error, nodes : estimated relative error of finitely many nodes, and how many of the
-        index and of a neuron (a last axis of two); None for closed forms.
+    quadrature_error, nodes : estimated relative error of finitely many nodes, and their numbers
+        for the index and for a neuron (a last axis of two); None for closed forms.
     warnings : one for each assumption that does not hold.
     """
 
-    train: Value
-    test: Value
-    squared_loss: Value
-    residual: Value
-    iterations: Value
-    accuracy: Bars = Bars()
-    spread: Bars = Bars()
-    quadrature_error: Value = None
-    nodes: Value = None
+    train: NumberOrArray
+    test: NumberOrArray
+    squared_loss: NumberOrArray
+    residual: NumberOrArray
+    iterations: NumberOrArray
+    accuracy: TrainTest = TrainTest()
+    spread: TrainTest = TrainTest()
+    quadrature_error: NumberOrArray = None
+    nodes: NumberOrArray = None
     warnings: tuple[AssumptionWarning, ...] = ()
 
 
@@ -77,10 +71,12 @@ class Prediction(Errors):
     accuracy, spread : how far the mean over networks may lie off (relative, 95 %), and how far
         single networks scatter around it (standard deviation), each with train and test.
     alpha, eta, ridge : the points; alpha is NaN where eta = 0.
-    linear : test error of the best linear predictor; kernel_bound : lower bound on the test error
-        of every kernel at n of the order of d. In this limit the two agree.
+    kernel_bound : lower bound on the test error of every kernel at n of the order of d, which is
+        also the test error of the best linear predictor.
     axes : the listed values of the grid, in the order of the arrays' axes.
     printed : whether these are a theorem's formulas as printed, wrong factors included.
+    label, dash, jumps : name in legends, matplotlib's line style, and whether curves jump at the
+        thresholds of alpha.
 
     Examples
     --------
@@ -94,17 +90,35 @@ class Prediction(Errors):
 
     problem: Problem
     theory: str
-    risk: Value
-    alpha: Value
-    eta: Value
-    ridge: Value
-    linear: Value
-    kernel_bound: Value
+    risk: NumberOrArray
+    alpha: NumberOrArray
+    eta: NumberOrArray
+    ridge: NumberOrArray
+    kernel_bound: NumberOrArray
     axes: dict[str, list[Any]] = field(default_factory=dict)
     printed: bool = False
+    label: str = ""
+    dash: Any = style.SOLID
+    jumps: bool = False
+
+    @property
+    def linear(self) -> NumberOrArray:
+        """Deprecated name of `kernel_bound`."""
+        text = "Prediction.linear is deprecated and will be removed in 0.4: use kernel_bound"
+        python_warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return self.kernel_bound
+
+    def margin(self, quantity: str) -> NumberOrArray:
+        """Return the half-width of the 95 % band around train, test or risk.
+
+        It is the accuracy times the error for which the accuracy is stated, and NaN for a theory
+        without an accuracy or for the squared loss.
+        """
+        name = {"risk": "test"}.get(quantity, quantity)
+        return getattr(self.accuracy, name, math.nan) * getattr(self, name)
 
     def results(self) -> list[dict[str, float | None]]:
-        """One dictionary per point, in C order: the JSON of the command line."""
+        """Return one dictionary per point, in C order: the JSON of the command line."""
         columns = {k: getattr(self, k) for k in ("alpha", "eta", "ridge", "train", "test", "risk")}
         for kind in ("accuracy", "spread"):
             for name in ("train", "test"):
@@ -114,30 +128,30 @@ class Prediction(Errors):
         numbers = zip(*(np.ravel(column).tolist() for column in columns.values()), strict=True)
         rows = []
         for point, values in zip(product(*self.axes.values()), numbers, strict=True):
-            found = zip(columns, values, strict=True)
-            row = {name: None if np.isnan(value) else value for name, value in found}
-            others = zip(self.axes, point, strict=True)
-            known = {name: _json_value(value) for name, value in others if name not in row}
-            rows.append(row | known)
+            named = zip(columns, values, strict=True)
+            row = {name: None if np.isnan(value) else value for name, value in named}
+            along = zip(self.axes, point, strict=True)
+            rows.append(
+                row | {name: _json_value(value) for name, value in along if name not in row}
+            )
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        found: dict[str, Any] = json_values(
+        """Return all of it as JSON values."""
+        values: dict[str, Any] = json_values(
             {
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
                 "theory": self.theory,
                 "printed": self.printed,
-                "linear": self.linear,
                 "kernel_bound": self.kernel_bound,
                 "warnings": [str(warning) for warning in self.warnings],
             }
         )
-        return found
+        return values
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with the rows of `results`."""
+        """Return a pandas DataFrame with the rows of `results`."""
         return dataframe(self.results())
 
     def plot(
@@ -145,12 +159,12 @@ class Prediction(Errors):
     ) -> Any:
         """Draw the errors along the first axis of numbers, a colour for each value of the others.
 
-        Bands show `accuracy` where the theory has one; a single problem is drawn as bars.
+        Bands show the accuracy where the theory states one; a single problem is drawn as bars.
 
         Parameters
         ----------
-        ax : matplotlib axes; new ones where none are given.
-        quantities : of train, test, risk and squared_loss.
+        ax : matplotlib axes; by default new ones.
+        quantities : one or several of train, test, risk and squared_loss.
         line : options of matplotlib's lines, such as color and label.
 
         Returns
@@ -158,28 +172,27 @@ class Prediction(Errors):
         The axes; `Simulation.plot` on the same ones adds networks in the same colours.
         """
         names = check_quantities(quantities, ("test", "train", "risk", "squared_loss"))
-        found = {}
+        curves = {}
         for name in names:
-            values, of = getattr(self, name), {"risk": "test"}.get(name, name)
-            off = getattr(self.accuracy, of, math.nan) * getattr(self, of)
-            spread = np.broadcast_to(getattr(self.spread, of, math.nan), np.shape(values))
-            found[name] = values, np.broadcast_to(off, np.shape(values)), spread
-        levels = {"best linear": self.linear, "kernel bound": self.kernel_bound}
-        if not {"test", "risk"} & set(names):
-            levels = {}
-        if "risk" in names:
-            noise = self.test - self.risk
-            levels = {name: value - noise for name, value in levels.items()}
-        look = {"dash": DASHES.get(self._named, style.SOLID), "jumps": self.theory == "staircase"}
-        return draw_predicted_errors(ax, self._named, self.axes, found, levels, **look, **line)
+            values = getattr(self, name)
+            spread = getattr(self.spread, {"risk": "test"}.get(name, name), math.nan)
+            bars = (np.broadcast_to(bar, np.shape(values)) for bar in (self.margin(name), spread))
+            curves[name] = (values, *bars)
+        levels = {}
+        if {"test", "risk"} & set(names):
+            noise = self.test - self.risk if "risk" in names else 0.0
+            levels["kernel bound"] = self.kernel_bound - noise
+        return draw_predicted_errors(
+            ax, self._name, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
+        )
 
     @property
-    def _named(self) -> str:
-        return f"{self.theory} as printed" if self.printed else self.theory
+    def _name(self) -> str:
+        return self.label or self.theory
 
     def _repr_html_(self) -> str:
         settings = fixed_fields(self.problem, self.axes)
-        return html_table(f"{self._named} theory", settings, self.results())
+        return html_table(f"{self._name} theory", settings, self.results())
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
@@ -187,10 +200,10 @@ class Prediction(Errors):
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
             values = f"{grid}: test {np.min(self.test):.6g} to {np.max(self.test):.6g}"
-        return f"Prediction({self._named}: {values})"
+        return f"Prediction({self._name}: {values})"
 
 
 def _json_value(value: Any) -> Any:
-    """A value of an axis: numbers and texts as they are, functions by name."""
+    """Return a value of an axis: numbers and texts as they are, functions by name."""
     simple = isinstance(value, str | int | float | np.generic)
     return json_values(value) if simple else field_text(value)

@@ -1,4 +1,4 @@
-r"""What is learned of the teacher: the mean of the fitted function given the teacher's index.
+r"""The part of the teacher that is learned: the mean of the fitted function given its index.
 
 Given the learned index :math:`\kappa = v\cdot x` and the teacher's direction off v, z, the mean of
 the fitted function is :math:`a(\kappa) + b(\kappa)z`. At the fixed point the mean residuals are
@@ -21,17 +21,18 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
-from onegrad.theory.uniform.equations import Sizes, equations
-from onegrad.theory.uniform.fixed_point import solve
-from onegrad.theory.uniform.losses import fit_labels, mean_part
-from onegrad.theory.uniform.validity import require_covered
+from onegrad.theory.uniform.concerns import require_covered
+from onegrad.theory.uniform.discretisation import equations
+from onegrad.theory.uniform.fixed_point import solve_fixed_point
+from onegrad.theory.uniform.preparation import NodeCounts, prepare
+from onegrad.theory.uniform.ridge_errors import fit_labels, mean_part
 
-SIZES = Sizes(14, 24)
-DEGREE = 12  # products of two polynomials of this degree are integrated exactly
+LEARNED_NODES = NodeCounts(14, 24)
+MAX_LEARNED_DEGREE = 12  # products of two polynomials of this degree are integrated exactly
 
 
 @dataclass(frozen=True)
-class LearnedDegrees:
+class LearnedCoefficients:
     """Normalised Hermite coefficients, degree 0 first, of the teacher and of the mean fit.
 
     The part of the test error at degree k is (target_k - learned_k)^2.
@@ -41,21 +42,21 @@ class LearnedDegrees:
     learned: Floats
 
 
-def learned(problem: Problem) -> LearnedDegrees:
-    """How much of each Hermite degree of the teacher the network has learned.
+def learned_coefficients(problem: Problem) -> LearnedCoefficients:
+    """Return how much of each Hermite degree of the teacher the network has learned.
 
     Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     require_covered(problem)
-    eq = equations(problem, SIZES)
-    state = solve(eq, problem.ridge).state
+    eq = equations(prepare(problem), LEARNED_NODES)
+    state = solve_fixed_point(eq, problem.ridge).state
     fit, _ = fit_labels(eq, mean_part(eq, state))
-    h = normalised_hermite(eq.index, DEGREE) * eq.p
+    h = normalised_hermite(eq.index, MAX_LEARNED_DEGREE) * eq.p
     a = h @ (eq.Y0 - fit[0] / state.pi)
     b = h @ (eq.Y1[0] - fit[2] / state.pi)
-    theta, k = eq.step.theta, np.arange(DEGREE + 1)
+    theta, k = eq.step.theta, np.arange(MAX_LEARNED_DEGREE + 1)
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     norms = np.array([math.sqrt(math.factorial(j)) for j in k])
-    return LearnedDegrees(norms * problem.sigma_star.c[: DEGREE + 1], coefficients)
+    return LearnedCoefficients(norms * problem.sigma_star.c[: MAX_LEARNED_DEGREE + 1], coefficients)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
-from onegrad.theory.results import Bars
+from onegrad.theory.prediction import TrainTest
 
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
 MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
@@ -39,7 +39,7 @@ def require_covered(p: Problem) -> None:
 
 
 def concerns(
-    problem: Problem, accuracy: Bars, reason: str, relative_spread: float
+    problem: Problem, accuracy: TrainTest, reason: str, relative_spread: float
 ) -> tuple[AssumptionWarning, ...]:
     """Return the reasons to distrust a prediction; none where the theory is accurate.
 

@@ -1,4 +1,4 @@
-r"""Quadrature for the random parts of a neuron and of a sample.
+r"""Quadrature nodes for the random parts of a neuron and of a sample.
 
 A neuron with readout g has the weight s along v, the squared length :math:`|w|^2`, and a step
 :math:`\epsilon` along its own initial weight:
@@ -13,9 +13,11 @@ A neuron with readout g has the weight s along v, the squared length :math:`|w|^
 
 with independent standard :math:`\omega, \xi, \chi` and :math:`c_1(\xi) = E\sigma'(|w|z)`. (The
 part of s_0 along the readout row is added to the mean output, to first order, in
-onegrad.theory.uniform.equations: its square is that of a direction of which v is only a part.) A
-sample has the index :math:`\kappa = v\cdot x` and the squared length :math:`1 + \zeta\sqrt{2/d}` in
-all other directions. All but g and :math:`\kappa` are of order :math:`1/\sqrt d`.
+`discretisation`: its square is that of a direction of which v is only a part.)
+
+A sample has the index :math:`\kappa = v\cdot x` and the squared length
+:math:`1 + \zeta\sqrt{2/d}` in all other directions. All but g and :math:`\kappa` are of order
+:math:`1/\sqrt d`.
 """
 
 from __future__ import annotations
@@ -28,17 +30,20 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
-from onegrad.theory.uniform.grading import Grading
-from onegrad.theory.uniform.step import Step
+from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
+from onegrad.theory.uniform.graded_rule import GradedRule
 
 SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
 
 
 @dataclass(frozen=True)
 class NeuronNodes:
-    """Nodes of the law of a neuron: (s, g, |w|^2, epsilon) and probability.
+    """Nodes of the law of a neuron.
 
-    start, along : its initial weight along v, omega/sqrt(d), and kappa_v.
+    s, g, norm, own : weight along v, readout, |w|^2, and epsilon.
+    weight : probability.
+    start, along : initial weight along v, omega/sqrt(d), and kappa_v.
     """
 
     s: Floats
@@ -50,16 +55,16 @@ class NeuronNodes:
     along: Floats
 
 
-def sample_nodes(d: int, index: Grading, k: int) -> tuple[Floats, Floats, Floats]:
-    """Index, squared length off it, probability: k nodes of the index for each of two lengths."""
-    x, p = index.rule(k)
+def sample_nodes(d: int, index: GradedRule, k: int) -> tuple[Floats, Floats, Floats]:
+    """Return index, squared length off it and probability: k indices for each of two lengths."""
+    x, p = index.nodes(k)
     return np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
 def neuron_nodes(
-    problem: Problem, step: Step, v: AlongStep, weights: Grading, k: int
+    problem: Problem, step: StepNumbers, v: AlongStep, rule: GradedRule, k: int
 ) -> NeuronNodes:
-    """Nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
+    """Return nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
     the product of the others: every pair is independent, which is all that second order needs.
@@ -67,8 +72,8 @@ def neuron_nodes(
     fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
     lengths = np.sqrt(1 + SIGNS * fluctuation)
     c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
-    rule = weights.rule(k)
-    parts = [_given_length(problem, step, rule, float(c)) for c in c1]
+    x, p = rule.nodes(k)
+    parts = [_neurons_of_one_length(problem, step, x, p, float(c)) for c in c1]
     g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(SIGNS, len(s) // 2)
     along_row = g / np.sqrt(problem.N)
@@ -87,12 +92,34 @@ def neuron_nodes(
     return NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
 
 
-def _given_length(
-    problem: Problem, step: Step, rule: tuple[Floats, Floats], c1: float
+def bulk_variance(
+    step: StepNumbers,
+    phi_step: float,
+    g: Floats,
+    measure: SpectralMeasure,
+    norm: Floats | float = 1.0,
+    own: Floats | float = 0.0,
+) -> Floats:
+    r"""Return d times the variance of bulk weights, (U, R), of neurons with readouts g.
+
+    .. math:: \kappa_r = |w|^2[(1 + \epsilon + 2c_2\gamma g\mu_r)^2 + \gamma^2g^2\nu\phi_0 s_r]
+
+    norm, own : squared lengths :math:`|w|^2` and steps :math:`\epsilon` along their own weights.
+    """
+    gamma_g = step.gamma * g[:, None]
+    norm, own = np.asarray(norm)[..., None], np.asarray(own)[..., None]
+    along = 1 + own + 2 * step.c2 * gamma_g * measure.mu
+    return np.asarray(norm * (along**2 + gamma_g**2 * step.nu * phi_step * measure.s))
+
+
+def _neurons_of_one_length(
+    problem: Problem, step: StepNumbers, x: Floats, p: Floats, c1: float
 ) -> tuple[Floats, ...]:
-    """(g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only."""
+    """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only.
+
+    x, p : nodes and probabilities of the weight along v, in units of its deviation.
+    """
     t = step.gamma * c1 * step.b
-    x, p = rule
     k = len(x)
     sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s

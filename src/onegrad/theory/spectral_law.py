@@ -1,4 +1,4 @@
-"""What a theory answers: spectra, the law of the eigenvalues and what stands outside."""
+"""Predicted spectra: the law of the eigenvalues, and the spikes outside it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.pictures.spectrum_plots import draw_predicted_spectrum
 from onegrad.problem import Problem
 
-SHOWN = 6  # degrees whose alignments a spectrum has
+SHOWN_DEGREES = 6  # degrees whose alignments a spike has
 
 
 @dataclass(frozen=True)
 class Spike:
-    """An eigenvalue outside the bulk and what its eigenvector looks like.
+    """An eigenvalue outside the bulk and the alignment of its eigenvector.
 
     eigenvalue : of F F^T/n; singular_value : of F, sqrt(n eigenvalue).
     alignment : squared cosine with He_k(u) for each degree k, u the learned direction's index.
@@ -30,10 +30,10 @@ class Spike:
     alignment: dict[int, float]
 
 
-def spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]:
-    """Spikes from eigenvalues with their squared cosines to He_1, He_2, ..."""
+def make_spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]:
+    """Return spikes for eigenvalues with their squared cosines to He_1, He_2, ..."""
     return [
-        Spike(x, math.sqrt(n * x), dict(enumerate(cosines[:SHOWN].tolist(), start=1)))
+        Spike(x, math.sqrt(n * x), dict(enumerate(cosines[:SHOWN_DEGREES].tolist(), start=1)))
         for x, cosines in outliers
     ]
 
@@ -78,8 +78,8 @@ class Spectrum:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        found: dict[str, Any] = json_values(
+        """Return all of it as JSON values."""
+        values: dict[str, Any] = json_values(
             {
                 "edge": self.edge,
                 "lower_edge": self.lower_edge,
@@ -91,10 +91,10 @@ class Spectrum:
                 "warnings": [str(warning) for warning in self.warnings],
             }
         )
-        return found
+        return values
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with a row a spike."""
+        """Return a pandas DataFrame with one row per spike."""
         return dataframe(self._rows())
 
     def plot(self, ax: Any = None) -> Any:
@@ -102,7 +102,7 @@ class Spectrum:
 
         Parameters
         ----------
-        ax : matplotlib axes; new ones where none are given.
+        ax : matplotlib axes; by default new ones.
 
         Returns
         -------

@@ -15,19 +15,17 @@ is that at fixed c.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
+from onegrad.theory.uniform.gauss_nodes import Numbers
 
 
 def without_constant(L: Numbers, pi: Numbers) -> Numbers:
-    r""":math:`L = \Pi^{-1}R` with the constant taken out of R."""
+    r"""Return :math:`L = \Pi^{-1}R` with the constant taken out of R."""
     column, row = L.sum(1), pi @ L  # Pi^-1 R e, e^T R
     return np.asarray(L - np.outer(column, row) / row.sum())
 
 
 def fitted_constant(fit: Numbers, fit_of_constant: Numbers, K: int) -> Numbers:
-    """c, from R Y and R e; the constant function is one on the first K nodes."""
+    """Return c from R Y and R e; the constant function is one on the first K nodes."""
     return np.asarray(fit[:K].sum() / fit_of_constant[:K].sum())

@@ -11,7 +11,7 @@ the indices. Given :math:`\kappa = v\cdot x` a label is
     \quad Y_2^2 = E[y^2\mid\kappa] - Y_0^2 - |Y_1|^2
 
 with z the coordinates of x along the indices' directions off v, made orthonormal. The rest of the
-label is as good as noise, but for what onegrad.theory.uniform.quadratic takes of it.
+label is as good as noise, but for what onegrad.theory.uniform.quadratic_part takes of it.
 """
 
 from __future__ import annotations
@@ -28,49 +28,50 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
 
-GAUSSIAN = Law("gaussian")
+GAUSSIAN_NOISE = Law("gaussian")
 
 
 @dataclass(frozen=True)
 class LabelLaw:
-    """Teacher, deviation and law of the noise, and the fraction of labels that are replaced."""
+    """Law of the labels: teacher, deviation and law of the noise, fraction that is replaced."""
 
     teacher: Function | MultiIndex
     noise: float = 0.0
-    law: Law = GAUSSIAN
+    law: Law = GAUSSIAN_NOISE
     replaced: float = 0.0
+
+    @classmethod
+    def of(cls, problem: Problem) -> LabelLaw:
+        """Return the law of a problem's labels."""
+        return cls(
+            problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
+        )
 
     @property
     def indices(self) -> int:
+        """Number of indices that the teacher reads."""
         return self.teacher.indices if isinstance(self.teacher, MultiIndex) else 1
 
     @property
     def linear(self) -> Floats:
-        """E[u y]."""
+        """Linear part of the labels, E[u y]."""
         return (1 - self.replaced) * index_calculus.linear_part(self.teacher)
 
 
-class Conditional(NamedTuple):
+class LabelCoefficients(NamedTuple):
     """Coefficients of a label given the index, on K samples: (K,), (t, K), (t, t, K), (K,).
 
-    bent : second derivatives along the teacher's directions off v.
+    hessian : mean second derivatives along the teacher's directions off v.
     """
 
     Y0: Floats
     Y1: Floats
-    bent: Floats
+    hessian: Floats
     Y2: Floats
 
 
-def labels_of(problem: Problem) -> LabelLaw:
-    """The law of a problem's labels."""
-    return LabelLaw(
-        problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
-    )
-
-
 def unit_linear(labels: LabelLaw) -> Floats:
-    """The direction of the linear part among the indices; for one index it is that index."""
+    """Return the direction of the linear part among the indices; a single index is its own."""
     c = index_calculus.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
     if labels.indices == 1:
@@ -79,7 +80,7 @@ def unit_linear(labels: LabelLaw) -> Floats:
 
 
 def along_linear(labels: LabelLaw) -> Function:
-    """The teacher as a function of the index along its linear part alone."""
+    """Return the teacher as a function of the index along its linear part alone."""
     f = labels.teacher
     if isinstance(f, Function):
         return f
@@ -88,42 +89,46 @@ def along_linear(labels: LabelLaw) -> Function:
     return Function(f.name, value, value.derivative, polynomial=c)
 
 
-def conditional(
+def labels_given_index(
     labels: LabelLaw, theta: float, index: Floats, norm: Floats, p: Floats
-) -> Conditional:
-    """Labels given the index and the squared length of x off it, on samples of probabilities p.
+) -> LabelCoefficients:
+    """Return labels given the index and the squared length of x off it, on samples of weight p.
 
     The samples of the first half are the longer ones, at the same indices. What the nodes cannot
     carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.
     """
     f, q = labels.teacher, labels.replaced
     if isinstance(f, MultiIndex):
-        Y0, Y1, bent, square = _of_several(f, theta * unit_linear(labels), index, norm)
+        Y0, Y1, hessian, square = _several_indices(f, theta * unit_linear(labels), index, norm)
     else:
-        Y0, Y1, bent, square = _of_one(f, theta, index, norm)
+        Y0, Y1, hessian, square = _single_index(f, theta, index, norm)
     if q:
-        Y0, Y1, bent = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1, (1 - q) * bent
+        Y0, Y1 = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1
+        hessian = (1 - q) * hessian
         square = (1 - q) * square + q * f.second_moment
-    total, known = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
-    if known > total:  # aliased
-        Y0, Y1, known = Y0 * np.sqrt(total / known), Y1 * np.sqrt(total / known), total
+    total, explained = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
+    if explained > total:  # aliased
+        shrink = np.sqrt(total / explained)
+        Y0, Y1, explained = Y0 * shrink, Y1 * shrink, total
     Y2 = np.maximum(square - Y0**2 - (Y1**2).sum(0), 0.0)
     rest = p @ Y2
-    Y2 = Y2 * ((total - known) / rest) if rest > 0 else Y2 + (total - known)
-    return Conditional(Y0, Y1, bent, Y2 + labels.noise**2)
+    Y2 = Y2 * ((total - explained) / rest) if rest > 0 else Y2 + (total - explained)
+    return LabelCoefficients(Y0, Y1, hessian, Y2 + labels.noise**2)
 
 
-def _of_one(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
-    """E f, its linear and quadratic coefficients off v, and E f^2, given index and length."""
+def _single_index(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
+    """Return E f, its linear and quadratic coefficients off v, and E f^2 on the samples."""
     off, spread = np.sqrt(1 - theta**2), norm[0] - norm[-1]  # spread = 2 sqrt(2/d)
     Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), spread**2 / 32)
     longer, shorter = np.split(Y0, 2)
-    bent = np.tile(2 * (longer - shorter) / spread, 2)
-    return Y0, slope[None], bent[None, None], square
+    hessian = np.tile(2 * (longer - shorter) / spread, 2)
+    return Y0, slope[None], hessian[None, None], square
 
 
-def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) -> tuple[Floats, ...]:
-    r"""The same for several indices.
+def _several_indices(
+    f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats
+) -> tuple[Floats, ...]:
+    r"""Return the same for several indices.
 
     A squared length :math:`\ell^2` gives the coordinates off v the covariance
     :math:`\ell^2(I - \vartheta\vartheta^\top)`: to first order in :math:`\ell^2 - 1`
@@ -137,14 +142,14 @@ def _of_several(f: MultiIndex, overlaps: Floats, index: Floats, norm: Floats) ->
 
     def mean(terms: index_calculus.Terms) -> Floats:
         plain = index_calculus.conditional_mean(terms, overlaps, index)
-        bent = index_calculus.orthogonal_laplacian(terms, overlaps, index)
-        return np.asarray(plain + (norm - 1) / 2 * bent)
+        curvature = index_calculus.orthogonal_laplacian(terms, overlaps, index)
+        return np.asarray(plain + (norm - 1) / 2 * curvature)
 
     hessian = np.zeros((t, t, len(index)))
     for i, j in itertools.combinations_with_replacement(range(t), 2):
         twice = index_calculus.derivative(index_calculus.derivative(f.terms, i + 1), j + 1)
         hessian[i, j] = hessian[j, i] = index_calculus.conditional_mean(twice, overlaps, index)
-    bent = np.einsum("ai,ijk,jb->abk", root, hessian, root)
+    hessian = np.einsum("ai,ijk,jb->abk", root, hessian, root)
     gradient = np.array([mean(index_calculus.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
-    return mean(f.terms), Y1, bent, mean(index_calculus.square(f.terms))
+    return mean(f.terms), Y1, hessian, mean(index_calculus.square(f.terms))

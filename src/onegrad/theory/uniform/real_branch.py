@@ -1,7 +1,7 @@
-r"""Beyond the bulk of :math:`FF^\top/n` at finite strength: edge, outliers and their alignments.
+r"""Edge and outliers of :math:`FF^\top/n` at finite strength, on the real branch beyond the bulk.
 
 At :math:`\lambda = -x` with x beyond the bulk the fixed point has a real solution, followed from
-large x. With the matrices of `losses`, an eigenvalue e(x) of :math:`I + \mathcal P\Xi`, with
+large x. With the matrices of `mean_part`, an eigenvalue e(x) of :math:`I + \mathcal P\Xi`, with
 eigenvectors l and r, vanishes at an outlier. The residue of
 :math:`f^\top(\mathcal P^{-1} + \Xi)^{-1}f` there is the squared cosine of the left singular vector
 with the function f of the learned index:
@@ -23,51 +23,62 @@ from scipy.optimize import brentq
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.problem import Problem
-from onegrad.theory.uniform.equations import Equations, Sizes, equations
-from onegrad.theory.uniform.fixed_point import Numbers, Solution, chi_response, gap, solve
-from onegrad.theory.uniform.losses import mean_part
-from onegrad.theory.uniform.residuals import largest_normal
+from onegrad.theory.uniform.discretisation import Equations, equations
+from onegrad.theory.uniform.fixed_point import (
+    Solution,
+    chi_response,
+    response_gap,
+    solve_fixed_point,
+)
+from onegrad.theory.uniform.gauss_nodes import Numbers
+from onegrad.theory.uniform.preparation import NodeCounts, Prepared
+from onegrad.theory.uniform.residuals import normal_cutoff
+from onegrad.theory.uniform.ridge_errors import mean_part
 
-SIZES = Sizes(10, 20)
+OUTLIER_NODES = NodeCounts(10, 20)
 EDGE_TOLERANCE = 1e-5
-OUTSIDE_LIMIT = 15  # Newton steps: outside the bulk a near solution takes five
+MAX_OUTSIDE_ITERATIONS = 15  # Newton steps: outside the bulk a near solution takes five
 
 
-def spectral_equations(problem: Problem, sizes: Sizes = SIZES) -> Equations:
-    """The equations of the bulk: directions count by their law only.
+def spectral_equations(prepared: Prepared, nodes: NodeCounts = OUTLIER_NODES) -> Equations:
+    """Return the equations of the bulk, in which directions count by their law only.
 
     The last block, one direction, is left out, and readouts are cut where fewer than one of N is
-    expected. Features do not know whether ridge fits a constant.
+    expected. Whether ridge fits a constant does not change the features.
     """
-    eq = equations(problem, sizes, largest_readout=largest_normal(problem.N))
+    eq = equations(prepared, nodes, largest_readout=normal_cutoff(prepared.problem.N))
     profile, omega = eq.profile[: eq.bulk], eq.omega[: eq.bulk]
     return replace(eq, intercept=False, profile=profile, omega=omega)
 
 
-def trace(eq: Equations) -> float:
-    """Mean eigenvalue of F F^T/N: the mean square of a feature."""
+def mean_squared_feature(eq: Equations) -> float:
+    """Return the mean square of a feature, which is the mean eigenvalue of F F^T/N."""
     bulk = np.tensordot(eq.omega, eq.profile**2, axes=1)  # kappa B^2
     return float(eq.weight @ (eq.C2 + eq.A**2 + bulk) @ eq.p)
 
 
-class Exterior:
-    """The real branch beyond the bulk, solved from the nearest solution found so far."""
+class RealBranch:
+    """The real solution beyond the bulk, each point solved from the nearest one so far.
+
+    solved : the solutions so far, by eigenvalue.
+    """
 
     def __init__(self, eq: Equations) -> None:
         self.eq = eq
-        spikes = eq.N * float(eq.weight @ eq.A**2 @ eq.p)  # the sum of all that A can put outside
-        self.far = 2 * spikes + 100 * trace(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
+        spikes = eq.N * float(
+            eq.weight @ eq.A**2 @ eq.p
+        )  # all eigenvalues that A can put outside sum to this
+        self.far = 2 * spikes + 100 * mean_squared_feature(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
         self.solved: dict[float, Solution] = {}
 
     def at(self, x: float) -> Solution:
-        """The solution at eigenvalue x; raises NotConverged when x is not beyond the bulk."""
+        """Return the solution at eigenvalue x; raise NotConverged when x is not beyond the bulk."""
         if x not in self.solved:
             above = [y for y in self.solved if y > x]
             near = self.solved[min(above)] if above else None
             far = self.eq.p, np.full(len(self.eq.weight), -x)
             start = (near.state.pi, near.state.delta) if near else far
-            solution = solve(self.eq, -x, start, tol=1e-9, limit=OUTSIDE_LIMIT)
+            solution = solve_fixed_point(self.eq, -x, start, tol=1e-9, limit=MAX_OUTSIDE_ITERATIONS)
             # sum(pi) averages x/(x - y) over eigenvalues y: it is above one and grows towards the
             # bulk, while the gap shrinks; other real solutions, inside the bulk, do neither
             floor, ceiling = (near.state.pi.sum(), self.gap(near)) if near else (1.0, 1.0)
@@ -77,7 +88,7 @@ class Exterior:
         return self.solved[x]
 
     def reach(self, x: float, halvings: int = 8) -> Solution:
-        """`at` for an x known to be beyond the bulk: through points between when it is too far."""
+        """Return the solution at an x beyond the bulk, through points between if it is far."""
         try:
             return self.at(x)
         except NotConverged:
@@ -87,13 +98,13 @@ class Exterior:
             return self.reach(x, halvings - 1)
 
     def gap(self, solution: Solution) -> float:
-        """Smallest eigenvalue of the response matrix: one far away, zero at the edge."""
+        """Return the smallest eigenvalue of the response matrix: one far away, zero at the edge."""
         r = solution.response
         W = np.linalg.solve(r.stiffness, r.T)
-        return gap(self.eq, solution.state, chi_response(self.eq, r, W))
+        return response_gap(self.eq, solution.state, chi_response(self.eq, r, W))
 
     def edge(self) -> float:
-        """Approach the zero of gap(x)^2, which is linear near the edge, from outside."""
+        """Return the edge: the zero of gap(x)^2, which is linear there, approached from outside."""
         x, step = self.far, self.far / 4
         self.at(x)
         while step > EDGE_TOLERANCE * x:
@@ -110,19 +121,22 @@ class Exterior:
 
 
 def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
-    """P and I + P Xi of `losses`, without quadratic parts, nor a readout row not singled out."""
+    """Return P and I + P Xi of `mean_part`, without the blocks that make no outlier.
+
+    Those are the quadratic functions and, unless the residual is full, the readout row.
+    """
     mean, K = mean_part(eq, solution.state), len(eq.p)
-    kept = np.arange((2 + len(eq.aside)) * K)
+    blocks = np.arange((2 + len(eq.aside)) * K)
     if not eq.in_plane:
-        kept = np.delete(kept, np.s_[K : 2 * K])
-    P, Xi = (matrix[np.ix_(kept, kept)] for matrix in (mean.P, mean.Xi))
-    return P, np.eye(len(kept)) + P @ Xi
+        blocks = np.delete(blocks, np.s_[K : 2 * K])
+    P, Xi = (matrix[np.ix_(blocks, blocks)] for matrix in (mean.P, mean.Xi))
+    return P, np.eye(len(blocks)) + P @ Xi
 
 
-def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
-    """Every outlier beyond the edge, which must have been found, largest first.
+def find_outliers(branch: RealBranch, degrees: int) -> list[tuple[float, Floats]]:
+    """Return every outlier beyond the edge, largest first; the edge must have been computed.
 
-    An eigenvalue and its squared cosines with normalised He_1, He_2, ... of the index.
+    An outlier is an eigenvalue with its squared cosines to normalised He_1, He_2, ... of the index.
     """
 
     def eigenvalues(x: float) -> Floats:
@@ -131,17 +145,18 @@ def find_outliers(branch: Exterior, degrees: int) -> list[tuple[float, Floats]]:
 
     xs = sorted(branch.solved)  # from the edge, as close as the search for it came, outwards
     signs = [eigenvalues(x) for x in xs]
-    found = []
+    outliers = []
     for k in range(int((signs[0] < 0).sum())):
         i = next((i for i, e in enumerate(signs) if e[k] >= 0), None)
         if i is None:  # no change of sign
             raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost")
         x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
-        found.append((x, _alignment(branch, x, k, degrees)))
-    return sorted(found, key=lambda outlier: -outlier[0])
+        outliers.append((x, _alignment(branch, x, k, degrees)))
+    return sorted(outliers, key=lambda outlier: -outlier[0])
 
 
-def _alignment(branch: Exterior, x: float, k: int, degrees: int) -> Floats:
+def _alignment(branch: RealBranch, x: float, k: int, degrees: int) -> Floats:
+    """Return squared cosines of the k-th outlier, at x, with normalised He_1, ..., He_degrees."""
     eq = branch.eq
     P, matrix = mean_matrices(eq, branch.at(x))
     values, left, right = eig(matrix, left=True, right=True)

@@ -9,10 +9,10 @@ so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the me
 :math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
 :math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`.
 
-Equal readouts need the whole of it, with e the direction of k itself (`moved`). Nothing but the
-weight along v tells their neurons apart: what is fitted by it comes with the noise of Mv, all
-neurons leaning alike. Other readouts tell neurons apart by the step itself: of Mv only the part
-along the teacher's directions matters, to first order.
+Equal readouts need the whole of it, with e the direction of k itself (`drift_direction`): only the
+weight along v tells their neurons apart, and since all neurons lean alike, what is fitted by it
+comes with the noise of Mv. Other readouts tell neurons apart by the step itself: of Mv only the
+part along the teacher's directions matters, to first order.
 """
 
 from __future__ import annotations
@@ -23,39 +23,41 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.covariance import AlongStep
-from onegrad.theory.uniform.nodes import NeuronNodes
+from onegrad.theory.uniform.quadrature_nodes import NeuronNodes
 
-LEAST = 0.05  # share of a variance that is left at least
+MIN_VARIANCE_SHARE = 0.05  # of a variance that is left
 
 
 @dataclass(frozen=True)
 class Tilt:
-    """Of each neuron: epsilon_2, its covariances k with the directions (t, U), and kappa_v.
+    """How each of U neurons leans towards t directions off v.
 
-    whole : k is all there is of Kv, and not its first order along the teacher's directions.
+    epsilon, along : epsilon_2 and kappa_v of each neuron, (U,).
+    k, f : covariances of its weights along v and the directions, (t, U), and e^T Mv, (t,).
+    exact : k is all of Kv, and not its first order along the teacher's directions.
     """
 
     epsilon: Floats
     k: Floats
     f: Floats
     along: Floats
-    whole: bool
+    exact: bool
 
-    def lean(self, neurons: NeuronNodes) -> Floats:
-        """Mean weight along each direction, (t, U)."""
+    def mean_weights(self, neurons: NeuronNodes) -> Floats:
+        """Return the mean weight of each neuron along each direction, (t, U)."""
         return np.asarray(self.k * neurons.start / np.sqrt(self.along))
 
     def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """kappa_r, (U, R), and vectors, (R, t), of the blocks less what `lean` takes."""
-        if self.whole:
-            return self._turned(kappa, vector, weight)
-        return self._shared(kappa, vector), vector
+        """Return kappa_r, (U, R), and vectors, (R, t), of the blocks less the mean weights."""
+        if self.exact:
+            return self._left_exactly(kappa, vector, weight)
+        return self._left_to_first_order(kappa, vector), vector
 
-    def _turned(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
-        """What is left and its vectors, for all of k.
+    def _left_exactly(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """Return what is left and its vectors, for all of k.
 
         The blocks' matrix, diag(kappa) and the change between their vectors, is diagonalised
-        for the mean over neurons; of a single one the diagonal is kept in that basis.
+        for the mean over neurons; for a single neuron the diagonal is kept in that basis.
         """
         by_f, by_k = vector @ self.f, vector @ self.k  # (R,), (R, U)
         epsilon2 = self.epsilon**2
@@ -64,10 +66,10 @@ class Tilt:
         Q = np.linalg.eigh(mean)[1]
         turned = kappa @ Q**2 + np.outer(epsilon2, (by_f @ Q) ** 2)
         turned -= (by_k.T @ Q) ** 2 / self.along[:, None]
-        return np.maximum(turned, LEAST * kappa.min(1)[:, None]), Q.T @ vector
+        return np.maximum(turned, MIN_VARIANCE_SHARE * kappa.min(1)[:, None]), Q.T @ vector
 
-    def _shared(self, kappa: Floats, vector: Floats) -> Floats:
-        r"""What is left, for k of first order.
+    def _left_to_first_order(self, kappa: Floats, vector: Floats) -> Floats:
+        r"""Return what is left, for k of first order.
 
         The change, in the metric of :math:`\sum_r\varpi_r\varpi_r^\top\kappa_r`, is shared by
         the blocks as their vectors have part in it.
@@ -77,10 +79,10 @@ class Tilt:
         part = (vector @ root @ self.f[:, None])[:, :, 0]  # (U, R)
         change = self.epsilon**2 * (1 - 4 / self.along)
         share = part**2 / (vector**2).sum(1) * change[:, None]
-        return np.asarray(kappa * np.maximum(1 + share, LEAST))
+        return np.asarray(kappa * np.maximum(1 + share, MIN_VARIANCE_SHARE))
 
 
-def tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, whole: bool) -> Tilt:
-    """The tilt of neurons with these epsilon_2."""
+def neuron_tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, exact: bool) -> Tilt:
+    """Return the tilt of neurons with these epsilon_2."""
     k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
-    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, LEAST), whole)
+    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, MIN_VARIANCE_SHARE), exact)

@@ -18,17 +18,18 @@ import numpy as np
 from onegrad.arrays import Floats
 
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
+Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
 
-NODES = {1: 8, 2: 6, 3: 5}  # blocks, by the size of a block
-FEWEST = 4  # for larger ones
-ROUNDING = 1e-13  # an inner product this far below its terms is no longer known
+LANCZOS_BLOCKS = {1: 8, 2: 6, 3: 5}  # by the size of a block
+MIN_LANCZOS_BLOCKS = 4  # for larger blocks
+MIN_RELATIVE_PRODUCT = 1e-13  # an inner product below this share of its terms is rounding
 
 
 @dataclass(frozen=True)
 class SpectralMeasure:
     """Nodes of M with the energy s = u^T S u of its eigenvectors.
 
-    vector : (R, m), the eigenvectors along m directions of unit mass; weight : their squares.
+    vector : (R, m), the eigenvectors along m directions of unit mass.
     """
 
     mu: Floats
@@ -37,16 +38,19 @@ class SpectralMeasure:
 
     @property
     def weight(self) -> Floats:
+        """Probabilities of the nodes, summed over the m directions."""
         return np.asarray((self.vector**2).sum(1))
 
 
-def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) -> SpectralMeasure:
-    r"""Nodes of the measure with resolvent G, (C, m, m), and of the energies with resolvent S.
+def gauss_nodes(
+    points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes
+) -> SpectralMeasure:
+    r"""Return nodes of the measure with resolvent G, (C, m, m), and energies from resolvent S.
 
     G is normalised to unit mass by its symmetric root on both sides.
     """
     m = G.shape[-1]
-    root = symmetric_power(-np.tensordot(jacobian, G, axes=1).real, -0.5)
+    root = symmetric_matrix_power(-np.tensordot(jacobian, G, axes=1).real, -0.5)
     c = -(root @ G @ root) * jacobian[:, None, None]
     cs = -(root @ S @ root) * jacobian[:, None, None]
     z = points[:, None, None]
@@ -54,7 +58,7 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
     def inner(P: Complexes, Q: Complexes) -> Floats:
         return np.asarray((P.swapaxes(1, 2) @ c @ Q).sum(0).real)
 
-    blocks = NODES.get(m, FEWEST)
+    blocks = LANCZOS_BLOCKS.get(m, MIN_LANCZOS_BLOCKS)
     J = np.zeros((m * blocks, m * blocks))
     energy = np.zeros((m, m * blocks))
     previous, current = np.zeros_like(c), np.broadcast_to(np.eye(m) + 0j, c.shape)
@@ -67,10 +71,10 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
             following = following - previous @ J[m * (k - 1) : m * k, here]
         square = inner(following, following)
         terms = float(np.abs(following.swapaxes(1, 2) @ c @ following).sum())
-        if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= ROUNDING * terms:
+        if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= MIN_RELATIVE_PRODUCT * terms:
             J, energy = J[: here.stop, : here.stop], energy[:, : here.stop]
             break
-        B = symmetric_power(square, 0.5)
+        B = symmetric_matrix_power(square, 0.5)
         J[after, here], J[here, after] = B, B.T
         previous, current = current, following @ np.linalg.inv(B)
     nodes, vectors = np.linalg.eigh((J + J.T) / 2)
@@ -80,7 +84,7 @@ def gauss(points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes) ->
     return SpectralMeasure(nodes, np.maximum(s, 0.0), first)
 
 
-def symmetric_power(A: Floats, power: float) -> Floats:
-    """A symmetric positive matrix to a power."""
+def symmetric_matrix_power(A: Floats, power: float) -> Floats:
+    """Raise a symmetric positive matrix to a power."""
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     return np.asarray((vectors * np.maximum(values, 1e-300) ** power) @ vectors.T)

@@ -1,0 +1,141 @@
+"""The operations on arrays that ridge, networks and layers need, on whatever device they run.
+
+Arrays may have leading axes that count the matrices of a stack; B stands for one such axis.
+Symmetric matrices live in their upper triangles: what lies below is neither filled nor read.
+
+To add a backend, write a class with the members of `Ops` (`NumpyOps` and `TorchOps` are examples;
+neither inherits from the other) and give it a line in the table of `onegrad.arrays.devices`.
+`onegrad.arrays.namespace` holds the few functions of single arrays that libraries spell
+differently. A device without queues or a generator of its own has a `HostExecutor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from onegrad.arrays.executor import Executor
+from onegrad.arrays.namespace import Array, namespace
+from onegrad.arrays.policy import ExecutionPolicy
+
+Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+class Ops(Protocol):
+    """Operations on the arrays of one device, in one precision."""
+
+    @property
+    def device(self) -> str:
+        """Name of the device, as in `get_ops`."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision: float64 or float32."""
+
+    @property
+    def executor(self) -> Executor:
+        """Queues, recordings, random numbers and memory of the device."""
+
+    def policy(self, threads: int) -> ExecutionPolicy:
+        """Return how much a run does at a time here, with so many threads of the host."""
+
+    # -- arrays ------------------------------------------------------------------------------
+
+    def asarray(self, x: Any) -> Array:
+        """Return a host array on this device, in this precision."""
+
+    def zeros(self, *shape: int) -> Array:
+        """Return an array of zeros."""
+
+    def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
+        """Return host memory to fill with float64 numbers and hand to `from_buffer`."""
+
+    def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
+        """Return the numbers of a host buffer on this device, in this precision."""
+
+    def map(self, function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+        """Return function(item) for every item, from the thread pool where that helps."""
+
+    def by_rows(self, function: Callable[[slice], Array], rows: int) -> Array:
+        """Return function(slice) for slices of so many rows, joined: (B, rows, ...)."""
+
+    # -- elementwise -------------------------------------------------------------------------
+
+    def apply(
+        self,
+        f: Elementwise,
+        x: Array,
+        y: Array | None = None,
+        scale: float = 0.0,
+        out: Array | None = None,
+    ) -> Array:
+        """Return f(x + scale y), (B, rows, N), entry by entry; `out` may be used, and may be x."""
+
+    def scale_rows(self, X: Array, r: Array) -> Array:
+        """Return diag(r) X for X (B, rows, d) and r (B, rows)."""
+
+    # -- products ----------------------------------------------------------------------------
+
+    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
+        """Return f(X W^T), (B, rows, N), for X (B, rows, d) and W (B, N, d)."""
+
+    def add_product(self, C: Array, A: Array, B: Array) -> None:
+        """C += A^T B for C (..., m, k), A (..., rows, m) and B (..., rows, k)."""
+
+    def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
+        """C += A^T A, or A A^T if `over_rows`, for C (..., m, m), in the upper triangle."""
+
+    def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
+        """c += y F for c (B, N), weights y (B, rows) and F (B, rows, N)."""
+
+    def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
+        """total[k] += other[k] for every one of the others."""
+
+    # -- symmetric matrices ------------------------------------------------------------------
+
+    def eigh(self, C: Array) -> tuple[Array, Array]:
+        """Return the eigenvalues (B, m) and eigenvectors (B, m, m) of C (B, m, m)."""
+
+    def shifted_cholesky(
+        self, C: Array, shifts: Sequence[float], overwrite: bool = False
+    ) -> tuple[Array, Array]:
+        """Return U (..., R, m, m) with U^T U = C + shift for R shifts, and where that exists.
+
+        If C may be overwritten, one shift needs no copy.
+        """
+
+    def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> tuple[Array, Array]:
+        """Return (C + shift)^-1 b, (B, R, m), for C (B, m, m) and b (B, m); C is overwritten.
+
+        The second result says which C + shift are positive definite, (B, R).
+        """
+
+    def cholesky_solve(self, U: Array, b: Array) -> Array:
+        """Return (U^T U)^-1 b for the columns of b (..., m, k)."""
+
+    def solve_lower(self, U: Array, R: Array) -> Array:
+        """Return U^-T r for the rows r of R (..., n, m), which is overwritten."""
+
+    def invert_triangle(self, U: Array) -> Array:
+        """Return U^-1 (..., m, m), with zeros below its diagonal."""
+
+
+def in_chunks(
+    solve: Callable[[Sequence[float], bool], tuple[Array, Array]],
+    shifts: Sequence[float],
+    size: int,
+) -> tuple[Array, Array]:
+    """Return solve(shifts, last) of `size` shifts at a time, joined along axis 1.
+
+    The last chunk may overwrite the matrix: its factor needs no copy.
+    """
+    starts = range(0, len(shifts), size)
+    chunks = [solve(shifts[i : i + size], i == starts[-1]) for i in starts]
+    if len(chunks) == 1:
+        return chunks[0]
+    x, definite = zip(*chunks, strict=True)
+    return namespace(x[0]).concatenate(x, 1), namespace(x[0]).concatenate(definite, 1)

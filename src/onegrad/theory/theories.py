@@ -1,0 +1,128 @@
+"""The table of theories: what `predict`, pictures, the command line and the explorer know of each.
+
+A theory is a function and one entry here: its name, the fields of Problem that it takes into
+account, and how its curve is drawn. A problem with any other field off its default is refused, so
+that no field is ever ignored in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.pictures import style
+from onegrad.problem import FIELDS, Problem
+from onegrad.theory.asymptotic.limiting_spectrum import limiting_spectrum
+from onegrad.theory.asymptotic.random_features import random_feature_errors
+from onegrad.theory.asymptotic.small_step import small_step_errors
+from onegrad.theory.asymptotic.staircase import staircase_errors
+from onegrad.theory.prediction import Errors
+from onegrad.theory.spectral_law import Spectrum
+from onegrad.theory.uniform import uniform_errors, uniform_spectrum
+
+# what these theories read, and fields without meaning for one step on Gaussian inputs
+UNIFORM_FIELDS = (
+    "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
+    "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
+    "input_overlap",
+)  # fmt: skip
+# the theorems are also evaluated outside these assumptions, with a warning
+ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "labels", "update", "ridge_rows")
+
+
+@dataclass(frozen=True)
+class Theory:
+    """A theory of training and test errors.
+
+    Parameters
+    ----------
+    name : its name in `og.predict(problem, theory=name)`.
+    function : errors of a sequence of problems, as columns.
+    fields : the fields of Problem that it reads, or warns about.
+    label : its name in legends; by default the name.
+    dash : matplotlib's line style of its curves.
+    jumps : whether its curves jump at the thresholds of alpha.
+    """
+
+    name: str
+    function: Callable[[Sequence[Problem]], Errors]
+    fields: tuple[str, ...]
+    label: str = ""
+    dash: Any = style.SOLID
+    jumps: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.name)
+
+
+@dataclass(frozen=True)
+class SpectrumMethod:
+    """A theory of the spectrum: its name, its function and the fields of Problem that it reads."""
+
+    name: str
+    function: Callable[[Problem], Spectrum]
+    fields: tuple[str, ...]
+
+
+THEORIES: dict[str, Theory] = {
+    theory.name: theory
+    for theory in (
+        Theory("uniform", uniform_errors, UNIFORM_FIELDS, dash=style.SOLID),
+        Theory(
+            "staircase",
+            staircase_errors,
+            ASYMPTOTIC_FIELDS,
+            dash=style.LONG_DASHES,
+            jumps=True,
+        ),
+        Theory("small-step", small_step_errors, ASYMPTOTIC_FIELDS, dash=style.DASH_DOTS),
+        Theory(
+            "random-features",
+            random_feature_errors,
+            ASYMPTOTIC_FIELDS,
+            dash=style.SHORT_DASHES,
+        ),
+    )
+}
+SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
+    method.name: method
+    for method in (
+        SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
+        SpectrumMethod("uniform", uniform_spectrum, UNIFORM_FIELDS),
+    )
+}
+
+
+def register(theory: Theory) -> Theory:
+    """Add a theory to the table, so that `og.predict` knows its name, and return it.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.theory import THEORIES, Theory, register
+    >>> standard = THEORIES["random-features"]
+    >>> mine = register(Theory("mine", standard.function, standard.fields))
+    >>> og.predict(og.Problem(n=100, d=50, N=80), theory="mine").theory
+    'mine'
+    >>> del THEORIES["mine"]
+    """
+    if theory.name in THEORIES and THEORIES[theory.name] != theory:
+        raise InvalidInput("name", theory.name, problem="another theory has this name")
+    unknown = sorted(set(theory.fields) - set(FIELDS))
+    if unknown:
+        raise InvalidInput("fields", unknown[0], f"among {', '.join(FIELDS)}")
+    return THEORIES.setdefault(theory.name, theory)
+
+
+def require_known_fields(theory: Theory | SpectrumMethod, problems: Sequence[Problem]) -> None:
+    """Raise OutOfScope for a problem with a value that the theory does not take into account."""
+    others = [f for f in FIELDS.values() if not f.required and f.name not in theory.fields]
+    for problem in problems if others else ():
+        implied = {"eta": 0.0, "n_step": problem.n}  # what None stands for
+        for field in others:
+            value, default = getattr(problem, field.name), implied.get(field.name, field.default)
+            if value != default:
+                covered = f"{field.name}={default!r}"
+                raise OutOfScope(theory.name, field.name, value, covered)

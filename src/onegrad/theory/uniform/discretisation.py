@@ -1,0 +1,135 @@
+r"""The equations of the uniform theory for one problem, discretised.
+
+Given the index :math:`\kappa = v\cdot x` and the length of x, a neuron's output is Gaussian
+equivalent: a mean A, a coefficient B on its bulk weights, and independent noise of variance
+:math:`C^2`. Along the r-th direction of the bulk its weight has the variance
+
+.. math:: \kappa_r = |w|^2[(1 + \epsilon + 2c_2\gamma g\mu_r)^2 + \gamma^2g^2\nu\phi_0 s_r]
+
+times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
+from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.label_law import labels_given_index, unit_linear
+from onegrad.theory.uniform.neuron_tilt import neuron_tilt
+from onegrad.theory.uniform.preparation import NodeCounts, Prepared
+from onegrad.theory.uniform.quadratic_part import (
+    QuadraticPart,
+    orthonormal_span,
+    quadratic_part,
+)
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes, sample_nodes
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Coefficients of the fixed point for U neurons, K samples and R blocks of directions.
+
+    A block is a set of input directions that act alike: omega is its share of all d directions and
+    `profile` how strongly neurons read it. The bulk comes first; then, unless it is left out, a
+    block of the learned direction, read as A.
+    """
+
+    step: StepNumbers
+    intercept: bool
+    bulk: int  # blocks of the bulk
+    n: int
+    d: int
+    N: int
+    index: Floats  # (K,) v.x
+    p: Floats  # (K,) probability of a sample
+    weight: Floats  # (U,) probability of a neuron
+    C2: Floats  # (U, K)
+    profile: Floats  # (R, U, K): sqrt(kappa_r) B; the last one is sqrt(d) A
+    omega: Floats  # (R,)
+    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's directions off v
+    varpi: Floats  # (R', t): those blocks along the t directions
+    aside: Floats  # (t, U, K): how neurons read those directions beyond the bulk
+    A: Floats  # (U, K)
+    readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
+    in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
+    squares: QuadraticPart
+    Y0: Floats  # (K,)
+    Y1: Floats  # (t, K)
+    Y2: Floats  # (K,)
+    replaced: float  # fraction of the labels that are replaced
+
+
+def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np.inf) -> Equations:
+    """Discretise the theory for one problem.
+
+    largest_readout : neurons beyond |g| have the bulk of one at it (a spectrum's edge would
+        otherwise follow neurons that N draws do not contain).
+    """
+    problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
+    d = problem.d
+    neurons = neuron_nodes(problem, step, covariance.along, prepared.neuron_rule, nodes.neuron)
+    index, norm, p = sample_nodes(d, prepared.index_rule, nodes.index)
+    g = np.clip(neurons.g, -largest_readout, largest_readout)
+    kappa, kappa_teacher = (
+        bulk_variance(step, problem.phi_step, g, measure, neurons.norm, neurons.own)
+        for measure in (covariance.trace, covariance.teacher)
+    )
+    omega = covariance.trace.weight * (1 - 1 / d)
+    rho = np.sqrt(kappa @ omega)[:, None]
+    value, slope, square = gaussian_averages(
+        problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), flattening=1 / (4 * d)
+    )
+    B = slope / rho
+    mean_mu = covariance.trace.weight @ covariance.trace.mu
+    grown = 1 + neurons.own + 2 * step.c2 * step.gamma * g * mean_mu
+    row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
+    A = value - step.backward * index * row
+    Y = labels_given_index(prepared.labels, step.theta, index, norm, p)
+    squares = quadratic_part(
+        Y.hessian, value, norm, kappa_teacher, covariance.teacher.vector, rho, d
+    )
+    equal_readouts = problem.readout == "constant"
+    tilt = neuron_tilt(2 * step.c2 * step.gamma * g, covariance.along, neurons, equal_readouts)
+    kappa_teacher, vector = tilt.left_to_bulk(
+        kappa_teacher, covariance.teacher.vector, neurons.weight
+    )
+    Y1, sideways, basis = _directions(step, Y.Y1, unit_linear(prepared.labels), tilt.f)
+    leaning = basis.T @ tilt.mean_weights(neurons)
+    return Equations(
+        step=step,
+        intercept=problem.intercept,
+        bulk=len(omega),
+        n=problem.n,
+        d=d,
+        N=problem.N,
+        index=index,
+        p=p,
+        weight=neurons.weight,
+        C2=np.maximum(square - value**2 - slope**2, 0.0),
+        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
+        omega=np.append(omega, 1 / d),
+        teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
+        varpi=vector @ basis,
+        aside=np.multiply.outer(basis.T @ sideways, row) + leaning[:, :, None] * B,
+        A=A,
+        readout_row=row,
+        in_plane=step.backward**2 + step.sideways**2,
+        squares=squares,
+        Y0=Y.Y0,
+        Y1=basis.T @ Y1,
+        Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
+        replaced=prepared.labels.replaced,
+    )
+
+
+def _directions(
+    step: StepNumbers, Y1: Floats, linear: Floats, f: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return labels and step along the directions off v, and a basis of those that matter."""
+    more = (0, len(f) - len(Y1))  # no label lies along Kv
+    Y1, sideways = np.pad(Y1, (more, (0, 0))), step.sideways * np.pad(linear, more)
+    return Y1, sideways, orthonormal_span(np.column_stack([Y1, step.c2 * f, sideways]))

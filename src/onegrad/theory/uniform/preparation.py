@@ -1,0 +1,127 @@
+"""Everything the uniform theory needs of a problem before a number of nodes is chosen.
+
+A prediction is computed with several numbers of nodes; what does not depend on them is prepared
+once: the step, the law of the labels, the spectral measures of the step, and the two rules that
+place nodes where functions are steep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
+from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
+from onegrad.theory.uniform.first_step import StepNumbers, take_step
+from onegrad.theory.uniform.graded_rule import (
+    LARGE_DEVIATION,
+    GradedRule,
+    index_rule,
+    neuron_rule,
+)
+from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance
+
+
+@dataclass(frozen=True)
+class NodeCounts:
+    """Numbers of nodes of the index, and of a neuron's weight along the learned direction."""
+
+    index: int
+    neuron: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem at one constant of its initial output, before nodes are chosen.
+
+    problem : the problem; one without a step has the plainest step's direction.
+    index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
+    """
+
+    problem: Problem
+    step: StepNumbers
+    labels: LabelLaw
+    covariance: StepCovariance
+    index_rule: GradedRule
+    neuron_rule: GradedRule
+
+
+def prepare(problem: Problem, constant: float | None = None) -> Prepared:
+    """Prepare a problem for any number of nodes.
+
+    constant : constant of the initial output, see `output_constants`; by default their mean.
+    """
+    problem = _with_a_direction(problem)
+    if constant is None:
+        constant = float(np.mean(output_constants(problem)))
+    step, labels = take_step(problem, constant), LabelLaw.of(problem)
+    covariance = _covariance(problem, step, labels)
+    rules = _rules(problem, step, labels, covariance)
+    return Prepared(problem, step, labels, covariance, *rules)
+
+
+def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]:
+    """Prepare a problem at the mean constant of its initial output and at each possible one.
+
+    The first decides how many nodes are needed. Predictions are means over the others, which
+    differ from it only with the full residual of an activation that is not centred.
+    """
+    mean = prepare(problem)
+    constants = output_constants(problem)
+    if len(constants) == 1 or problem.residual != "full" or not problem.step:
+        return mean, (mean,)
+    return mean, tuple(prepare(problem, constant) for constant in constants)
+
+
+def node_counts(
+    prepared: Prepared, index_spacing: float = 1.0, neuron_spacing: float = 1.0
+) -> NodeCounts:
+    """Return the numbers of nodes that resolve a problem; smaller spacings make finer rules."""
+    return NodeCounts(
+        prepared.index_rule.count(index_spacing), prepared.neuron_rule.count(neuron_spacing)
+    )
+
+
+def _with_a_direction(problem: Problem) -> Problem:
+    """Return the problem; without a step no direction is singled out: take the plainest one's."""
+    if problem.step:
+        return problem
+    return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
+
+
+def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCovariance:
+    """Return the spectral measures of the matrices by which the step moves the bulk."""
+    covariance = step_covariance(
+        labels,
+        step.residual_noise,
+        problem.phi_step,
+        problem.rows_of_step,
+        squared=step.c2 == 0.0,
+        output=step.backward * step.b,
+        constant=step.residual_mean,
+    )
+    if step.c2 and problem.readout == "constant":
+        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2
+        epsilon = 2 * step.c2 * step.gamma
+        covariance = covariance.with_drift(1 + epsilon * step.shift, epsilon / 2)
+    return covariance.shifted(step.shift)
+
+
+def _rules(
+    problem: Problem, step: StepNumbers, labels: LabelLaw, covariance: StepCovariance
+) -> tuple[GradedRule, GradedRule]:
+    """Return rules for the index and for a neuron's weight along v."""
+    gaussian = problem.readout == "gaussian"
+    spike, own = abs(step.gamma * step.c1 * step.b), 1 / np.sqrt(problem.d)
+    g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
+    rho2 = bulk_variance(step, problem.phi_step, g, covariance.trace) @ covariance.trace.weight
+    strength = (np.abs(spike * g) + LARGE_DEVIATION * own) / np.sqrt(np.maximum(rho2, 1e-12))
+    index = index_rule(problem.sigma, float(strength.max()), along_linear(labels), step.theta)
+    if not gaussian:
+        return index, neuron_rule(problem.sigma, own, 0.0)
+    deviation = float(np.hypot(spike, own))
+    growth = np.sqrt(np.maximum(rho2 - 1, 0.0)).max() / LARGE_DEVIATION * spike / deviation
+    return index, neuron_rule(problem.sigma, deviation, float(growth))

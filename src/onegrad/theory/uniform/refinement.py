@@ -1,0 +1,267 @@
+"""Training and test errors of the uniform theory, with as many nodes as a tolerance asks for.
+
+Problems are solved in a row: each starts at the solution of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged
+from onegrad.problem import Problem
+from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.concerns import concerns, require_covered
+from onegrad.theory.uniform.discretisation import Equations, equations
+from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
+from onegrad.theory.uniform.gauss_nodes import Numbers
+from onegrad.theory.uniform.preparation import (
+    NodeCounts,
+    Prepared,
+    node_counts,
+    prepare_constants,
+)
+from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
+from onegrad.theory.uniform.spread import spread
+
+QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
+SPACINGS = (1.0, 1.5)  # of nodes of the index and of a neuron, in the variable of their rules
+COARSER = 4 / 3  # factor of the spacing of the rule that a prediction is compared with
+SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine problems of ten
+MIN_SPACING = 0.25
+MAX_NODES = NodeCounts(64, 96)
+MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A solution to start the next one from: pi over the samples' probabilities, and delta."""
+
+    nodes: NodeCounts
+    relative_pi: Numbers
+    delta: Numbers
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors with given numbers of nodes.
+
+    values : one entry for each constant of the initial output; the errors are their means.
+    residual, iterations : of the first of them.
+    last : the solution of the last of them.
+    """
+
+    nodes: NodeCounts
+    values: tuple[RidgeErrors, ...]
+    residual: float
+    iterations: int
+    last: WarmStart
+
+    @property
+    def train(self) -> float:
+        return float(np.mean([v.train for v in self.values]))
+
+    @property
+    def test(self) -> float:
+        return float(np.mean([v.test for v in self.values]))
+
+    @property
+    def squared_loss(self) -> float:
+        return float(np.mean([v.train - v.penalty for v in self.values]))
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """The finest evaluation of a problem, with the estimated error of its quadrature.
+
+    resolved : whether the tolerance was met before the largest number of nodes.
+    spacings, last : where the next problem starts.
+    """
+
+    finest: Evaluation
+    quadrature_error: float
+    resolved: bool
+    spacings: tuple[float, float]
+    last: WarmStart
+
+
+def uniform_errors(
+    problems: Sequence[Problem],
+    *,
+    rtol: float = QUADRATURE_TOLERANCE,
+    nodes: NodeCounts | None = None,
+) -> Errors:
+    """Return training and test errors after one gradient step and ridge: columns over problems.
+
+    Problems may differ in anything; each starts from the solution of the one before it, so that
+    neighbours that differ little (in step or ridge) gain most.
+
+    Parameters
+    ----------
+    rtol : relative error allowed to quadrature; nodes are added until it is met.
+    nodes : use exactly these numbers of nodes instead.
+
+    Holds for one step on Gaussian inputs, then ridge on fresh rows.
+    See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
+    """
+    if not rtol > 0:
+        raise InvalidInput("rtol", rtol, "> 0")
+    for problem in problems:
+        require_covered(problem)
+    start: WarmStart | None = None
+    spacings, points = SPACINGS, []
+    for problem in problems:
+        mean, constants = prepare_constants(problem)
+        if nodes is None:
+            refinement = refine(mean, constants, rtol, start, spacings)
+        else:
+            fixed = evaluate(constants, nodes, start)
+            refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
+        points.append(_errors_of_one(problem, constants, refinement))
+        start, spacings = refinement.last, refinement.spacings
+    return _columns(points)
+
+
+def refine(
+    mean: Prepared,
+    constants: Sequence[Prepared],
+    rtol: float,
+    start: WarmStart | None = None,
+    spacings: tuple[float, float] = SPACINGS,
+) -> Refinement:
+    """Evaluate a problem with as many nodes as its rules ask for, and more until rtol is met.
+
+    Quadrature converges geometrically, so the error after a change c that followed a change c' is
+    about c^2/c'.
+
+    mean, constants : the problem as `prepare_constants` returns it.
+    start, spacings : the last solution and the spacings of the problem before.
+    """
+    spacing = list(spacings)
+    finest = latest = evaluate(constants, node_counts(mean, *spacing), start)
+    changes, estimates = [0.0, 0.0], [0.0, 0.0]
+    for i in range(2):
+        coarser = [s * (COARSER if i == j else 1) for j, s in enumerate(spacing)]
+        latest = evaluate(constants, node_counts(mean, *coarser), latest.last)
+        changes[i] = _relative_change(latest, finest)
+        estimates[i] = SHRINKING * changes[i]
+    resolved = True
+    while sum(estimates) > rtol:
+        i = int(np.argmax(estimates))
+        spacing[i] /= COARSER
+        nodes = node_counts(mean, *spacing)
+        too_many = nodes.index > MAX_NODES.index or nodes.neuron > MAX_NODES.neuron
+        if spacing[i] < MIN_SPACING or too_many:
+            resolved = False
+            break
+        latest = evaluate(constants, nodes, latest.last)
+        change = _relative_change(finest, latest)
+        estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
+        changes[i], finest = change, latest
+    following = min(spacing[0] * COARSER, SPACINGS[0]), min(spacing[1] * COARSER, SPACINGS[1])
+    return Refinement(finest, sum(estimates), resolved, following, latest.last)
+
+
+def evaluate(
+    constants: Sequence[Prepared], nodes: NodeCounts, start: WarmStart | None
+) -> Evaluation:
+    """Solve a problem with given nodes at each constant of its initial output."""
+    values, solutions = [], []
+    for prepared in constants:
+        eq = equations(prepared, nodes)
+        solution = _solve_from(eq, prepared.problem.ridge, nodes, start)
+        start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
+        values.append(ridge_errors(eq, solution))
+        solutions.append((solution.residual, solution.iterations))
+    assert start is not None
+    return Evaluation(nodes, tuple(values), *solutions[0], start)
+
+
+def _solve_from(
+    eq: Equations, ridge: float, nodes: NodeCounts, start: WarmStart | None
+) -> Solution:
+    """Solve from the solution before if there is one and it serves, else from scratch."""
+    if start is not None:
+        pi = eq.p * _resampled(start.relative_pi, start.nodes.index, nodes.index, 1)
+        delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron, 2)
+        if pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
+            try:
+                return solve_fixed_point(eq, ridge, (pi, delta), limit=MAX_WARM_ITERATIONS)
+            except NotConverged:
+                pass
+    return solve_fixed_point(eq, ridge)
+
+
+def _relative_change(a: Evaluation, b: Evaluation) -> float:
+    return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
+
+
+def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
+    """Interpolate positive values from `old` nodes of a rule, in blocks of `inner`, to `new`."""
+    if old == new:
+        return values
+    blocks = np.log(values).reshape(-1, old, inner)
+    at = np.linspace(0, old - 1, new)
+    low = np.minimum(at.astype(int), old - 2)
+    share = (at - low)[:, None]
+    mixed = blocks[:, low] * (1 - share) + blocks[:, low + 1] * share
+    return np.asarray(np.exp(mixed).ravel())
+
+
+def _errors_of_one(
+    problem: Problem, constants: Sequence[Prepared], refinement: Refinement
+) -> Errors:
+    """Return the errors of one problem with their accuracy, spread and warnings."""
+    finest, error = refinement.finest, refinement.quadrature_error
+    warnings: list[AssumptionWarning] = []
+    stated: list[tuple[TrainTest, TrainTest]] = []
+    for prepared, values in zip(constants, finest.values, strict=True):
+        bars, reason = accuracy(problem, prepared.step, values)
+        scatter = spread(problem, values)
+        warnings += concerns(problem, bars, reason, scatter.test / values.test)
+        stated.append((bars.map(lambda v: v + float(np.nan_to_num(error))), scatter))
+    if not refinement.resolved:
+        text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
+        warnings.append(AssumptionWarning("uniform", "quadrature_error", text))
+    return Errors(
+        train=finest.train,
+        test=finest.test,
+        squared_loss=finest.squared_loss,
+        residual=finest.residual,
+        iterations=finest.iterations,
+        accuracy=stated[0][0],
+        spread=stated[0][1],
+        quadrature_error=error,
+        nodes=astuple(finest.nodes),
+        warnings=tuple(warnings),
+    )
+
+
+def _columns(points: Sequence[Errors]) -> Errors:
+    """Return errors of single problems as columns, and each text of their warnings once."""
+
+    def column(name: str) -> Any:
+        return np.array([getattr(point, name) for point in points])
+
+    def pair(name: str) -> TrainTest:
+        pairs = [getattr(point, name) for point in points]
+        return TrainTest(
+            train=np.array([p.train for p in pairs]), test=np.array([p.test for p in pairs])
+        )
+
+    return Errors(
+        train=column("train"),
+        test=column("test"),
+        squared_loss=column("squared_loss"),
+        residual=column("residual"),
+        iterations=column("iterations"),
+        accuracy=pair("accuracy"),
+        spread=pair("spread"),
+        quadrature_error=column("quadrature_error"),
+        nodes=column("nodes"),
+        warnings=tuple({str(w): w for point in points for w in point.warnings}.values()),
+    )
