@@ -34,9 +34,7 @@ from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
 from onegrad.theory.uniform.graded_rule import GradedRule
 
-TWO_POINT_NODES = np.array(
-    [1.0, -1.0]
-)  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
+TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
 
 
 @dataclass(frozen=True)
