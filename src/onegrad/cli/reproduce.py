@@ -9,7 +9,7 @@ from typing import Any
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, run_options
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
 from onegrad.studies.reproduce import Reproduction, reproduce, to_json
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         seeds=args.seeds,
         draw=not args.cells_only and args.shard is None,
-        progress=Progress("reproduce"),
+        progress=TerminalProgress("reproduce"),
     )
     if args.json:
         print_json(to_json(reproduction))

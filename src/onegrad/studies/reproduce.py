@@ -18,7 +18,7 @@ from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, numbers, write_csv
 from onegrad.io.files import atomic_write
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.pictures import RC
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
@@ -43,7 +43,7 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     draw: bool = True,
-    progress: Progress | None = None,
+    progress: TerminalProgress | None = None,
 ) -> Reproduction:
     """Compute what is missing of the named figures, draw them, write one report."""
     start = time.monotonic()

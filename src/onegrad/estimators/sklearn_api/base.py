@@ -32,7 +32,7 @@ from onegrad.estimators.sklearn_api.inputs import (
     numeric_blocks,
 )
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
@@ -124,7 +124,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         jobs = 1 if self.n_jobs is None else self.n_jobs
         if self.verbose and progress is None:
-            progress = Progress()
+            progress = TerminalProgress()
         fitted = pipeline.fit(
             data,
             task,
