@@ -16,7 +16,7 @@ import mutations
 from onegrad.explorer import api
 from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS
 from onegrad.explorer.server import create_app
-from onegrad.explorer.simulations import Simulations
+from onegrad.explorer.simulation_jobs import Simulations
 from onegrad.explorer.workers import Workers
 from soak.attempt import attempt
 from soak.ledger import AttackCounts
@@ -34,8 +34,8 @@ VALUES = (HOST, b"http://127.0.0.1:8321", b"same-origin", b"navigate", b"12")
 class NoWorkers(Workers):
     """Computes everything in this process."""
 
-    async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await self.here(function, *arguments)
+    async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        return await self.compute_here(function, *arguments)
 
     def warm(self) -> None:
         pass

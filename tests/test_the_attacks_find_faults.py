@@ -39,10 +39,10 @@ def test_a_foreign_exception(monkeypatch: pytest.MonkeyPatch) -> None:
     for reader in ("read_spec", "parse_spec"):  # of files, and of tables
         monkeypatch.setattr(inputs, reader, broken)
     assert inputs.read_specs(rng(), 3, "").faults == {"foreign": 3}
-    monkeypatch.setattr(pages.api, "instant", broken)
+    monkeypatch.setattr(pages.api, "instant_answer", broken)
     monkeypatch.setattr(pages, "PATHS", ("/api/controls",))
     monkeypatch.setattr(pages, "PATH_PROBABILITIES", (1.0,))
-    monkeypatch.setattr("onegrad.explorer.server.describe", broken)
+    monkeypatch.setattr("onegrad.explorer.server.control_table", broken)
     assert pages.send_requests(rng(), 20, "").faults["foreign"] > 5
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import executor, get_ops, memory
-from onegrad.explorer import measure
+from onegrad.explorer import simulation_runs
 from onegrad.networks.simulation import simulate
 
 GB = 10**9
@@ -63,6 +63,8 @@ def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.Mon
     assert get_ops().executor.free_bytes() == 50_000_000
     with pytest.raises(og.InvalidInput, match=r"but 0\.0373 GiB may be used"):
         simulate(og.Problem(n=3000, d=1000, N=2000), 1)
-    plan = measure.read_plan({"query": {"n": "3000", "d": "1000", "N": "2000"}, "seeds": "1"})
-    with pytest.raises(og.InvalidInput, match=r"a simulation here may take 0\.04 GB"):
-        measure.estimate(plan, 1e12)
+    plan = simulation_runs.read_run(
+        {"query": {"n": "3000", "d": "1000", "N": "2000"}, "seeds": "1"}
+    )
+    with pytest.raises(og.InvalidInput, match=r"the page 0\.04 GB at most"):
+        simulation_runs.estimate_seconds(plan, 1e12)

@@ -23,8 +23,8 @@ class Inline(Workers):
     def warm(self) -> None:
         pass
 
-    async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await self.here(function, *arguments)
+    async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        return await self.compute_here(function, *arguments)
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def page(browser: Any, url: str) -> Iterator[Any]:
     page.set_default_timeout(60_000)
     requests: list[str] = []
     trouble: list[str] = []
-    context.ops("request", lambda request: requests.append(request.url))
-    page.ops("pageerror", lambda error: trouble.append(str(error)))
-    page.ops("console", lambda m: trouble.append(m.text) if _is_trouble(m) else None)
+    context.on("request", lambda request: requests.append(request.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda m: trouble.append(m.text) if _is_trouble(m) else None)
     yield page
     context.close()
     foreign = [r for r in requests if not r.startswith((url, "blob:", "data:"))]

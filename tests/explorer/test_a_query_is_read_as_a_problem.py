@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import onegrad as og
-from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS, describe
-from onegrad.explorer.request import field_of, read_problem
+from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS, control_table
+from onegrad.explorer.request import control_of, read_problem
 from onegrad.problem import Problem
 
 
@@ -53,12 +53,12 @@ def test_ratios_and_sizes_say_the_same() -> None:
 def test_a_complaint_names_its_control(query, field) -> None:
     with pytest.raises(og.InvalidInput) as caught:
         read_problem(query)
-    assert field_of(caught.value) == field
+    assert control_of(caught.value) == field
     assert "\n" not in str(caught.value)
 
 
 def test_the_page_is_told_every_control_and_its_names_in_the_papers() -> None:
-    table = describe()
+    table = control_table()
     assert {c["name"] for c in table["controls"]} == set(CONTROLS)
     for control in table["controls"]:
         assert control["help"] and len(control["papers"]) == 3

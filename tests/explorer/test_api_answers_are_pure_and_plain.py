@@ -15,14 +15,14 @@ PROBLEM = read_problem({})
 
 
 def test_instant_is_plain_and_repeatable() -> None:
-    first, second = api.instant(PROBLEM), api.instant(PROBLEM)
+    first, second = api.instant_answer(PROBLEM), api.instant_answer(PROBLEM)
     assert first == second
     assert json.loads(json.dumps(first, allow_nan=False)) == first
 
 
 @pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 def test_instant_draws_the_staircase_that_predict_gives() -> None:
-    stairs = api.instant(PROBLEM)["staircase"]
+    stairs = api.instant_answer(PROBLEM)["staircase"]
     for alpha in (-0.1, 0.1, 0.3, 0.35, 0.39):
         left = max(i for i, a in enumerate(stairs["alpha"]) if a <= alpha)
         expected = og.predict(PROBLEM, theory="staircase", alpha=alpha)
@@ -31,7 +31,9 @@ def test_instant_draws_the_staircase_that_predict_gives() -> None:
 
 
 def test_what_a_theory_does_not_cover_is_said_and_not_drawn() -> None:
-    answer = api.instant(read_problem({"activation": "H2"}))  # no linear part, no spike theory
+    answer = api.instant_answer(
+        read_problem({"activation": "H2"})
+    )  # no linear part, no spike theory
     assert answer["staircase"]["test"] == []
     assert "c_1" in answer["staircase"]["unavailable"]
 
@@ -43,8 +45,8 @@ def test_the_kernel_bound_is_the_teachers_nonlinear_energy() -> None:
 
 
 def test_spectrum_has_a_spike_only_after_a_step() -> None:
-    before = api.spectrum(PROBLEM.replace(eta=0.0))
-    after = api.spectrum(PROBLEM.replace(alpha=0.4))
+    before = api.spectrum_answer(PROBLEM.replace(eta=0.0))
+    after = api.spectrum_answer(PROBLEM.replace(alpha=0.4))
     top = max((s["eigenvalue"] for s in before["spikes"]), default=0.0)
     assert after["spikes"][0]["eigenvalue"] > max(2 * after["edge"], 2 * top)
     assert after["spikes"][0]["alignment"]["1"] > 0.8
@@ -60,17 +62,17 @@ def test_spectrum_has_a_spike_only_after_a_step() -> None:
 def test_a_curve_is_refined_from_coarse_to_fine() -> None:
     for axis in api.AXES:
         values = api.axis_values(axis)
-        complete = api.ALPHAS if axis == "alpha" else api.RATIOS
+        complete = api.CURVE_ALPHAS if axis == "alpha" else api.CURVE_RATIOS
         assert sorted(values) == list(complete)
-        coarse = sorted(values[: len(complete) // api.COARSE + 1])
+        coarse = sorted(values[: len(complete) // api.COARSE_STRIDE + 1])
         assert coarse[0] == complete[0]
         widest = max(complete.index(b) - complete.index(a) for a, b in itertools.pairwise(coarse))
-        assert widest <= api.COARSE
+        assert widest <= api.COARSE_STRIDE
 
 
 def test_a_size_axis_keeps_the_exponent() -> None:
-    moved = api.at(PROBLEM, "n", 4.0)
+    moved = api.problem_at(PROBLEM, "n", 4.0)
     assert moved.n == 4 * PROBLEM.d and moved.alpha == PROBLEM.alpha
     assert moved.n_step == moved.n
-    wider = api.at(PROBLEM, "N", 2.0)
+    wider = api.problem_at(PROBLEM, "N", 2.0)
     assert (wider.N, wider.eta) == (2 * PROBLEM.d, PROBLEM.eta)

@@ -8,8 +8,8 @@ from browsing import finished, wait
 
 import onegrad as og
 from exploring import series, visit
-from onegrad.explorer.network import SHOWN, one_network, too_large
-from onegrad.explorer.readers import NO_NUMBER, for_readers
+from onegrad.explorer.api import NO_NUMBER, reader_message
+from onegrad.explorer.network_view import MAX_NEURONS, network_answer, refusal_of_size
 from onegrad.networks import neurons
 from onegrad.networks.spectrum import spectrum
 
@@ -19,7 +19,7 @@ PROBLEM = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05,
 @pytest.mark.parametrize("change", [{}, {"N": 450}, {"eta": 0.0}, {"readout": "constant"}])
 def test_eigenvalues_are_those_of_the_simulated_network(change) -> None:
     problem = PROBLEM.replace(**change)
-    found = np.array(one_network(problem, seed=3)["eigenvalues"])
+    found = np.array(network_answer(problem, seed=3)["eigenvalues"])
     values = spectrum(problem, seeds=[3], distances=False).F[0] ** 2 / problem.n
     assert found == pytest.approx(np.sort(values)[::-1], rel=1e-4, abs=1e-9)
 
@@ -37,24 +37,26 @@ def test_neurons_turn_as_their_readouts_say() -> None:
 
 
 def test_the_answer_says_what_the_neurons_do() -> None:
-    answer, found = one_network(PROBLEM, seed=3), neurons(PROBLEM, seed=3)
+    answer, found = network_answer(PROBLEM, seed=3), neurons(PROBLEM, seed=3)
     for name in ("readout", "before", "after"):
-        assert answer["neurons"][name] == pytest.approx(getattr(found, name)[:SHOWN], rel=1e-4)
+        assert answer["neurons"][name] == pytest.approx(
+            getattr(found, name)[:MAX_NEURONS], rel=1e-4
+        )
     assert answer["overlap"] == pytest.approx(np.sqrt(np.mean(found.after**2)))
     assert answer["correlation"] == pytest.approx(np.corrcoef(found.readout, found.after)[0, 1])
-    assert one_network(PROBLEM.replace(readout="constant"))["correlation"] is None
+    assert network_answer(PROBLEM.replace(readout="constant"))["correlation"] is None
 
 
 def test_what_would_take_long_is_refused_before_it_starts() -> None:
     huge = PROBLEM.replace(n=100_000, d=20_000, N=50_000)
-    assert "takes too long" in str(too_large(huge))
-    assert set(one_network(huge)) == {"refused"}
-    assert too_large(PROBLEM) is None
+    assert "takes too long" in str(refusal_of_size(huge))
+    assert set(network_answer(huge)) == {"refused"}
+    assert refusal_of_size(PROBLEM) is None
 
 
 def test_readers_are_not_told_of_solvers() -> None:
-    assert for_readers(og.NotConverged("Newton step 1e-3 after 60 iterations")) == NO_NUMBER
-    assert for_readers("readout: a Gaussian readout is assumed").startswith("readout")
+    assert reader_message(og.NotConverged("Newton step 1e-3 after 60 iterations")) == NO_NUMBER
+    assert reader_message("readout: a Gaussian readout is assumed").startswith("readout")
 
 
 def test_the_page_shows_this_network_and_another(page, url) -> None:
@@ -62,7 +64,7 @@ def test_the_page_shows_this_network_and_another(page, url) -> None:
     finished(page)
     wait(page, "onegrad.model().network?.seed === 0 && !onegrad.model().stale.network")
     top = series(page, "spectrum", "its top four")["x"]
-    direct = one_network(PROBLEM)["eigenvalues"]
+    direct = network_answer(PROBLEM)["eigenvalues"]
     assert [x**2 for x in top[::3]] == pytest.approx(direct[:4], rel=1e-4)
     after = series(page, "neurons", "after the step")
     assert after["x"] == pytest.approx(neurons(PROBLEM).after, rel=1e-4)

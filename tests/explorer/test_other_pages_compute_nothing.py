@@ -18,7 +18,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         calls.append(problem)
         return {}
 
-    monkeypatch.setattr(api, "instant", instant)  # before the fixture `client` makes its routes
+    monkeypatch.setattr(api, "instant_answer", instant)  # before `client` makes its routes
     return calls
 
 

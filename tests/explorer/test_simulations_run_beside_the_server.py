@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.explorer import measure
+from onegrad.explorer import simulation_runs
 from onegrad.explorer.request import read_problem
-from onegrad.explorer.simulations import Busy, Simulations
+from onegrad.explorer.simulation_jobs import Busy, Simulations
 
 SMALL = {"n": "60", "d": "20", "N": "30", "alpha": "0.3", "activation": "tanh", "teacher": "H1"}
 
@@ -40,12 +40,14 @@ def wait(jobs: Simulations, name: str, until: Any, seconds: float = 300.0) -> An
 
 
 @pytest.fixture
-def plan() -> measure.SimulationPlan:
-    return measure.read_plan({"query": SMALL, "seeds": "3", "parts": list(measure.PARTS)})
+def plan() -> simulation_runs.SimulationRun:
+    return simulation_runs.read_run(
+        {"query": SMALL, "seeds": "3", "parts": list(simulation_runs.PARTS)}
+    )
 
 
 def test_a_run_reports_what_simulate_gives(plan) -> None:
-    said = list(measure.run(plan))
+    said = list(simulation_runs.simulate_run(plan))
     assert [s["progress"] for s in said] == pytest.approx([(i + 1) / 9 for i in range(9)])
     alpha = next(s["found"] for s in reversed(said) if s["found"].get("axis") == "alpha")
     alphas = [p["x"] for p in alpha["points"]]
@@ -53,15 +55,17 @@ def test_a_run_reports_what_simulate_gives(plan) -> None:
     assert [p["test"] for p in alpha["points"]] == pytest.approx(list(direct.test.mean), rel=1e-9)
     assert [p["test_se"] for p in alpha["points"]] == pytest.approx(list(direct.test.se), rel=1e-6)
     sizes = next(s["found"] for s in reversed(said) if s["found"].get("axis") == "n")
-    assert [p["x"] for p in sizes["points"]] == list(measure.RATIOS)
+    assert [p["x"] for p in sizes["points"]] == list(simulation_runs.SIMULATED_RATIOS)
     step = next(s["found"] for s in reversed(said) if "eigenvalues" in s["found"])
     assert len(step["eigenvalues"]) == 3
     assert np.all(np.diff(step["eigenvalues"][0]) <= 0)
 
 
 def test_the_standard_error_of_one_network_is_unknown() -> None:
-    one = measure.read_plan({"query": SMALL, "seeds": "1", "parts": list(measure.PARTS)})
-    found = [said["found"] for said in measure.run(one)]
+    one = simulation_runs.read_run(
+        {"query": SMALL, "seeds": "1", "parts": list(simulation_runs.PARTS)}
+    )
+    found = [said["found"] for said in simulation_runs.simulate_run(one)]
     for points in (f["points"] for f in found if "points" in f):
         assert all(p["train_se"] is None and p["test_se"] is None for p in points)
         assert all(p["train"] > 0 and p["test"] > 0 for p in points)
@@ -70,7 +74,7 @@ def test_the_standard_error_of_one_network_is_unknown() -> None:
 
 
 def test_the_present_step_is_among_those_simulated() -> None:
-    assert 0.123 in measure.alphas_of(read_problem(SMALL | {"alpha": "0.123"}))
+    assert 0.123 in simulation_runs.simulated_alphas(read_problem(SMALL | {"alpha": "0.123"}))
 
 
 def test_a_process_runs_to_its_end(plan) -> None:
@@ -80,13 +84,13 @@ def test_a_process_runs_to_its_end(plan) -> None:
     assert job.status == "finished" and job.progress == 1.0
     newest = job.answer(0)["found"]
     assert {f.get("axis") for f in newest} == {"alpha", "n", None}
-    assert job.answer(job.seen)["found"] == []
+    assert job.answer(job.count)["found"] == []
 
 
 def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:
     jobs = Simulations(endless)
     name = jobs.start("page", plan)
-    job = wait(jobs, name, lambda job: job.found)
+    job = wait(jobs, name, lambda job: job.newest)
     job.end("cancelled", "Cancelled.")
     job.process.join(120)
     assert not job.process.is_alive()
@@ -112,7 +116,7 @@ def test_a_failure_is_one_line(plan) -> None:
 
 
 def test_a_page_that_went_away_stops_its_simulation(plan, monkeypatch) -> None:
-    monkeypatch.setattr("onegrad.explorer.simulations.FORGOTTEN", 0.05)
+    monkeypatch.setattr("onegrad.explorer.simulation_jobs.ABANDONED_SECONDS", 0.05)
     jobs = Simulations(endless)
     name = jobs.start("page", plan)
     time.sleep(0.2)
@@ -135,14 +139,16 @@ def test_a_long_run_is_confirmed_first(client, monkeypatch) -> None:
 
 
 def test_the_estimate_grows_with_the_work() -> None:
-    small = measure.read_plan({"query": SMALL, "seeds": "3"})
-    larger = measure.read_plan({"query": SMALL | {"n": "6000"}, "seeds": "3"})
-    more = measure.read_plan({"query": SMALL, "seeds": "300"})
-    times = [measure.estimate(p, 1e9) for p in (small, larger, more)]
+    small = simulation_runs.read_run({"query": SMALL, "seeds": "3"})
+    larger = simulation_runs.read_run({"query": SMALL | {"n": "6000"}, "seeds": "3"})
+    more = simulation_runs.read_run({"query": SMALL, "seeds": "300"})
+    times = [simulation_runs.estimate_seconds(p, 1e9) for p in (small, larger, more)]
     assert times[0] < times[1] and times[0] < times[2]
 
 
 def test_what_cannot_fit_is_refused() -> None:
-    huge = measure.read_plan({"query": {"n": "100000", "d": "30000", "N": "50000"}, "seeds": "1"})
+    huge = simulation_runs.read_run(
+        {"query": {"n": "100000", "d": "30000", "N": "50000"}, "seeds": "1"}
+    )
     with pytest.raises(og.InvalidInput, match="GB"):
-        measure.estimate(huge, 1e12)
+        simulation_runs.estimate_seconds(huge, 1e12)

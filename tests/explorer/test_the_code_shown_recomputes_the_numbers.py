@@ -38,13 +38,13 @@ def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:
 def test_commands(query) -> None:
     problem = read_problem(query)
     errors = printed_by_command(problem, "errors")["results"]
-    assert [r["alpha"] for r in errors] == pytest.approx(list(api.ALPHAS))
-    expected = og.predict(problem, alpha=list(api.ALPHAS))
+    assert [r["alpha"] for r in errors] == pytest.approx(list(api.CURVE_ALPHAS))
+    expected = og.predict(problem, alpha=list(api.CURVE_ALPHAS))
     assert [r["test"] for r in errors] == pytest.approx(list(expected.test), rel=1e-9)
     sizes = printed_by_command(problem, "sizes", "N")["results"]
-    assert [r["N"] for r in sizes] == [api.at(problem, "N", r).N for r in api.RATIOS]
+    assert [r["N"] for r in sizes] == [api.problem_at(problem, "N", r).N for r in api.CURVE_RATIOS]
     spectrum = printed_by_command(problem, "spectrum")
-    assert spectrum["edge"] == pytest.approx(api.spectrum(problem)["edge"])
+    assert spectrum["edge"] == pytest.approx(api.spectrum_answer(problem)["edge"])
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=range(3))
@@ -52,12 +52,12 @@ def test_python_lines(query) -> None:
     problem = read_problem(query)
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(recompute.python(problem, "learned"), {})
+        exec(recompute.python_script(problem, "learned"), {})
     numbers = [float(x) for x in re.findall(r"-?\d+\.\d*(?:e[+-]\d+)?", out.getvalue())]
     found = learned_coefficients(problem)
     assert numbers == pytest.approx([*found.target, *found.learned], abs=1e-6)
     names: dict = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(recompute.python(problem, "spectrum"), names)
+        exec(recompute.python_script(problem, "spectrum"), names)
     assert names["problem"] == problem
     assert np.shape(names["spectrum"].x) == np.shape(og.spectrum(problem).x)

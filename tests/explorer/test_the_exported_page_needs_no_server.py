@@ -17,14 +17,14 @@ import onegrad as og
 from onegrad.cli import main
 from onegrad.explorer import api, bundle
 from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.network import one_network
-from onegrad.explorer.precompute import SLIDER, Grids, numbers, resized
+from onegrad.explorer.network_view import network_answer
+from onegrad.explorer.precompute import SLIDER_ALPHAS, Grids, page_numbers, resized_query
 from onegrad.explorer.request import read_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
 SMALL = tuple(replace(preset, query=preset.query | SIZES) for preset in PRESETS[:2])
-GRIDS = Grids(SMALL, ("0.1",), (1000,), api.ALPHAS[::2], networks=2)
+GRIDS = Grids(SMALL, ("0.1",), (1000,), api.CURVE_ALPHAS[::2], networks=2)
 PROBLEM = read_problem(SMALL[0].query)
 
 
@@ -32,13 +32,13 @@ PROBLEM = read_problem(SMALL[0].query)
 def values() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", og.AssumptionWarning)
-        return numbers(GRIDS)
+        return page_numbers(GRIDS)
 
 
 @pytest.fixture(scope="module")
 def file(values, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("export") / "page.html"
-    path.write_text(bundle.page(json.dumps(values)), encoding="utf-8")
+    path.write_text(bundle.bundled_page(json.dumps(values)), encoding="utf-8")
     return path
 
 
@@ -51,12 +51,12 @@ def test_the_numbers_are_those_of_the_theory(values) -> None:
         for point in part["points"][::6]:
             expected = og.predict(problem, alpha=point["x"]).test
             assert point["test"] == pytest.approx(expected, rel=1e-3)
-    at = SLIDER.index(0.4)
+    at = SLIDER_ALPHAS.index(0.4)
     spikes = og.spectrum(PROBLEM.replace(alpha=0.4)).spikes
     assert [s["eigenvalue"] for s in setting["spikes"][at]] == [s.eigenvalue for s in spikes]
-    assert len(setting["spikes"]) == len(SLIDER) == 171
+    assert len(setting["spikes"]) == len(SLIDER_ALPHAS) == 171
     network = next(p for p in setting["networks"] if p["x"] == 0.425)
-    assert network["eigenvalues"] == one_network(PROBLEM.replace(alpha=0.425))["eigenvalues"]
+    assert network["eigenvalues"] == network_answer(PROBLEM.replace(alpha=0.425))["eigenvalues"]
     simulated = setting["simulation"]["points"]
     direct = og.simulate(PROBLEM, 2, alpha=[p["x"] for p in simulated]).test.mean
     assert [p["test"] for p in simulated] == pytest.approx(list(direct), rel=1e-9)
@@ -64,13 +64,16 @@ def test_the_numbers_are_those_of_the_theory(values) -> None:
 
 def test_another_size_keeps_the_ratios() -> None:
     given = PRESETS[-1].query  # sizes as numbers, and rows of the step of their own
-    there, here = read_problem(resized(given, 100_000) | {"alpha": "0.3"}), read_problem(given)
+    there, here = (
+        read_problem(resized_query(given, 100_000) | {"alpha": "0.3"}),
+        read_problem(given),
+    )
     assert (there.phi, there.psi) == pytest.approx((here.phi, here.psi))
     assert there.rows_of_step / there.n == here.rows_of_step / here.n
 
 
 def test_modules_become_one_script() -> None:
-    script = bundle.script("app")
+    script = bundle.bundled_script("app")
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
     names = re.findall(r"^const \$_(\w+) = ", script, re.MULTILINE)
     assert len(set(names)) == len(names) == len(list(bundle.STATIC.glob("*.js")))
@@ -94,9 +97,9 @@ def exported(browser: Any, file: Path) -> Iterator[Any]:
     page.set_default_timeout(60_000)
     asked: list[str] = []
     trouble: list[str] = []
-    context.ops("request", lambda request: asked.append(request.url))
-    page.ops("pageerror", lambda error: trouble.append(str(error)))
-    page.ops("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
+    context.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
     page.goto(file.as_uri())
     wait(page, "window.onegrad?.model().here && onegrad.model().network && !onegrad.painting")
     yield page
@@ -122,7 +125,7 @@ def test_it_moves_without_a_server(exported) -> None:
         spikes = page.evaluate("onegrad.model().spectrum.spikes.map((s) => s.eigenvalue)")
         assert spikes == [s.eigenvalue for s in og.spectrum(problem).spikes]
         network = page.evaluate("onegrad.model().network.eigenvalues.slice(0, 3)")
-        direct = one_network(problem)["eigenvalues"][:3]
+        direct = network_answer(problem)["eigenvalues"][:3]
         assert network == pytest.approx(direct, rel=0.02)  # between networks 0.075 in alpha apart
         reading = float(page.inner_text("#readings .test b"))
         assert reading == pytest.approx(og.predict(problem).test, rel=5e-3)

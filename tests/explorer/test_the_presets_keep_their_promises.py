@@ -38,7 +38,7 @@ def test_setting_2_learns_the_quadratic_part_beyond_a_quarter_gradually() -> Non
 def test_ba_3a_is_better_at_every_size() -> None:
     assert "better at every n/d" in TITLES["Ba Figure 3(a)"]
     problem = PROBLEMS["Ba Figure 3(a)"]
-    sizes = [api.at(problem, "n", ratio).n for ratio in api.RATIOS]
+    sizes = [api.problem_at(problem, "n", ratio).n for ratio in api.CURVE_RATIOS]
     assert np.all(og.predict(problem, n=sizes).test < og.predict(problem, n=sizes, eta=0.0).test)
 
 

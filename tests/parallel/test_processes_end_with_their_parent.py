@@ -26,10 +26,10 @@ for _ in process_map(work, range(10**6), 2): pass
     "of the explorer": """
 import asyncio
 from onegrad.explorer.workers import Workers
-asyncio.run(Workers(1)(work, 0))
+asyncio.run(Workers(1).compute(work, 0))
 """,
     "a simulation": """
-from onegrad.explorer.simulations import Simulations
+from onegrad.explorer.simulation_jobs import Simulations
 Simulations(work).start("page", None)
 time.sleep(3600)
 """,

@@ -71,7 +71,7 @@ def test_every_field_is_a_key_of_a_sweep(name):
 
 @pytest.mark.parametrize("name", [name for name, f in FIELDS.items() if f.group])
 def test_every_field_of_the_page_has_its_control(name):
-    shown = next(c for c in controls.describe()["controls"] if c["name"] == name)
+    shown = next(c for c in controls.control_table()["controls"] if c["name"] == name)
     assert shown["help"].lower().startswith(FIELDS[name].help.lower())
     assert tuple(shown["papers"].values()) == FIELDS[name].papers
     assert shown["kind"] not in ("law", "flag")  # the page draws no such control yet
@@ -81,7 +81,7 @@ def test_every_field_of_the_page_has_its_control(name):
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_field_is_in_the_code_that_recomputes(name):
     problem = og.Problem(**REST | {name: other_value(name)})
-    lines = recompute.python(problem, "spectrum")
+    lines = recompute.python_script(problem, "spectrum")
     shown = {}
     exec(lines.split("spectrum =")[0], shown)  # ours
     assert shown["problem"] == problem
@@ -89,7 +89,7 @@ def test_every_field_is_in_the_code_that_recomputes(name):
 
 
 def test_defaults_are_left_out_of_the_code_that_recomputes():
-    assert recompute.fields(og.Problem(**REST)) == REST | {"eta": 0.0}
+    assert recompute.problem_arguments(og.Problem(**REST)) == REST | {"eta": 0.0}
 
 
 def test_the_notation_table_is_what_the_fields_say(notation):
@@ -133,9 +133,9 @@ print(json.dumps(dict(
     option=[problem.momentum, axes],
     sweep=[cell.problem.momentum for cell in cells(**rest, momentum=[0.0, 0.5])],
     keys=[cells(**rest)[0].key, cells(**rest, momentum=0.5)[0].key],
-    control=[c["label"] for c in controls.describe()["controls"] if c["name"] == "momentum"],
+    control=[c["label"] for c in controls.control_table()["controls"] if c["name"] == "momentum"],
     asked=read_problem(dict(momentum="0.5")).momentum,
-    code=recompute.python(Problem(**rest, momentum=0.5), "spectrum"),
+    code=recompute.python_script(Problem(**rest, momentum=0.5), "spectrum"),
     notation=make_notation.table(FIELDS.values()),
 )))
 """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators.model import loading
+from onegrad.estimators.model.loading import read_model
 from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,
@@ -72,4 +72,4 @@ def load(path: str | Path) -> Any:
     kinds: dict[str, Callable[..., Any]] = {
         kind.__name__: kind for family in FAMILIES.values() for kind in family.estimators
     }
-    return loading.load(path, kinds)
+    return read_model(path, kinds)

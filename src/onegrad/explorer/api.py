@@ -1,4 +1,4 @@
-"""What the page is told, as pure functions from a problem to JSON values."""
+"""The answers that the page asks for, as pure functions from a problem to JSON values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput, NotConverged
-from onegrad.explorer.readers import for_readers
+from onegrad.explorer.controls import ALPHA_RANGE, alpha_grid
 from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
@@ -22,34 +22,35 @@ from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.uniform.learned_coefficients import MAX_LEARNED_DEGREE, learned_coefficients
 
-ALPHAS = tuple(round(-0.25 + 0.025 * i, 3) for i in range(35))  # -0.25 .. 0.6
-RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
+CURVE_ALPHAS = alpha_grid(0.025)
+CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(0.25, 25.0, 33))  # n/d and N/d
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "neurons", "stairs", "sizes")
-THRESHOLDS = tuple(og.thresholds(8).tolist())  # of spike k: 0, 1/4, 1/3, 3/8, ...
-SMALL_ALPHAS = list(np.linspace(ALPHAS[0], 0.1, 36))  # where the small-step theory is drawn
-COARSE = 4  # the first pass over a curve takes every fourth point
+THRESHOLDS = tuple(og.thresholds(8).tolist())  # alpha of spike k: 0, 1/4, 1/3, 3/8, ...
+SMALL_STEP_ALPHAS = list(np.linspace(ALPHA_RANGE[0], 0.1, 36))  # steps of order one
+COARSE_STRIDE = 4  # the first pass over a curve takes every fourth point
+NO_NUMBER = "the theory gives no reliable number here; Simulate shows what networks do"
 
 
-def instant(problem: Problem) -> dict[str, Any]:
-    """What needs no fixed point: sizes, thresholds, the asymptotic curves, reference lines."""
+def instant_answer(problem: Problem) -> dict[str, Any]:
+    """Return what needs no fixed point: sizes, thresholds, asymptotic curves, reference levels."""
     with computing() as notes:
         answer = {
             "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
-            "alphas": [ALPHAS[0], ALPHAS[-1]],
+            "alphas": ALPHA_RANGE,
             "thresholds": THRESHOLDS,
             "levels": reference_levels(problem),
             "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
             "staircase": _staircase(problem),
-            "small_step": _asymptotic(problem, "small-step", SMALL_ALPHAS),
-            "teacher": teacher(problem),
-            "spikes": limit_spikes(problem),
+            "small_step": _asymptotic(problem, "small-step", SMALL_STEP_ALPHAS),
+            "teacher": teacher_function(problem),
+            "spikes": limiting_spikes(problem),
         }
     return dict(json_values(answer | {"notes": notes}))
 
 
-def teacher(problem: Problem) -> dict[str, Any]:
-    """The target function on a grid of its index, its variance, its Hermite coefficients."""
+def teacher_function(problem: Problem) -> dict[str, Any]:
+    """Return the teacher on a grid of its index, its variance and its Hermite coefficients."""
     u = np.linspace(-3, 3, 61)
     norms = np.sqrt([math.factorial(k) for k in range(MAX_LEARNED_DEGREE + 1)])
     sigma_star = problem.sigma_star
@@ -61,10 +62,10 @@ def teacher(problem: Problem) -> dict[str, Any]:
     }
 
 
-def limit_spikes(problem: Problem) -> dict[str, Any]:
-    """The degrees whose spikes appear at their thresholds as n grows: those with c_k != 0.
+def limiting_spikes(problem: Problem) -> dict[str, Any]:
+    """Return the degrees whose spikes appear at their thresholds as n grows: those with c_k != 0.
 
-    `unless` says which assumption of that count the setting breaks; null where it holds.
+    `unless` is the assumption of that count which the setting violates, or None.
     """
     stepped = problem.replace(alpha=0.1)
     try:
@@ -78,7 +79,7 @@ def limit_spikes(problem: Problem) -> dict[str, Any]:
 
 
 def reference_levels(problem: Problem) -> dict[str, float]:
-    """Test errors to compare with, label noise included: of the truth, every kernel, a constant."""
+    """Return test errors, with label noise, of the teacher, the best kernel and a constant."""
     noise2 = problem.noise**2
     return {
         "noise": noise2,
@@ -88,69 +89,68 @@ def reference_levels(problem: Problem) -> dict[str, float]:
 
 
 def _staircase(problem: Problem) -> dict[str, Any]:
-    """The stairs: constant between thresholds, each drawn from its left to its right end."""
-    stairs = list(itertools.pairwise([ALPHAS[0], *THRESHOLDS]))
+    """Return the staircase: constant between thresholds, each stair from its left to its right."""
+    stairs = list(itertools.pairwise([ALPHA_RANGE[0], *THRESHOLDS]))
     curve = _asymptotic(problem, "staircase", [(a + b) / 2 for a, b in stairs])
     doubled = {k: np.repeat(v, 2) for k, v in curve.items() if k in ("train", "test")}
     return curve | doubled | {"alpha": np.ravel(stairs) if doubled["test"].size else []}
 
 
 def _asymptotic(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
-    """An asymptotic theory along alpha; what it does not cover is said, not drawn."""
+    """Return an asymptotic theory along alpha, or why it does not cover the problem."""
     try:
         curve = og.predict(problem, theory=theory, alpha=alphas)
     except (InvalidInput, NotConverged) as error:
-        return {"alpha": [], "train": [], "test": [], "unavailable": for_readers(error)}
+        return {"alpha": [], "train": [], "test": [], "unavailable": reader_message(error)}
     return {"alpha": alphas, "train": curve.train, "test": curve.test}
 
 
-def _errors(prediction: Any) -> dict[str, float]:
+def _errors(prediction: og.Prediction) -> dict[str, float]:
     return {"train": float(prediction.train), "test": float(prediction.test)}
 
 
-def spectrum(problem: Problem) -> dict[str, Any]:
-    """Bulk, edge and spikes of F F^T/n at this step."""
+def spectrum_answer(problem: Problem) -> dict[str, Any]:
+    """Return the bulk, its edge and the spikes of F F^T/n at the problem's step."""
     with computing() as notes:
-        numbers = og.spectrum(problem).to_dict()
-        answer = {name: numbers[name] for name in ("edge", "atom", "spikes")} | numbers["density"]
-    return dict(json_values(answer | {"notes": notes}))
+        spectrum = og.spectrum(problem).to_dict()
+        answer = {name: spectrum[name] for name in ("edge", "atom", "spikes")}
+    return dict(json_values(answer | spectrum["density"] | {"notes": notes}))
 
 
 def axis_values(axis: str) -> list[float]:
-    """Where a curve along an axis is computed: coarse points first, then those between."""
-    values = ALPHAS if axis == "alpha" else RATIOS
-    order = sorted(range(len(values)), key=lambda i: (_pass(i, len(values)), i))
-    return [values[i] for i in order]
+    """Return the points of a curve: coarse points first, then those between them."""
+    values = CURVE_ALPHAS if axis == "alpha" else CURVE_RATIOS
+
+    def refinement(i: int) -> int:
+        if i % COARSE_STRIDE == 0 or i == len(values) - 1:
+            return 0
+        return 1 if i % (COARSE_STRIDE // 2) == 0 else 2
+
+    return [values[i] for i in sorted(range(len(values)), key=refinement)]
 
 
-def _pass(i: int, count: int) -> int:
-    """0 for every COARSE-th point and the last, 1 for the halves, 2 for the rest."""
-    if i % COARSE == 0 or i == count - 1:
-        return 0
-    return 1 if i % (COARSE // 2) == 0 else 2
-
-
-def at(problem: Problem, axis: str, value: float) -> Problem:
-    """The problem at one place of an axis; n and N are given as ratios to d."""
+def problem_at(problem: Problem, axis: str, value: float) -> Problem:
+    """Return the problem at one point of an axis; those of n and N are ratios to d."""
     if axis == "alpha":
         return problem.replace(alpha=value)
     return problem.replace(**{axis: max(2, round(value * problem.d))})
 
 
-def point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
-    """The uniform theory at one place of an axis; along alpha also what is learned there."""
+def curve_point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
+    """Return the uniform theory at one point of an axis; along alpha also what is learned."""
     try:
-        return {"x": value, **here(at(problem, axis, value), axis == "alpha")}
+        return {"x": value, **errors_answer(problem_at(problem, axis, value), axis == "alpha")}
     except (InvalidInput, NotConverged) as error:
-        return {"x": value, "unavailable": for_readers(error)}
+        return {"x": value, "unavailable": reader_message(error)}
 
 
-def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
-    """The uniform theory of one problem: errors and, if wanted, what is learned."""
+def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
+    """Return the errors of the uniform theory and, if wanted, what is learned."""
     with computing() as notes:
-        found = og.predict(problem, theory="uniform")
-        bars = {f"{name}_accuracy": getattr(found.accuracy, name) for name in ("train", "test")}
-        answer: dict[str, Any] = _errors(found) | bars
+        prediction = og.predict(problem, theory="uniform")
+        accuracy = prediction.accuracy
+        answer: dict[str, Any] = _errors(prediction)
+        answer |= {"train_accuracy": accuracy.train, "test_accuracy": accuracy.test}
         if with_learned:
             answer["learned"] = learned_coefficients(problem).learned
     return dict(json_values(answer | {"notes": notes}))
@@ -158,9 +158,9 @@ def here(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
 
 @contextmanager
 def computing() -> Iterator[list[str]]:
-    """A list that fills with the assumption warnings raised inside, each once.
+    """Collect the assumption warnings raised inside, each once, in a list.
 
-    Where the limits of the controls leave the range of floating point, NotConverged is raised.
+    Raises NotConverged where the limits of the controls leave the range of floating point.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
@@ -172,4 +172,9 @@ def computing() -> Iterator[list[str]]:
         except (ArithmeticError, ValueError) as error:
             raise NotConverged(f"no finite answer for this setting ({error})") from None
     ours = (w for w in caught if issubclass(w.category, og.AssumptionWarning))
-    notes.extend(dict.fromkeys(for_readers(warning.message) for warning in ours))
+    notes.extend(dict.fromkeys(reader_message(warning.message) for warning in ours))
+
+
+def reader_message(message: object) -> str:
+    """Return a message of the library in one line, without residuals or iterations."""
+    return NO_NUMBER if isinstance(message, NotConverged) else str(message)

@@ -1,4 +1,4 @@
-"""The page as one file: style sheet, plotly.js, the page's modules and its numbers inside."""
+"""The page as one file that holds its style sheet, plotly.js, its modules and its numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from onegrad.explorer.precompute import Grids, numbers
+from onegrad.explorer.precompute import Grids, page_numbers
 from onegrad.explorer.server import STATIC, plotly_file
 from onegrad.io.files import atomic_write
 
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
@@ -26,15 +26,15 @@ def write_page(
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Write the page to `path` and return its number of bytes."""
-    text = page(json.dumps(numbers(grids or Grids(), jobs, progress), separators=(",", ":")))
-    content = text.encode()
+    numbers = page_numbers(grids or Grids(), jobs, progress)
+    content = bundled_page(json.dumps(numbers, separators=(",", ":"))).encode()
     with atomic_write(path) as file:
         file.write(content)
     return len(content)
 
 
-def page(values: str) -> str:
-    """index.html with everything that it loads written into it."""
+def bundled_page(numbers: str) -> str:
+    """Return index.html with everything that it loads written into it."""
     html = (STATIC / "index.html").read_text(encoding="utf-8")
     plotly = plotly_file().read_text(encoding="utf-8")
     # `<` inside JSON's strings and `</script` inside JavaScript's must not end the element
@@ -44,14 +44,14 @@ def page(values: str) -> str:
         ),
         '<script src="/plotly.min.js" defer></script>': (
             f"<script>{_inside(plotly)}</script>\n"
-            f"<script>globalThis.ONEGRAD={values.replace('<', chr(92) + 'u003c')};</script>"
+            f"<script>globalThis.ONEGRAD={numbers.replace('<', chr(92) + 'u003c')};</script>"
         ),
         '<script src="/static/app.js" type="module"></script>': (
-            f'<script type="module">\n{_inside(script("app"))}</script>'
+            f'<script type="module">\n{_inside(bundled_script("app"))}</script>'
         ),
         '<meta charset="utf-8">': (
             f'<meta charset="utf-8">\n  <meta http-equiv="Content-Security-Policy" '
-            f'content="{POLICY}">'
+            f'content="{CONTENT_POLICY}">'
         ),
     }
     for old, new in parts.items():
@@ -62,36 +62,37 @@ def page(values: str) -> str:
 
 
 def _inside(text: str) -> str:
+    """Return a script that may stand inside a script element."""
     return text.replace("</script", "<\\/script")
 
 
-def script(name: str) -> str:
-    """A module and all it imports as one script: each is a function whose value is its exports."""
-    written: list[str] = []
-    done: set[str] = set()
+def bundled_script(name: str) -> str:
+    """Return a module and all its imports as one script: each a function that returns exports."""
+    scripts: dict[str, str] = {}
 
-    def write(module: str, above: tuple[str, ...]) -> None:
-        if module in done:
+    def add(module: str, importers: tuple[str, ...]) -> None:
+        if module in scripts:
             return
-        if module in above:
-            raise ValueError(f"modules import one another: {' → '.join((*above, module))}")
+        if module in importers:
+            raise ValueError(f"modules import one another: {' → '.join((*importers, module))}")
         text = (STATIC / f"{module}.js").read_text(encoding="utf-8")
-        for _, _, other in IMPORT.findall(text):
-            write(other, (*above, module))
-        done.add(module)
-        written.append(_wrapped(module, text))
+        for _, _, imported in IMPORT.findall(text):
+            add(imported, (*importers, module))
+        scripts[module] = _wrapped(module, text)
 
-    write(name, ())
-    return "\n".join(written)
+    add(name, ())
+    return "\n".join(scripts.values())
 
 
 def _wrapped(module: str, text: str) -> str:
-    def taken(found: re.Match[str]) -> str:
-        names, whole, other = found.groups()
+    """Return the module as a constant: a function of no arguments, called once."""
+
+    def as_constant(match: re.Match[str]) -> str:
+        names, namespace, imported = match.groups()
         # `a as b` of an import is `a: b` of a pattern
-        left = whole or "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
-        return f"const {left} = $_{other};\n"
+        left = namespace or "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
+        return f"const {left} = $_{imported};\n"
 
     exported = ", ".join(name for _, name in EXPORT.findall(text))
-    body = EXPORT.sub(r"\1", IMPORT.sub(taken, text))
+    body = EXPORT.sub(r"\1", IMPORT.sub(as_constant, text))
     return f"const $_{module} = (() => {{\n{body}return {{ {exported} }};\n}})();"

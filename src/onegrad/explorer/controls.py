@@ -1,4 +1,4 @@
-"""The page's controls, as the fields of Problem describe them; and the presets.
+"""The controls of the page, from the fields of Problem, and the presets.
 
 The page draws its controls from this table and the server checks requests against it, so a limit
 is written once.
@@ -12,24 +12,35 @@ from typing import Any
 from onegrad.problem import FIELDS, RATIO_FIELDS
 from onegrad.problem.fields import PAPERS, Field
 
-GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
+CONTROL_GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
 CONTROLS: dict[str, Field] = {
     name: field
-    for group in GROUPS
+    for group in CONTROL_GROUPS
     for name, field in {**FIELDS, **RATIO_FIELDS}.items()
     if field.group == group
 }
+assert CONTROLS["alpha"].slider is not None
+ALPHA_RANGE = CONTROLS["alpha"].slider  # of the slider and of every curve against the step
+ALPHA_STEP = 0.005  # of the slider
 
 DEFAULTS = {
-    "activation": "softplus", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "4000",
-    "phi": "0.125", "psi": "0.5", "ridge": "0.01", "alpha": "0.3", "weights": "gaussian",
-    "readout": "gaussian", "residual": "labels",
-}  # fmt: skip
+    "activation": "softplus",
+    "teacher": "H1 + H2/sqrt(2)",
+    "noise": "0",
+    "n": "4000",
+    "phi": "0.125",
+    "psi": "0.5",
+    "ridge": "0.01",
+    "alpha": "0.3",
+    "weights": "gaussian",
+    "readout": "gaussian",
+    "residual": "labels",
+}
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A setting of the literature: the query that shows it and one line on what to look at."""
+    """A setting from the literature: the query that shows it and one line on what to look at."""
 
     name: str
     title: str
@@ -58,18 +69,25 @@ PRESETS = (
 )  # fmt: skip
 
 
-def describe() -> dict[str, Any]:
-    """Everything the page needs to draw its controls, as JSON values."""
+def alpha_grid(step: float) -> tuple[float, ...]:
+    """Return exponents this far apart over the whole range of the slider."""
+    low, high = ALPHA_RANGE
+    return tuple(round(low + step * i, 3) for i in range(round((high - low) / step) + 1))
+
+
+def control_table() -> dict[str, Any]:
+    """Return what the page needs to draw its controls and axes, as JSON values."""
     return {
-        "controls": [_described(control) for control in CONTROLS.values()],
+        "controls": [_control(field) for field in CONTROLS.values()],
         "presets": [vars(preset) for preset in PRESETS],
         "defaults": DEFAULTS,
+        "alpha_step": ALPHA_STEP,
     }
 
 
-def _described(control: Field) -> dict[str, Any]:
-    shown = ("name", "label", "kind", "choices", "slider", "logarithmic", "group", "unset")
-    return {name: getattr(control, name) for name in shown} | {
-        "help": f"{control.help[0].upper()}{control.help[1:]}.",
-        "papers": dict(zip(PAPERS, control.papers, strict=True)),
+def _control(field: Field) -> dict[str, Any]:
+    names = ("name", "label", "kind", "choices", "slider", "logarithmic", "group", "unset")
+    return {name: getattr(field, name) for name in names} | {
+        "help": f"{field.help[0].upper()}{field.help[1:]}.",
+        "papers": dict(zip(PAPERS, field.papers, strict=True)),
     }

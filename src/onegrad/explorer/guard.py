@@ -1,4 +1,4 @@
-"""Who may talk to the server and what the page may load: checks around every request."""
+"""Checks around every request: who may talk to the server and what the page may load."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-LONGEST_QUERY, LONGEST_BODY = 8_000, 20_000
+MAX_QUERY_LENGTH, MAX_BODY_LENGTH = 8_000, 20_000
 
 
 class Guard:
-    """Refuses foreign Host names (DNS rebinding), what other pages ask, and oversized requests."""
+    """Refuses foreign Host names (DNS rebinding), other pages, and oversized requests."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None = LOOPBACK_HOSTS) -> None:
         self.app = app
@@ -53,31 +53,31 @@ class Guard:
         await self.app(scope, receive, send_with_headers)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason when the request is not to be answered."""
+        """Return status and reason if the request is refused."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        named = HOST.fullmatch(host)
-        if named is None:
+        match = HOST.fullmatch(host)
+        if match is None:
             return 421, "the Host header must be a name and a port"
-        if self.hosts is not None and named["name"].lower() not in self.hosts:
+        if self.hosts is not None and match["name"].lower() not in self.hosts:
             return 421, f"this server answers to {', '.join(sorted(self.hosts))} only"
         if len(headers.getlist("host")) > 1 or _foreign(headers, host, scope.get("path", "")):
             return 403, "requests from other pages are not answered"
-        if len(scope.get("query_string", b"")) > LONGEST_QUERY:
-            return 414, f"the query is longer than {LONGEST_QUERY} characters"
+        if len(scope.get("query_string", b"")) > MAX_QUERY_LENGTH:
+            return 414, f"the query is longer than {MAX_QUERY_LENGTH} characters"
         try:
             length = int(headers.get("content-length", "0"))
         except ValueError:
             return 400, "content-length must be a number"
-        if length > LONGEST_BODY or "transfer-encoding" in headers:
-            return 413, f"the body is longer than {LONGEST_BODY} bytes"
+        if length > MAX_BODY_LENGTH or "transfer-encoding" in headers:
+            return 413, f"the body is longer than {MAX_BODY_LENGTH} bytes"
         return None
 
 
 def _foreign(headers: Headers, host: str, path: str) -> bool:
-    """Whether another page asks, by what the browser says of it.
+    """Return whether the browser says that another page asks.
 
-    A link to this page may be followed from anywhere: the page alone computes nothing.
+    A link to this page may be followed from anywhere: the page itself computes nothing.
     """
     origin = headers.get("origin")
     if origin is not None and origin not in (f"http://{host}", f"https://{host}"):

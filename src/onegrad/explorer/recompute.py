@@ -1,22 +1,34 @@
-"""The Python lines and the command that compute again what a view shows."""
+"""The Python script and the command that recompute what a view shows."""
 
 from __future__ import annotations
 
 import shlex
 from typing import Any
 
-from onegrad.explorer.api import ALPHAS, RATIOS, at
+from onegrad.explorer.api import CURVE_ALPHAS, CURVE_RATIOS, problem_at
 from onegrad.problem import FIELDS, Problem
 
 CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
 IMPORTS = {
-    "learned": "from onegrad.theory import learned_coefficients\n",
-    "neurons": "from onegrad.networks import neurons\n",
-}  # views that og's own names do not give
+    "errors": "import numpy as np\n\nimport onegrad as og\n",
+    "stairs": "import numpy as np\n\nimport onegrad as og\n",
+    "learned": "import onegrad as og\nfrom onegrad.theory import learned_coefficients\n",
+    "neurons": "import onegrad as og\nfrom onegrad.networks import neurons\n",
+}
+ONLY_PYTHON = {
+    "learned": (
+        "part = learned_coefficients(problem)\n"
+        "print(part.target, part.learned)  # normalised Hermite coefficients\n"
+    ),
+    "neurons": (
+        "cloud = neurons(problem, seed=0)\n"
+        "print(cloud.readout, cloud.before, cloud.after)  # overlaps with the teacher\n"
+    ),
+}  # views that no command prints
 
 
-def fields(problem: Problem) -> dict[str, Any]:
-    """The arguments that say this problem: alpha or eta, whichever is shorter; no defaults."""
+def problem_arguments(problem: Problem) -> dict[str, Any]:
+    """Return the arguments that make this problem, without defaults; alpha or eta, if shorter."""
     values = problem.changed()
     if problem.alpha is not None:
         by_alpha = len(repr(problem.alpha)) <= len(repr(problem.eta))
@@ -24,30 +36,21 @@ def fields(problem: Problem) -> dict[str, Any]:
     return values
 
 
-def python(problem: Problem, view: str, axis: str = "n") -> str:
-    """A script that prints the view's numbers."""
-    arguments = ", ".join(f"{k}={v!r}" for k, v in fields(problem).items())
-    numpy = "import numpy as np\n\n" if view in CURVES else ""
-    head = (
-        f"{numpy}import onegrad as og\n{IMPORTS.get(view, '')}\nproblem = og.Problem({arguments})\n"
-    )
+def python_script(problem: Problem, view: str, axis: str = "n") -> str:
+    """Return a script that prints the numbers of a view."""
+    arguments = ", ".join(f"{k}={v!r}" for k, v in problem_arguments(problem).items())
+    imports = IMPORTS.get(view, "import onegrad as og\n")
+    head = f"{imports}\nproblem = og.Problem({arguments})\n"
+    if view in ONLY_PYTHON:
+        return head + ONLY_PYTHON[view]
     if view == "spectrum":
         return head + (
             "spectrum = og.spectrum(problem)\n"
             "print(spectrum.edge, [(s.eigenvalue, s.alignment) for s in spectrum.spikes])\n"
         )
-    if view == "learned":
-        return head + (
-            "found = learned_coefficients(problem)\n"
-            "print(found.target, found.learned)  # normalised Hermite coefficients\n"
-        )
-    if view == "neurons":
-        return head + (
-            "found = neurons(problem, seed=0)\n"
-            "print(found.readout, found.before, found.after)  # overlaps with the teacher\n"
-        )
     if view in CURVES:
-        values, name = f"np.linspace({ALPHAS[0]}, {ALPHAS[-1]}, {len(ALPHAS)})", "alpha"
+        low, high, count = CURVE_ALPHAS[0], CURVE_ALPHAS[-1], len(CURVE_ALPHAS)
+        values, name = f"np.linspace({low}, {high}, {count})", "alpha"
     else:
         values, name = str(_sizes(problem, axis)), axis
     return head + (
@@ -56,23 +59,23 @@ def python(problem: Problem, view: str, axis: str = "n") -> str:
 
 
 def command(problem: Problem, view: str, axis: str = "n") -> str:
-    """The command that prints the view's numbers, as JSON where onegrad has one for it."""
-    if view in IMPORTS:
-        lines = [line for line in python(problem, view).splitlines() if line]
+    """Return the command that prints the numbers of a view, as JSON if onegrad has one for it."""
+    if view in ONLY_PYTHON:
+        lines = [line for line in python_script(problem, view).splitlines() if line]
         return f"python -c {shlex.quote('; '.join(lines))}"
-    given = fields(problem)
+    values = problem_arguments(problem)
     if view in CURVES:
-        given.pop("eta", None)
-        given["alpha"] = f"{ALPHAS[0]}:{ALPHAS[-1]}:{len(ALPHAS)}"
+        values.pop("eta", None)
+        values["alpha"] = f"{CURVE_ALPHAS[0]}:{CURVE_ALPHAS[-1]}:{len(CURVE_ALPHAS)}"
     elif view == "sizes":
-        given[axis] = ",".join(map(str, _sizes(problem, axis)))
+        values[axis] = ",".join(map(str, _sizes(problem, axis)))
     options = [
         FIELDS[k].option if v is True else f"{FIELDS[k].option}={shlex.quote(str(v))}"
-        for k, v in given.items()
+        for k, v in values.items()
     ]
     name = "spectrum" if view == "spectrum" else "predict"
     return " ".join(["onegrad", name, *options, "--json"])
 
 
 def _sizes(problem: Problem, axis: str) -> list[int]:
-    return [getattr(at(problem, axis, ratio), axis) for ratio in RATIOS]
+    return [getattr(problem_at(problem, axis, ratio), axis) for ratio in CURVE_RATIOS]

@@ -1,4 +1,4 @@
-"""Reading what the page asks for: a query of texts becomes a Problem, or a complaint."""
+"""Reading the page's requests: a query of texts becomes a Problem, or InvalidInput."""
 
 from __future__ import annotations
 
@@ -9,45 +9,43 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, subject
+from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.controls import CONTROLS, DEFAULTS
 from onegrad.problem import Problem
 from onegrad.problem.fields import Field
 
-LONGEST = 400  # characters of one value
+MAX_VALUE_LENGTH = 400  # characters
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-RIVALS = (("d", "phi"), ("N", "psi"), ("alpha", "eta"))  # two ways to say the same
+ALTERNATIVES = (("d", "phi"), ("N", "psi"), ("alpha", "eta"))  # two ways to say the same
 
 
 def read_problem(query: Mapping[str, str]) -> Problem:
-    """The problem that a query asks for, its missing values taken from the defaults.
+    """Return the problem that a query describes, its missing values taken from the defaults.
 
-    `phi` stands for d = phi n, `psi` for N = d/psi. Raises InvalidInput, whose first word is the
-    control's name.
+    `phi` stands for d = phi n, `psi` for N = d/psi. The argument of what it raises is the control.
     """
     for name in query:
-        if name not in CONTROLS:
-            raise InvalidInput(f"{name[:40]!r} is not a control; allowed are {', '.join(CONTROLS)}")
+        check_choice("control", name[:40], CONTROLS)
     given = {name: value.strip() for name, value in query.items() if value.strip()}
     texts = DEFAULTS | given
-    for one, other in RIVALS:
+    for one, other in ALTERNATIVES:
         if one in given and other in given:
-            raise InvalidInput(f"{other} and {one} say the same thing: give one of them")
+            raise InvalidInput(other, problem=f"it is given as {one}, too; keep one of them")
         if one in given or other in given:
             texts.pop(other if one in given else one, None)
     values = {name: _value(CONTROLS[name], text) for name, text in texts.items()}
     if "phi" in values:
-        values["d"] = _ratio_size(CONTROLS["d"], values.pop("phi") * values["n"], "phi")
+        values["d"] = _size_from("phi", CONTROLS["d"], values.pop("phi") * values["n"])
     if "psi" in values:
-        values["N"] = _ratio_size(CONTROLS["N"], values["d"] / values.pop("psi"), "psi")
-    with np.errstate(all="ignore"):  # a coefficient may overflow; Problem says so
+        values["N"] = _size_from("psi", CONTROLS["N"], values["d"] / values.pop("psi"))
+    with np.errstate(all="ignore"):  # a coefficient may overflow, which Problem reports
         return Problem(**values)
 
 
 def _value(control: Field, text: str) -> Any:
-    """The control's value, within its limits."""
-    if len(text) > LONGEST:
-        raise InvalidInput(f"{control.name} is longer than {LONGEST} characters")
+    """Return the value of a control, within its limits."""
+    if len(text) > MAX_VALUE_LENGTH:
+        raise InvalidInput(control.name, problem=f"longer than {MAX_VALUE_LENGTH} characters")
     if control.limits is None:
         return text  # Problem parses formulas and knows the choices
     low, high = control.limits
@@ -55,24 +53,28 @@ def _value(control: Field, text: str) -> Any:
     whole = control.kind == "whole"
     if not low <= value <= high or (whole and not value.is_integer()):
         kind = "a whole number" if whole else "a number"
-        raise InvalidInput(
-            f"{control.name} must be {kind} from {low:g} to {high:g}; got {text!r:.60}"
-        )
+        raise InvalidInput(control.name, text, f"{kind} from {low:g} to {high:g}")
     return int(value) if whole else value
 
 
-def _ratio_size(control: Field, size: float, ratio: str) -> int:
-    """A size that follows from a ratio, within the size's own limits."""
+def read_whole(name: str, text: str, low: int, high: int) -> int:
+    """Return the whole number that a text is, from `low` to `high`."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and low <= int(text) <= high):
+        raise InvalidInput(name, text, f"a whole number from {low} to {high}")
+    return int(text)
+
+
+def _size_from(ratio: str, control: Field, size: float) -> int:
+    """Return the size that follows from a ratio, within the size's own limits."""
     assert control.limits is not None
     low, high = control.limits
     if not low <= round(size) <= high:
-        raise InvalidInput(
-            f"{ratio} makes {control.name} = {size:.3g}; allowed are {low:g} to {high:g}"
-        )
+        problem = f"it makes {control.name} = {size:.3g}, which must be from {low:g} to {high:g}"
+        raise InvalidInput(ratio, problem=problem)
     return round(size)
 
 
-def field_of(error: Exception) -> str | None:
-    """The control that a complaint is about: the first word of its message."""
-    name = subject(error)
+def control_of(error: Exception) -> str | None:
+    """Return the control that an error is about, if it is about one."""
+    name = error.argument if isinstance(error, InvalidInput) else None
     return name if name in (*CONTROLS, "seeds") else None

@@ -1,4 +1,4 @@
-"""The server behind the page: routes, nothing else. Computing is in api, workers, simulations."""
+"""The server behind the page: routes, nothing else. Others compute: api, workers, simulations."""
 
 from __future__ import annotations
 
@@ -20,23 +20,25 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from onegrad.exceptions import InvalidInput, NotConverged, check_choice
-from onegrad.explorer import api, measure, recompute
-from onegrad.explorer.controls import describe
+from onegrad.explorer import api, recompute
+from onegrad.explorer.controls import control_table
 from onegrad.explorer.guard import LOOPBACK_HOSTS, Guard
-from onegrad.explorer.network import one_network
-from onegrad.explorer.readers import for_readers
-from onegrad.explorer.request import field_of, read_problem
-from onegrad.explorer.simulations import Busy, Job, Simulations
+from onegrad.explorer.network_view import network_answer
+from onegrad.explorer.request import control_of, read_problem, read_whole
+from onegrad.explorer.simulation_jobs import Busy, Job, Simulations
+from onegrad.explorer.simulation_runs import CONFIRM_SECONDS, estimate_seconds, read_run
 from onegrad.explorer.workers import Workers
 from onegrad.networks.cost import network_rate
 from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
+TIDY_SECONDS = 2.0  # between two looks for simulations of pages that are gone
+MAX_SEED, MAX_ANSWERS = 999, 999_999_999
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def plotly_file() -> Path:
-    """plotly.min.js inside the installed plotly package, which is not imported for it."""
+    """Return plotly.min.js of the installed plotly package, without importing it."""
     spec = importlib.util.find_spec("plotly")
     if spec is None or spec.origin is None:
         raise ImportError("the explorer needs plotly: pip install 'onegrad[explorer]'")
@@ -45,20 +47,21 @@ def plotly_file() -> Path:
 
 @dataclass(frozen=True)
 class Routes:
-    """The answers to requests, given those who compute them and those who simulate."""
+    """The answers to requests, from the workers that compute and the simulations that run."""
 
-    crew: Workers
-    jobs: Simulations
+    workers: Workers
+    simulations: Simulations
 
     def all(self) -> list[Route | Mount]:
+        compute, compute_here = self.workers.compute, self.workers.compute_here
         return [
             Route("/", _index),
             Route("/plotly.min.js", _plotly),
             Route("/api/controls", _controls),
             Route("/api/code", _code),
-            Route("/api/instant", _answer(self.crew.here, api.instant)),
-            Route("/api/spectrum", _answer(self.crew.here, api.spectrum)),
-            Route("/api/here", _answer(self.crew, api.here)),
+            Route("/api/instant", _answer(compute_here, api.instant_answer)),
+            Route("/api/spectrum", _answer(compute_here, api.spectrum_answer)),
+            Route("/api/here", _answer(compute, api.errors_answer)),
             Route("/api/network", self.network),
             Route("/api/curve", self.curve),
             Route("/api/simulations", self.simulate, methods=["POST"]),
@@ -69,57 +72,57 @@ class Routes:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.crew.warm()
-        tidying = asyncio.create_task(_every(2.0, self.jobs.tidy))
+        self.workers.warm()
+        tidying = asyncio.create_task(_every(TIDY_SECONDS, self.simulations.tidy))
         yield
         tidying.cancel()
-        self.jobs.stop()
-        self.crew.stop()
+        self.simulations.stop()
+        self.workers.stop()
 
     async def network(self, request: Request) -> Response:
-        problem, rest = _read(request, "seed")
-        seed = rest.get("seed", "0")
-        if not (seed.isascii() and seed.isdecimal() and len(seed) < 4):
-            raise InvalidInput(f"seed must be a whole number below 1000; got {seed!r:.60}")
-        return JSONResponse(await self.crew(one_network, problem, int(seed)))
+        problem, others = _read(request, "seed")
+        seed = read_whole("seed", others.get("seed", "0"), 0, MAX_SEED)
+        return _json_response(await self.workers.compute(network_answer, problem, seed))
 
     async def curve(self, request: Request) -> Response:
-        problem, rest = _read(request, "axis")
-        axis = check_choice("axis", rest.get("axis", "alpha"), api.AXES)
-        return StreamingResponse(self._lines(problem, axis), media_type="application/x-ndjson")
+        problem, others = _read(request, "axis")
+        axis = check_choice("axis", others.get("axis", "alpha"), api.AXES)
+        return StreamingResponse(self._points(problem, axis), media_type="application/x-ndjson")
 
-    async def _lines(self, problem: Problem, axis: str) -> AsyncIterator[str]:
-        values, at_once = api.axis_values(axis), 2 * self.crew.count
+    async def _points(self, problem: Problem, axis: str) -> AsyncIterator[bytes]:
+        """Yield a line of JSON per point of a curve, and one that says it is finished."""
+        values, at_once = api.axis_values(axis), 2 * self.workers.count
         for start in range(0, len(values), at_once):
-            chunk = values[start : start + at_once]
-            found = await asyncio.gather(*(self.crew(api.point, problem, axis, v) for v in chunk))
-            for point in found:
-                yield json.dumps(point) + "\n"
-        yield json.dumps({"finished": True}) + "\n"
+            points = (
+                self.workers.compute(api.curve_point, problem, axis, value)
+                for value in values[start : start + at_once]
+            )
+            for point in await asyncio.gather(*points):
+                yield point + b"\n"
+        yield b'{"finished": true}\n'
 
     async def simulate(self, request: Request) -> Response:
-        body = await _json(request)
-        plan = measure.read_plan(body)
+        body = await _read_body(request)
+        run = read_run(body)
         page = str(body.get("page", ""))[:80]
-        seconds = measure.estimate(plan, await self.crew.here(network_rate))
-        if seconds > measure.LONG and body.get("confirmed") is not True:
+        rate = json.loads(await self.workers.compute_here(network_rate))
+        seconds = estimate_seconds(run, rate)
+        if seconds > CONFIRM_SECONDS and body.get("confirmed") is not True:
             return JSONResponse({"confirm": True, "seconds": seconds})
-        return JSONResponse({"id": self.jobs.start(page, plan), "seconds": seconds}, 201)
+        return JSONResponse({"id": self.simulations.start(page, run), "seconds": seconds}, 201)
 
     async def simulation(self, request: Request) -> Response:
-        since = request.query_params.get("since", "0")
-        if not (since.isascii() and since.isdecimal() and len(since) < 10):
-            raise InvalidInput(f"since must be a whole number; got {since!r:.60}")
-        return JSONResponse(self._job(request).answer(int(since)))
+        since = read_whole("since", request.query_params.get("since", "0"), 0, MAX_ANSWERS)
+        return JSONResponse(self._job(request).answer(since))
 
     async def cancel(self, request: Request) -> Response:
         job = self._job(request)
         if job.status == "running":
-            job.end("cancelled", "Cancelled; what was found stays.")
-        return JSONResponse(job.answer(job.seen))
+            job.end("cancelled", "Cancelled; the points so far stay.")
+        return JSONResponse(job.answer(job.count))
 
     def _job(self, request: Request) -> Job:
-        job = self.jobs.get(request.path_params["name"])
+        job = self.simulations.get(request.path_params["name"])
         if job is None:
             raise HTTPException(404, "no such simulation")
         return job
@@ -130,29 +133,35 @@ def create_app(
     workers: Workers | None = None,
     simulations: Simulations | None = None,
 ) -> Starlette:
-    """The application; `hosts` are the Host names it answers to (None: any)."""
+    """Return the application; `hosts` are the Host names that it answers to (None: any)."""
     routes = Routes(workers or Workers(), simulations or Simulations())
     return Starlette(
         routes=routes.all(),
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={
-            Busy: _complaint(409),
-            InvalidInput: _complaint(422),
-            NotConverged: _complaint(503),
-            HTTPException: _http,
+            Busy: _error_response(409),
+            InvalidInput: _error_response(422),
+            NotConverged: _error_response(503),
+            HTTPException: _http_error,
         },
         lifespan=routes.lifespan,
     )
 
 
-def _answer(ask: Callable[..., Awaitable[Any]], function: Callable[[Problem], Any]) -> Handler:
-    """A route whose answer is a function of the problem, computed by those who are asked."""
+def _answer(
+    compute: Callable[..., Awaitable[bytes]], function: Callable[[Problem], dict[str, Any]]
+) -> Handler:
+    """Return a route that answers with a function of the problem in the query."""
 
     async def respond(request: Request) -> Response:
         problem, _ = _read(request)
-        return JSONResponse(await ask(function, problem))
+        return _json_response(await compute(function, problem))
 
     return respond
+
+
+def _json_response(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
 
 
 async def _index(_: Request) -> Response:
@@ -165,35 +174,35 @@ async def _plotly(_: Request) -> Response:
 
 
 async def _controls(_: Request) -> Response:
-    return JSONResponse(describe())
+    return JSONResponse(control_table())
 
 
 async def _code(request: Request) -> Response:
-    problem, rest = _read(request, "view", "axis")
-    view = check_choice("view", rest.get("view", "errors"), api.VIEWS)
-    axis = check_choice("axis", rest.get("axis", "n"), ("n", "N"))
-    script, command = (say(problem, view, axis) for say in (recompute.python, recompute.command))
-    return JSONResponse({"python": script, "command": command})
+    problem, others = _read(request, "view", "axis")
+    view = check_choice("view", others.get("view", "errors"), api.VIEWS)
+    axis = check_choice("axis", others.get("axis", "n"), ("n", "N"))
+    script = recompute.python_script(problem, view, axis)
+    return JSONResponse({"python": script, "command": recompute.command(problem, view, axis)})
 
 
 def _read(request: Request, *others: str) -> tuple[Problem, dict[str, str]]:
-    """The request's problem and its other parameters."""
+    """Return the request's problem and its other parameters."""
     query: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name in query:
-            raise InvalidInput(f"{name[:40]} is given twice")
+            raise InvalidInput(name[:40], problem="given twice")
         query[name] = value
-    rest = {name: query.pop(name) for name in others if name in query}
-    return read_problem(query), rest
+    parameters = {name: query.pop(name) for name in others if name in query}
+    return read_problem(query), parameters
 
 
-async def _json(request: Request) -> dict[str, Any]:
+async def _read_body(request: Request) -> dict[str, Any]:
     try:
         body = await request.json()
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise InvalidInput("the body must be a JSON object")
+        raise InvalidInput("body", allowed="a JSON object")
     return body
 
 
@@ -203,14 +212,15 @@ async def _every(seconds: float, task: Callable[[], None]) -> None:
         task()
 
 
-def _complaint(status: int) -> Callable[[Request, Exception], Response]:
+def _error_response(status: int) -> Callable[[Request, Exception], Response]:
     def respond(_: Request, error: Exception) -> Response:
-        return JSONResponse({"field": field_of(error), "message": for_readers(error)}, status)
+        body = {"field": control_of(error), "message": api.reader_message(error)}
+        return JSONResponse(body, status)
 
     return respond
 
 
-def _http(_: Request, error: Exception) -> Response:
+def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     body: dict[str, Any] = {"field": None, "message": error.detail}
     return JSONResponse(body, error.status_code, headers=error.headers)

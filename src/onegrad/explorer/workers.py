@@ -1,11 +1,14 @@
-"""Processes that compute what takes longer than a repaint, and a memory of what they found."""
+"""Processes that compute what takes longer than a repaint, and a cache of their answers.
+
+An answer becomes JSON once, where it is computed, and is kept and sent as these bytes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import os
-import pickle
 import signal
 from collections import OrderedDict
 from collections.abc import Callable
@@ -18,103 +21,105 @@ from onegrad.exceptions import NotConverged
 from onegrad.parallel import core_count
 from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
 
-REMEMBERED = 64 * 2**20  # bytes of answers and questions
+MAX_CACHE_BYTES = 64 * 2**20  # of answers and questions
 
 
 @functools.cache
-def in_the_background(niceness: int = 5) -> None:
-    """Start of a worker: browser and server go first, and matrix products take one core.
-
-    The parent handles Ctrl-C.
-    """
+def run_in_background(niceness: int = 5) -> None:
+    """Let browser and server go first, use one core, and leave Ctrl-C to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
     if hasattr(os, "nice"):
         os.nice(niceness)
 
 
-class Memory:
-    """The answers last asked for, of so many bytes together."""
+class AnswerCache:
+    """The most recently used answers, up to a number of bytes."""
 
-    def __init__(self, most: int = REMEMBERED) -> None:
-        self.most, self.bytes = most, 0
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self.max_bytes, self.bytes = max_bytes, 0
+        self._answers: OrderedDict[str, bytes] = OrderedDict()
 
-    def __contains__(self, question: str) -> bool:
-        return question in self._kept
+    def get(self, question: str) -> bytes | None:
+        """Return the answer if it is kept."""
+        if question in self._answers:
+            self._answers.move_to_end(question)
+        return self._answers.get(question)
 
-    def __getitem__(self, question: str) -> Any:
-        self._kept.move_to_end(question)
-        return pickle.loads(self._kept[question])
-
-    def __setitem__(self, question: str, answer: Any) -> None:
-        old = self._kept.pop(question, None)
-        self._kept[question] = data = pickle.dumps(answer)
-        self.bytes += _size(question, data) - (0 if old is None else _size(question, old))
-        while self.bytes > self.most and len(self._kept) > 1:
-            self.bytes -= _size(*self._kept.popitem(last=False))
+    def keep(self, question: str, answer: bytes) -> None:
+        """Keep an answer; those used least recently make room for it."""
+        if question in self._answers:
+            self.bytes -= _size(question, self._answers.pop(question))
+        self._answers[question] = answer
+        self.bytes += _size(question, answer)
+        while self.bytes > self.max_bytes and len(self._answers) > 1:
+            self.bytes -= _size(*self._answers.popitem(last=False))
 
 
-def _size(question: str, data: bytes) -> int:
-    return len(question) + len(data) + 200  # the objects' own
+def _size(question: str, answer: bytes) -> int:
+    return len(question) + len(answer) + 200  # the objects themselves
 
 
 class Workers:
-    """`await workers(f, *arguments)`: f's value, computed in another process or remembered.
+    """Compute functions in other processes, and remember their values as JSON.
 
-    Arguments are values whose `repr` says all: it is what an answer is remembered by.
+    Functions are told apart by name and arguments by their `repr`, which must say everything.
     """
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or min(2, core_count())
-        self._asking = ThreadPoolExecutor(self.count)  # a thread waits for each process
-        self._thread = ThreadPoolExecutor(1)
+        self._waiting = ThreadPoolExecutor(self.count)  # a thread waits for each process
+        self._own_thread = ThreadPoolExecutor(1)
         self._children: set[Child] = set()
-        self._spare: list[Child] = []
+        self._idle: list[Child] = []
         self._stopped = False
-        self._memory = Memory()
+        self.cache = AnswerCache()
 
     def warm(self) -> None:
         """Start the processes before the first question."""
         for _ in range(self.count):
-            self._asking.submit(self._ask, _import_theory)
+            self._waiting.submit(self._in_a_child, _import_theory)
 
-    async def here(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The value computed in this process, one question at a time: for what takes little."""
-        return await self._remembered(self._thread, function, function, *arguments)
+    async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        """Return the value of a function as JSON, computed in another process."""
+        return await self._cached(self._waiting, self._in_a_child, function, *arguments)
 
-    async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The value computed in another process."""
-        return await self._remembered(self._asking, function, self._ask, function, *arguments)
+    async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        """Return it computed in this process, one at a time: for what takes little."""
+        return await self._cached(self._own_thread, to_json, function, *arguments)
 
-    async def _remembered(
-        self, pool: ThreadPoolExecutor, function: Callable[..., Any], *call: Any
-    ) -> Any:
-        question = f"{function.__name__}{call[1:]!r}"
-        if question not in self._memory:
+    async def _cached(
+        self,
+        pool: ThreadPoolExecutor,
+        compute: Callable[..., bytes],
+        function: Callable[..., Any],
+        *arguments: Any,
+    ) -> bytes:
+        question = f"{function.__name__}{arguments!r}"
+        answer = self.cache.get(question)
+        if answer is None:
             loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(pool, *call)
-            self._memory[question] = answer
-            return answer
-        return self._memory[question]
+            answer = await loop.run_in_executor(pool, compute, function, *arguments)
+            self.cache.keep(question, answer)
+        return answer
 
-    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The value from a process; from a fresh one if that is killed over it."""
+    def _in_a_child(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        """Return the JSON from a process; from a fresh one if that is killed meanwhile."""
         for _ in range(MAX_ATTEMPTS):
-            child = self._spare.pop() if self._spare else Child(_apply, threads=1)
+            child = self._idle.pop() if self._idle else Child(_call, threads=1)
             self._children.add(child)
             if self._stopped:
                 child.end()
                 break
             child.send([Attempt((function, arguments))])
             try:
-                answers = child.receive()
-            except Exception:  # the function's own
-                self._spare.append(child)
+                results = child.receive()
+            except Exception:  # what the function raised
+                self._idle.append(child)
                 raise
-            if answers is not None:
-                self._spare.append(child)
-                return answers[0]
+            if results is not None:
+                self._idle.append(child)
+                return bytes(results[0])
             self._children.discard(child)
         raise NotConverged("the process that computed this was ended")
 
@@ -123,16 +128,22 @@ class Workers:
         self._stopped = True
         for child in list(self._children):
             child.process.kill()
-        self._asking.shutdown(wait=True, cancel_futures=True)
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        for child in self._spare:
+        self._waiting.shutdown(wait=True, cancel_futures=True)
+        self._own_thread.shutdown(wait=False, cancel_futures=True)
+        for child in self._idle:
             child.end()
 
 
-def _apply(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
-    in_the_background()
+def to_json(function: Callable[..., Any], *arguments: Any) -> bytes:
+    """Return the value of a function as JSON."""
+    value = function(*arguments)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _call(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> bytes:
+    run_in_background()
     function, arguments = question
-    return function(*arguments)
+    return to_json(function, *arguments)
 
 
 def _import_theory() -> None:

@@ -1,11 +1,13 @@
 """Predictions: errors, spectra, spike counts and bounds, each tied to its theorem."""
 
 from onegrad.theory.asymptotic.windows import spike_count, thresholds
+from onegrad.theory.bounds import kernel_lower_bound, tau_star, theorem7_bound
+from onegrad.theory.direction import direction
 from onegrad.theory.dispatch import predict, spectrum
 from onegrad.theory.prediction import Errors, Prediction, TrainTest
 from onegrad.theory.spectral_law import Spectrum, Spike
 from onegrad.theory.theories import THEORIES, Theory, register
-from onegrad.theory.uniform import LearnedCoefficients, learned_coefficients
+from onegrad.theory.uniform import LearnedCoefficients, learned_coefficients, uniform_errors
 
 __all__ = [
     "THEORIES",
@@ -16,10 +18,15 @@ __all__ = [
     "Spike",
     "Theory",
     "TrainTest",
+    "direction",
+    "kernel_lower_bound",
     "learned_coefficients",
     "predict",
     "register",
     "spectrum",
     "spike_count",
+    "tau_star",
+    "theorem7_bound",
     "thresholds",
+    "uniform_errors",
 ]

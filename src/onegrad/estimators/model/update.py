@@ -12,7 +12,13 @@ from onegrad.data.encoding import encode
 from onegrad.data.partitions import RowBlock
 from onegrad.data.tally import add_tallies
 from onegrad.estimators.model.fitted import Fitted, RowChanges
-from onegrad.estimators.model.row_sums import RowSums, block_targets, block_weights, checked
+from onegrad.estimators.model.row_sums import (
+    RowSums,
+    block_targets,
+    block_weights,
+    checked,
+    widened,
+)
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
@@ -24,7 +30,7 @@ def add_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     changes = fitted.changes
     return replace(
         fitted.with_moments(fitted.moments + rows.moments),
-        targets=fitted.targets.widened_by(rows.targets),
+        targets=widened(fitted.targets, rows.targets),
         tally=add_tallies(fitted.tally, rows.tally),
         changes=replace(changes, added=changes.added + rows.moments.rows),
     )

@@ -40,8 +40,8 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
 from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.estimators.fitting.settings import number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.estimators.model.targets import LabelTargets, Targets
-from onegrad.functions import Function, resolve
+from onegrad.estimators.model.targets import NumericTargets, Targets
+from onegrad.functions import Function, resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -58,9 +58,7 @@ METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there a
 @cache
 def relu() -> Function:
     """Return the activation of all neurons."""
-    activation = resolve("relu:raw")
-    assert isinstance(activation, Function)
-    return activation
+    return resolve_activation("relu:raw")
 
 
 @dataclass(frozen=True)
@@ -207,7 +205,7 @@ def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> F
     .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i)) \quad\text{is its residual.}
     """
     layer, readout = candidate.layer, candidate.readout
-    assert isinstance(targets, LabelTargets)
+    assert not isinstance(targets, NumericTargets)
 
     def residual(block: ScaledRows, _: Floats) -> Floats:
         f = layer.features(block.z) @ readout.coef + readout.intercept

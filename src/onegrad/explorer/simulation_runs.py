@@ -1,0 +1,182 @@
+"""The runs of the Simulate button: networks seed by seed, each answer better than the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import get_ops, standard_error
+from onegrad.exceptions import InvalidInput, check_choice
+from onegrad.explorer.api import problem_at
+from onegrad.explorer.request import read_problem, read_whole
+from onegrad.io.json_values import json_values
+from onegrad.networks.cost import replicate_flops, spectrum_flops
+from onegrad.networks.one_network import learned_part
+from onegrad.networks.plan import peak_bytes, usable_bytes
+from onegrad.networks.simulation import Simulation, simulate
+from onegrad.networks.spectrum import spectrum
+from onegrad.problem import Problem
+
+SIMULATED_ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+SIMULATED_RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0)  # n/d or N/d
+PARTS = ("alpha", "step", "sizes")
+MAX_SEEDS = 1000
+MAX_SECONDS = 4 * 3600.0
+MAX_BYTES = 4e9
+CONFIRM_SECONDS = 60.0  # a longer run is confirmed first
+MAX_SPECTRA = 3  # networks whose eigenvalues are kept
+
+
+@dataclass(frozen=True)
+class SimulationRun:
+    """A run: the problem, how many networks, which parts, and the size on the axis of sizes."""
+
+    problem: Problem
+    seeds: int
+    parts: tuple[str, ...] = PARTS[:2]
+    axis: str = "n"
+
+
+def read_run(body: Mapping[str, Any]) -> SimulationRun:
+    """Return the run that the JSON of a request describes; raise InvalidInput."""
+    query = body.get("query", {})
+    if not isinstance(query, Mapping) or not all(
+        isinstance(k, str) and isinstance(v, str) for k, v in query.items()
+    ):
+        raise InvalidInput("query", allowed="an object of strings")
+    seeds = read_whole("seeds", str(body.get("seeds", ""))[:20].strip(), 1, MAX_SEEDS)
+    parts = body.get("parts", list(PARTS[:2]))
+    if not isinstance(parts, list) or not parts:
+        raise InvalidInput("parts", allowed=f"a list of {', '.join(PARTS)}")
+    for part in parts:
+        check_choice("parts", str(part), PARTS)
+    axis = check_choice("axis", str(body.get("axis", "n")), ("n", "N"))
+    chosen = tuple(part for part in PARTS if part in parts)
+    return SimulationRun(read_problem(query), seeds, chosen, axis)
+
+
+# -- its cost --------------------------------------------------------------------------------
+
+
+def simulated_alphas(problem: Problem) -> list[float]:
+    """Return the exponents that are simulated: a fixed list and that of the problem."""
+    own = [] if problem.alpha is None else [round(problem.alpha, 6)]
+    return sorted({*SIMULATED_ALPHAS, *own})
+
+
+def estimate_seconds(run: SimulationRun, rate: float) -> float:
+    """Return the seconds of a run at `rate` operations per second; refuse what is out of reach."""
+    ops = get_ops()
+    max_bytes = min(MAX_BYTES, usable_bytes(ops))
+    flops = 0.0
+    for part in run.parts:
+        step_sizes = len(simulated_alphas(run.problem)) if part == "alpha" else 1
+        for problem in _resized(run) if part == "sizes" else [run.problem]:
+            needed = peak_bytes(problem, step_sizes)
+            if needed > max_bytes:
+                sizes = f"with d = {problem.d}, N = {problem.N} a simulation"
+                limit = f"needs {needed / 1e9:.2g} GB of memory, the page {max_bytes / 1e9:.2g} GB"
+                raise InvalidInput("n", problem.n, problem=f"{sizes} {limit} at most")
+            spectra = spectrum_flops(problem) if part == "step" else 0.0
+            flops += run.seeds * (replicate_flops(problem, step_sizes) + spectra)
+    seconds = 0.1 + flops / rate
+    if seconds > MAX_SECONDS:
+        hours = f"about {seconds / 3600:.0f} hours; at most {MAX_SECONDS / 3600:.0f} are run here"
+        raise InvalidInput("seeds", problem=f"this would take {hours}. Use onegrad sweep for it")
+    return seconds
+
+
+def _resized(run: SimulationRun) -> list[Problem]:
+    """Return the problems along the axis of sizes."""
+    return [problem_at(run.problem, run.axis, ratio) for ratio in SIMULATED_RATIOS]
+
+
+# -- running it ------------------------------------------------------------------------------
+
+
+def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
+    """Yield, after every network, the fraction done and the averages so far."""
+    # every part early, precision later
+    rounds = [(part, seed) for seed in range(run.seeds) for part in run.parts]
+    networks: dict[str, list[Any]] = {part: [] for part in PARTS}
+    for done, (part, seed) in enumerate(rounds, start=1):
+        networks[part].append(MEASURES[part](run, seed))
+        summary = AVERAGES[part](run, networks[part])
+        yield json_values({"progress": done / len(rounds), "found": summary})
+
+
+def _errors_along_alpha(run: SimulationRun, seed: int) -> list[dict[str, float]]:
+    alphas = simulated_alphas(run.problem)
+    return _points(alphas, simulate(run.problem, seeds=[seed], alpha=alphas))
+
+
+def _errors_along_size(run: SimulationRun, seed: int) -> list[dict[str, float]]:
+    sizes = [getattr(problem, run.axis) for problem in _resized(run)]
+    axes: dict[str, Any] = {run.axis: sizes}
+    ratios = [size / run.problem.d for size in sizes]
+    return _points(ratios, simulate(run.problem, seeds=[seed], **axes))
+
+
+def _points(x: list[float], simulation: Simulation) -> list[dict[str, float]]:
+    train, test = np.ravel(simulation.train.mean), np.ravel(simulation.test.mean)
+    return [
+        {"x": x_i, "train": float(train_i), "test": float(test_i)}
+        for x_i, train_i, test_i in zip(x, train, test, strict=True)
+    ]
+
+
+def _average_errors(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
+    """Return mean and standard error over the networks per point; NaN for a single network."""
+    points = []
+    for same_x in zip(*networks, strict=True):
+        point: dict[str, float] = {"x": same_x[0]["x"], "networks": len(same_x)}
+        for name in ("train", "test"):
+            values = np.array([network[name] for network in same_x])
+            point[name] = float(values.mean())
+            point[f"{name}_se"] = float(standard_error(values))
+        points.append(point)
+    return {"axis": axis, "points": points}
+
+
+def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
+    """Return eigenvalues of F F^T/n and the learned part of one network at the present step."""
+    part = learned_part(run.problem, seed)
+    network = {"coefficients": part.coefficients, "u": part.u, "fitted": part.fitted}
+    if seed < MAX_SPECTRA:
+        singular_values = spectrum(run.problem, seeds=[seed], distances=False).F[0]
+        network["eigenvalues"] = np.sort(singular_values**2 / run.problem.n)[::-1]
+    return network
+
+
+def _average_features(_: SimulationRun, networks: list[dict[str, Any]]) -> dict[str, Any]:
+    def statistics(name: str) -> tuple[Any, Any]:
+        values = np.array([network[name] for network in networks])
+        return values.mean(0), standard_error(values)
+
+    coefficients, coefficients_se = statistics("coefficients")
+    fitted, fitted_se = statistics("fitted")
+    return {
+        "eigenvalues": [n["eigenvalues"] for n in networks if "eigenvalues" in n],
+        "learned": {
+            "coefficients": coefficients,
+            "coefficients_se": coefficients_se,
+            "u": statistics("u")[0],
+            "fitted": fitted,
+            "fitted_se": fitted_se,
+        },
+    }
+
+
+MEASURES: dict[str, Callable[[SimulationRun, int], Any]] = {
+    "alpha": _errors_along_alpha,
+    "step": _features_at_step,
+    "sizes": _errors_along_size,
+}
+AVERAGES: dict[str, Callable[[SimulationRun, list[Any]], dict[str, Any]]] = {
+    "alpha": lambda _, networks: _average_errors("alpha", networks),
+    "step": _average_features,
+    "sizes": lambda run, networks: _average_errors(run.axis, networks),
+}
