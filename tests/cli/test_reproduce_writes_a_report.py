@@ -35,7 +35,7 @@ def test_one_figure(tmp_path, capsys):
 def test_the_figures_are_listed(capsys):
     assert main(["reproduce", "--list", "--json"]) == 0
     titles = json.loads(capsys.readouterr().out)["figures"]
-    assert list(titles) == list(gallery.specs(gallery.groups())) and all(titles.values())
+    assert list(titles) == list(gallery.select(gallery.groups())) and all(titles.values())
     assert main(["reproduce", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)
