@@ -22,7 +22,7 @@ def test_one_figure(tmp_path, capsys):
     assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
     assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
     made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
-    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv")}
+    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv", ".json")}
     assert (tmp_path / "there" / "report.html").stat().st_size > 20_000
 
     assert main(["reproduce", FIGURE, "--quick", "--out", "there"]) == 0
