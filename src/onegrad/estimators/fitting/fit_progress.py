@@ -10,13 +10,13 @@ from typing import Any
 
 from onegrad.io.progress import Progress
 
-ProgressCallback = Callable[[int, int], None]
+PassProgress = Callable[[int, int], None]
 
 
 class FitProgress:
     """Counts the candidates of a fit; `stopped` says that no further one is to be tried."""
 
-    def __init__(self, progress: ProgressCallback | None = None, expected: int = 1) -> None:
+    def __init__(self, progress: PassProgress | None = None, expected: int = 1) -> None:
         # a function of the caller's counts partitions; a line on the screen has labels
         self.progress = progress if isinstance(progress, Progress) else None
         self.expected = max(expected, 1)
@@ -36,7 +36,7 @@ class FitProgress:
             self.progress(self.done, self.done)
 
 
-def set_label(progress: ProgressCallback | None, name: str) -> None:
+def set_label(progress: PassProgress | None, name: str) -> None:
     """Name what is counted from here on."""
     if isinstance(progress, Progress):
         progress.label = name
