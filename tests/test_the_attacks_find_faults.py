@@ -113,7 +113,7 @@ def test_an_answer_of_more_than_a_line() -> None:
         assert not inputs._in_one_line(code, said), said
 
 
-@pytest.mark.parametrize("suffix", forgeries.MAKERS)
+@pytest.mark.parametrize("suffix", forgeries.FORGERS)
 def test_forgeries_are_sound_files_of_their_kind(suffix: str) -> None:
     """They are read as what they are: of thirty some are used, and some are refused."""
     ends = inputs.use_files(suffix)(rng(), 30, "").ends

@@ -138,7 +138,6 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "io",
         "networks",
         "studies",
-        "theory",
     },
     names_that_say_nothing: {
         "arrays",
@@ -150,7 +149,6 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "io",
         "networks",
         "studies",
-        "theory",
     },
 }
 

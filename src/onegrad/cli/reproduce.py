@@ -73,20 +73,20 @@ def _print_outcome(reproduction: Reproduction, out: Path) -> None:
         print(f"{counts} in {out}")
         return
     print(f"report: {reproduction.report.resolve()}")
-    print(f"verification: {verdict}; {verdict.exact} with nothing allowed for")
+    exact = f"; {verdict.exact} without any allowance" if verdict.points else ""
+    print(f"verification: {verdict}{exact}")
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {
-        name: str(s.about.get("title", "")) for name, s in gallery.specs(gallery.groups()).items()
-    }
+    groups = gallery.groups()
+    studies = gallery.select(groups).values()
     if args.json:
-        groups = {name: gallery.group_of(name) for name in titles}
-        print_json({"figures": titles, "groups": groups})
+        titles = {study.name: study.title for study in studies}
+        print_json({"figures": titles, "groups": {study.name: study.group for study in studies}})
         return 0
-    for group in gallery.groups():
+    for group in groups:
         print(f"{group}:")
-        for name, title in titles.items():
-            if gallery.group_of(name) == group:
-                print(f"  {name:22} {title}")
+        for study in studies:
+            if study.group == group:
+                print(f"  {study.name:22} {study.title}")
     return 0

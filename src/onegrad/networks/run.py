@@ -22,11 +22,11 @@ from onegrad.arrays import (
 )
 from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
-from onegrad.networks.equivalents import GaussianEquivalent, spiked
+from onegrad.networks.equivalents import gaussian_equivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
-from onegrad.networks.network import FeatureMap, Network, RawInputs
+from onegrad.networks.network import FeatureMap, Network, input_features
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
 from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
 from onegrad.networks.streams import Purpose
@@ -218,12 +218,12 @@ def stack_errors(
 def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
     """Return the feature map of a model at distinct etas; the untrained network's at zero alone."""
     if model == "linear":
-        return RawInputs(network.sampler.problem.d)
+        return input_features(network.sampler.problem.d)
     if model in ("spiked", "spiked-printed") and any(etas):
         return spiked(network, etas, printed=model == "spiked-printed")
     f = IDENTITY if model == "gaussian-equivalent" else None
     features = network.trained(etas, f) if any(etas) else network.untrained(f)
-    return features if f is None else GaussianEquivalent(network.sampler, features)
+    return features if f is None else gaussian_equivalent(network.sampler, features)
 
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:

@@ -34,7 +34,7 @@ from onegrad.estimators.model.targets import (
     Targets,
 )
 from onegrad.exceptions import InvalidInput
-from onegrad.functions import Function, resolve
+from onegrad.functions import resolve_activation
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
@@ -144,8 +144,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
 def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
     W, b, step = (arrays[numbered(name, number)] for name in LAYER_ARRAYS)
     sums = (arrays[numbered(name, number)] for name in MOMENT_ARRAYS)
-    activation = resolve(header["layer"]["activation"])
-    assert isinstance(activation, Function)
+    activation = resolve_activation(header["layer"]["activation"])
     scaling = Scaling(*(arrays[name] for name in SCALING_ARRAYS))
     skip, bound = bool(header["layer"]["skip"]), float(header["layer"]["bound"])
     return Member(

@@ -29,7 +29,7 @@ from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.settings import check_layer, check_parameter, number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput, check_choice
-from onegrad.functions import Function, resolve
+from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -117,8 +117,7 @@ def learn(
         W = W * (np.sqrt(d) / np.linalg.norm(W, axis=1, keepdims=True))
     W /= np.sqrt(d)
     A = random_readout(settings.readout, (N, training_set.targets.outputs), rng)
-    activation = resolve(settings.activation)
-    assert isinstance(activation, Function)
+    activation = resolve_activation(settings.activation)
     clip = float(settings.clip)
     without_biases = Layer(training_set.scaling, W, np.zeros(N), activation, settings.skip, clip)
     sampler = NeuronSampler.of(training_set.update, clip)

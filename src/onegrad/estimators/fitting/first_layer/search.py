@@ -41,7 +41,7 @@ from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, Neur
 from onegrad.estimators.fitting.settings import number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.targets import NumericTargets, Targets
-from onegrad.functions import Function, resolve
+from onegrad.functions import Function, resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -58,9 +58,7 @@ METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there a
 @cache
 def relu() -> Function:
     """Return the activation of all neurons."""
-    activation = resolve("relu:raw")
-    assert isinstance(activation, Function)
-    return activation
+    return resolve_activation("relu:raw")
 
 
 @dataclass(frozen=True)
