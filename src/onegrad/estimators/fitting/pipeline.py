@@ -23,8 +23,8 @@ from onegrad.data.sample import Sample, sample_block
 from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.fit_progress import FitProgress, interruptible
 from onegrad.estimators.fitting.settings import Learn, Settings
-from onegrad.estimators.fitting.task import Task
-from onegrad.estimators.fitting.training_set import TrainingSet, prepare
+from onegrad.estimators.fitting.task import LearningTask
+from onegrad.estimators.fitting.training_set import TrainingSet, prepare_training_set
 from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, largest_first, mean
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
@@ -64,7 +64,7 @@ class Execution:
 
 def fit(
     data: Source,
-    task: Task,
+    task: LearningTask,
     settings: Settings,
     learn: Learn,
     execution: Execution,
@@ -94,7 +94,7 @@ def fit(
     keep_freed_memory()  # candidates take and free the same memory again and again
     threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        training_set = prepare(
+        training_set = prepare_training_set(
             sample,
             task,
             scaled=settings.inputs == "standard",
