@@ -13,7 +13,7 @@ from onegrad.arrays import Array, Floats
 from onegrad.networks.streams import (
     GAUSSIAN,
     INDEPENDENT_LAWS,
-    SIGNS,
+    RANDOM_SIGNS,
     Purpose,
     Streams,
     generator,
@@ -113,7 +113,7 @@ class InputRows:
             shift = (math.sqrt(1 + law.parameter) - 1) * projections
         else:  # a mixture of two centres
             key = (Purpose.SIGN, rows.purpose, rows.batch)
-            shift = law.parameter * self.streams.entries(SIGNS, key, start, count, 1)
+            shift = law.parameter * self.streams.entries(RANDOM_SIGNS, key, start, count, 1)
         return X + shift * self.direction
 
     def _user_rows(self, rows: RowSet, start: int, count: int) -> Array:

@@ -39,7 +39,7 @@ class Purpose(IntEnum):
 
 
 GAUSSIAN = Law("gaussian")
-SIGNS = Law("rademacher")
+RANDOM_SIGNS = Law("rademacher")
 UNIT_INTERVAL = Law("unit")  # uniform over [0, 1)
 INDEPENDENT_LAWS = ("gaussian", "rademacher", "uniform", "student-t")  # of independent entries
 
