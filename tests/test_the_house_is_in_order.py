@@ -136,7 +136,6 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "experiments",
         "explorer",
         "io",
-        "networks",
         "studies",
     },
     names_that_say_nothing: {
@@ -147,7 +146,6 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "experiments",
         "explorer",
         "io",
-        "networks",
         "studies",
     },
 }

@@ -1,7 +1,11 @@
-"""The families of estimators: one table for files, the command line and reports.
+"""The families of estimators: one table for model files and the command line.
 
-A new family is a learner of first layers, its scikit-learn classes, and one row of `FAMILIES`.
-Saved models, `onegrad fit --estimator` and reports find it there.
+A new family is
+
+1. a learner of first layers, `learn(training_set, settings, rng) -> Candidates`, with its frozen
+   settings and `describe(choice)`, the lines of its reports (`fitting/first_layer`);
+2. its scikit-learn classes, which name them (`sklearn_api`);
+3. one row of `FAMILIES`: `load` and `onegrad fit --estimator` find it there.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from onegrad.arrays import Array, Ops
 from onegrad.functions.function import Function
 from onegrad.networks.input_rows import step_rows
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
-from onegrad.networks.streams import GAUSSIAN, SIGNS, Purpose, Streams
+from onegrad.networks.streams import GAUSSIAN, RANDOM_SIGNS, Purpose, Streams
 from onegrad.networks.updates import update
 from onegrad.problem import Problem
 
@@ -157,7 +157,7 @@ def draw_weights(problem: Problem, streams: Streams) -> Array:
 
 def draw_readout(problem: Problem, streams: Streams) -> Array:
     """Draw a, shape (B, N): sqrt(N) a has standard normal, unit or random-sign entries."""
-    law = SIGNS if problem.readout == "rademacher" else GAUSSIAN
+    law = RANDOM_SIGNS if problem.readout == "rademacher" else GAUSSIAN
     a = streams.entries(law, (Purpose.READOUT,), 0, problem.N, 1)[..., 0]
     return (0 * a + 1 if problem.readout == "constant" else a) / math.sqrt(problem.N)
 

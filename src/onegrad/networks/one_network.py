@@ -17,7 +17,7 @@ from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 
-MAX_LEARNED_DEGREE = 12
+MAX_PROJECTED_DEGREE = 12
 INDEX_BINS = 24  # of equal probability
 
 
@@ -155,7 +155,7 @@ def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> Le
     u, f = fresh.indices[:, 0], fresh.predictions
     bins = np.array_split(np.argsort(u), INDEX_BINS)
     return LearnedPart(
-        coefficients=fresh.learned_coefficients(MAX_LEARNED_DEGREE),
+        coefficients=fresh.learned_coefficients(MAX_PROJECTED_DEGREE),
         u=np.array([u[i].mean() for i in bins]),
         fitted=np.array([f[i].mean() for i in bins]),
     )

@@ -25,7 +25,7 @@ from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 
-FORMAT = 4
+MODEL_FORMAT = 4
 # the first had digests beside the archive's own checksums, the second a single network, the third
 # one bound for all inputs
 READABLE_FORMATS = (1, 2, 3, 4)
@@ -46,7 +46,7 @@ def save(estimator: Any, path: str | Path) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     arrays = _arrays(fitted)
     header = {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         "onegrad": __version__,
         "estimator": type(estimator).__name__,
         "parameters": _parameters(estimator),

@@ -25,7 +25,7 @@ from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import ScaledRows
 
 
-def add_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     """Return the model with more rows."""
     changes = fitted.changes
     return replace(
@@ -36,7 +36,7 @@ def add_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     )
 
 
-def remove_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     """Return the model without some rows; refuse rows that it does not have, where it can tell."""
     tally = None
     if fitted.tally is not None and rows.tally is not None:

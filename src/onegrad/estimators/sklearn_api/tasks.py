@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     """Numbers, one or several per row."""
 
-    def _task(self) -> task.Task:
+    def _task(self) -> task.LearningTask:
         return task.regression()
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
@@ -98,7 +98,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     class_weight: Any
 
-    def _task(self) -> task.Task:
+    def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
