@@ -19,7 +19,7 @@ import onegrad as og
 from onegrad.theory.uniform import NodeCounts, uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.discretisation import equations
 from onegrad.theory.uniform.fixed_point import evaluate_state, linear_response, solve_fixed_point
-from onegrad.theory.uniform.preparation import prepare
+from onegrad.theory.uniform.preparation import prepare_problem
 
 CASES = [
     ("tanh", "H1", 1.0),
@@ -46,7 +46,7 @@ def chosen_nodes(problem: og.Problem) -> NodeCounts:
 
 def floor(problem: og.Problem) -> float:
     """Return the seconds of one pass over the nodes that the error estimate chose."""
-    eq = equations(prepare(problem), chosen_nodes(problem))
+    eq = equations(prepare_problem(problem), chosen_nodes(problem))
     z = np.linspace(-8.5, 8.5, 69)
     state = solve_fixed_point(eq, problem.ridge).state
     grid = np.multiply.outer(eq.weight[:, None] * eq.index, z)

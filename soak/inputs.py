@@ -49,16 +49,16 @@ def use_files(suffix: str) -> Callable[[np.random.Generator, int, str], AttackCo
 def _damaged_file(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:
     """Return a file that is damaged, or, half of the time, a sound file of something else."""
     if rng.integers(2):
-        return forgeries.forged(rng, suffix)
-    return mutations.mutated(
-        rng, mutations.EXAMPLES[suffix]() if fitting else _without_target(suffix)
+        return forgeries.forge_file(rng, suffix)
+    return mutations.damage(
+        rng, mutations.EXAMPLE_FILES[suffix]() if fitting else _without_target(suffix)
     )
 
 
 def _without_target(suffix: str) -> bytes:
     """Return a file to apply a model to: in a matrix the target cannot be left out by name."""
     if suffix != ".npy":
-        return mutations.EXAMPLES[suffix]()
+        return mutations.EXAMPLE_FILES[suffix]()
     buffer = io.BytesIO()
     np.save(buffer, np.load(io.BytesIO(mutations.npy_file()))[:, :-1])
     return buffer.getvalue()
@@ -69,14 +69,14 @@ def _model(suffix: str) -> bytes:
     """Return a model of the undamaged file."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / f"good{suffix}"
-        data.write_bytes(mutations.EXAMPLES[suffix]())
+        data.write_bytes(mutations.EXAMPLE_FILES[suffix]())
         code, stderr = _run(_fit(data, suffix, Path(folder) / "m"))
         assert code == 0, stderr
         return (Path(folder) / "m").read_bytes()
 
 
 def _fit(data: Path, suffix: str, out: Path) -> list[str]:
-    target = mutations.TARGETS[suffix]
+    target = mutations.EXAMPLE_TARGETS[suffix]
     return ["fit", str(data), f"--target={target}", "--out", str(out),
             "--estimator", "one-step", "--width", "6"]  # fmt: skip
 
@@ -142,9 +142,9 @@ def read_specs(rng: np.random.Generator, count: int, where: str) -> AttackCounts
             example, quick = examples[int(rng.integers(len(examples)))], bool(rng.integers(2))
             forged = None
             if rng.integers(2):
-                forged = forgeries.spec(rng, tomllib.loads(example.decode()))
+                forged = forgeries.forge_spec(rng, tomllib.loads(example.decode()))
             else:
-                path.write_bytes(mutations.mutated(rng, example))
+                path.write_bytes(mutations.damage(rng, example))
             with attempt(counts, f"{where}.{i}", (og.InvalidInput,)):
                 if isinstance(forged, dict):  # as TOML would give it
                     spec = parse_spec(forged, "forged", MEASURES, quick=quick)

@@ -86,20 +86,20 @@ def _damaged_request(rng: np.random.Generator) -> tuple[dict[str, Any], bytes]:
     if rng.random() < 0.5:
         values[str(rng.choice(list(CONTROLS)))] = str(rng.choice(["1", "0.3", "relu", "H2", "2"]))
     if forged := rng.random() < 0.3:
-        k = int(rng.integers(len(mutations.NASTY)))
-        values[str(rng.choice(list(CONTROLS)))] = mutations.NASTY[k].decode("latin-1")
+        k = int(rng.integers(len(mutations.NASTY_BYTES)))
+        values[str(rng.choice(list(CONTROLS)))] = mutations.NASTY_BYTES[k].decode("latin-1")
     query = "&".join(f"{quote(k)}={quote(v)}" for k, v in values.items()).encode()
     if not forged and rng.random() < 0.8:
-        query = mutations.mutated(rng, query).replace(b"\n", b"%0A")
+        query = mutations.damage(rng, query).replace(b"\n", b"%0A")
     headers = dict(zip(NAMES[:1], VALUES[:1], strict=True))
     if rng.random() < 0.3:
         k = int(rng.integers(len(NAMES)))
-        headers[NAMES[k]] = mutations.mutated(rng, VALUES[k])
+        headers[NAMES[k]] = mutations.damage(rng, VALUES[k])
     body = b""
     if post and rng.random() < 0.5:
-        body = mutations.mutated(rng, json.dumps(BODY).encode())
+        body = mutations.damage(rng, json.dumps(BODY).encode())
     elif post:
-        body = json.dumps(forgeries.described(rng, BODY | {"query": values})).encode()
+        body = json.dumps(forgeries.change_value(rng, BODY | {"query": values})).encode()
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http",
         "method": "POST" if post else "GET", "path": path, "raw_path": path.encode(),

@@ -1,8 +1,8 @@
-"""Files that are whole and of their kind, and hold what nobody meant: written by a wrong program.
+"""Forge files that are sound and hold what nobody meant, as a wrong program would write them.
 
-``forged(rng, suffix)`` changes a small valid file where it means something (a cell, a column's
-type, an array's shape, a value of a model's description) and writes it as a sound file again, so
-that the change reaches those who use what was read.
+``forge_file(rng, suffix)`` changes the meaning of a small valid file (a cell, a column's type, an
+array's shape, a value of a model's header) and writes it as a sound file again, so that the change
+reaches the code behind the reader.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TYPES = ("f2", "f4", ">f8", "i1", "u8", "?", "c16", "U3", "S3", "M8[D]", "m8[s]"
 SHAPES = ((-1,), (1, -1), (-1, 1), (-1, 1, 1), (0, 3), (3, 0), (0,), ())
 
 
-def forged(rng: np.random.Generator, suffix: str) -> bytes:
-    """A sound file of the kind after one to three changes of what it holds."""
-    return MAKERS[suffix](rng, int(rng.integers(1, 4)))
+def forge_file(rng: np.random.Generator, suffix: str) -> bytes:
+    """Return a sound file of this kind after one to three changes of its contents."""
+    return FORGERS[suffix](rng, int(rng.integers(1, 4)))
 
 
-def _one(rng: np.random.Generator, values: Any) -> Any:
+def _choose(rng: np.random.Generator, values: Any) -> Any:
     return values[int(rng.integers(len(values)))]
 
 
@@ -63,24 +63,26 @@ def _csv(rng: np.random.Generator, changes: int) -> bytes:
     for _ in range(changes):
         i, j, kind = int(rng.integers(len(rows))), int(rng.integers(len(rows[0]))), rng.random()
         if kind < 0.35:
-            rows[i][j] = _one(rng, CELLS)
+            rows[i][j] = _choose(rng, CELLS)
         elif kind < 0.5:
-            rows[0][j] = str(_one(rng, [*CELLS, *rows[0], "__index_level_0__"]))
+            rows[0][j] = str(_choose(rng, [*CELLS, *rows[0], "__index_level_0__"]))
         elif kind < 0.65:
-            value = _one(rng, CELLS)
+            value = _choose(rng, CELLS)
             rows[1:] = [[*row[:j], value, *row[j + 1 :]] for row in rows[1:]]
         elif kind < 0.75:
-            order = rng.integers(len(rows[0]), size=len(rows[0]))  # some lost, some twice
+            order = rng.integers(len(rows[0]), size=len(rows[0]))  # lost or repeated ones
             rows = [[row[k] for k in order] for row in rows]
         elif kind < 0.85:
-            rows = [rows[0], *(rows[1:] * 3)[: int(_one(rng, [0, 1, 2, 150]))]]
+            rows = [rows[0], *(rows[1:] * 3)[: int(_choose(rng, [0, 1, 2, 150]))]]
         else:
-            rows = [[*row, str(_one(rng, CELLS))] for row in rows]
+            rows = [[*row, str(_choose(rng, CELLS))] for row in rows]
     text = io.StringIO()
     csv.writer(
-        text, delimiter=_one(rng, ",,,,;"), lineterminator=_one(rng, ["\n", "\n", "\r\n", "\r"])
+        text,
+        delimiter=_choose(rng, ",,,,;"),
+        lineterminator=_choose(rng, ["\n", "\n", "\r\n", "\r"]),
     ).writerows(rows)
-    return text.getvalue().encode(_one(rng, ["utf-8"] * 6 + ["utf-8-sig", "utf-16"]))
+    return text.getvalue().encode(_choose(rng, ["utf-8"] * 6 + ["utf-8-sig", "utf-16"]))
 
 
 def _parquet(rng: np.random.Generator, changes: int) -> bytes:
@@ -91,24 +93,24 @@ def _parquet(rng: np.random.Generator, changes: int) -> bytes:
         j, kind = int(rng.integers(table.num_columns)), rng.random()
         name, rows = table.column_names[j], table.num_rows
         if kind < 0.7:
-            table = table.set_column(j, name, _one(rng, _columns(rng, rows)))
+            table = table.set_column(j, name, _choose(rng, _column_of_each_type(rng, rows)))
         elif kind < 0.8:
             names = [*table.column_names]
-            names[j] = str(_one(rng, [*CELLS, *names, "__index_level_0__"]))
+            names[j] = str(_choose(rng, [*CELLS, *names, "__index_level_0__"]))
             table = table.rename_columns(names)
         elif kind < 0.9:
-            table = table.slice(0, int(_one(rng, [0, 1, 2])))
+            table = table.slice(0, int(_choose(rng, [0, 1, 2])))
         else:
             table = table.select(rng.permutation(table.num_columns)[1:].tolist() or [0])
         if not table.num_columns:
             break
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, row_group_size=int(_one(rng, [1, 7, 1000])))
+    pq.write_table(table, buffer, row_group_size=int(_choose(rng, [1, 7, 1000])))
     return buffer.getvalue()
 
 
-def _columns(rng: np.random.Generator, rows: int) -> list[Any]:
-    """A column of each type."""
+def _column_of_each_type(rng: np.random.Generator, rows: int) -> list[Any]:
+    """Return one column of each Arrow type."""
     import pyarrow as pa
 
     n = rng.integers(0, 5, rows)
@@ -120,7 +122,7 @@ def _columns(rng: np.random.Generator, rows: int) -> list[Any]:
         pa.array(n.astype(np.int32), pa.int32()).cast(kind)
         for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.time32("s"))
     ]
-    text = pa.array([str(_one(rng, CELLS)) for _ in n], pa.string())
+    text = pa.array([str(_choose(rng, CELLS)) for _ in n], pa.string())
     return moments + plain + [
         text,
         pa.array(n, pa.int64()).cast(pa.duration("ms")),
@@ -142,40 +144,40 @@ def _columns(rng: np.random.Generator, rows: int) -> list[Any]:
 # -- arrays --------------------------------------------------------------------------------------
 
 
-def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
-    """Another type, another shape, other numbers or none."""
+def _change_array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Return the array with another type, another shape, other numbers or no numbers."""
     kind = rng.random()
     if kind < 0.3:
         finite = np.nan_to_num(array) if array.dtype.kind == "f" else array
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # imaginary parts are lost on purpose
             try:
-                return finite.astype(_one(rng, TYPES))
+                return finite.astype(_choose(rng, TYPES))
             except (TypeError, ValueError, RuntimeError, OverflowError):
                 return finite
     if kind < 0.55:
         try:
-            return array.reshape(_one(rng, SHAPES))
+            return array.reshape(_choose(rng, SHAPES))
         except ValueError:
             return np.asfortranarray(array[: int(rng.integers(3))])
     changed = np.array(array, order="F" if rng.random() < 0.3 else "C")
     if changed.size and changed.dtype.kind == "f":
         with np.errstate(all="ignore"):
             if rng.random() < 0.5:
-                changed.flat[int(rng.integers(changed.size))] = _one(rng, NUMBERS)
+                changed.flat[int(rng.integers(changed.size))] = _choose(rng, NUMBERS)
             else:
-                changed *= _one(rng, NUMBERS)
+                changed *= _choose(rng, NUMBERS)
     return changed
 
 
 def _npy(rng: np.random.Generator, changes: int) -> bytes:
-    array = np.load(io.BytesIO(mutations.npy_file()))[:, : int(_one(rng, [2, 3, 3, 3]))]
+    array = np.load(io.BytesIO(mutations.npy_file()))[:, : int(_choose(rng, [2, 3, 3, 3]))]
     for _ in range(changes):
-        array = _array(rng, array)
-    return _saved(array)
+        array = _change_array(rng, array)
+    return _npy_bytes(array)
 
 
-def _saved(array: np.ndarray) -> bytes:
+def _npy_bytes(array: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=array.dtype.kind == "O")  # what readers must refuse
     return buffer.getvalue()
@@ -185,14 +187,16 @@ def _npz(rng: np.random.Generator, changes: int) -> bytes:
     with np.load(io.BytesIO(mutations.npz_file())) as file:
         arrays = dict(file)
     for _ in range(changes):
-        name = _one(rng, sorted(arrays))
-        arrays[name] = _array(rng, arrays[name])
+        name = _choose(rng, sorted(arrays))
+        arrays[name] = _change_array(rng, arrays[name])
         if rng.random() < 0.1:
-            arrays[str(_one(rng, ["y", "w", "X", "x/../y", "é"]))] = arrays.pop(name)
-    return _packed({f"{name}.npy": _saved(a) for name, a in arrays.items()}, rng.random() < 0.3)
+            arrays[str(_choose(rng, ["y", "w", "X", "x/../y", "é"]))] = arrays.pop(name)
+    return _zip_bytes(
+        {f"{name}.npy": _npy_bytes(a) for name, a in arrays.items()}, rng.random() < 0.3
+    )
 
 
-def _packed(members: dict[str, bytes], deflated: bool = False) -> bytes:
+def _zip_bytes(members: dict[str, bytes], deflated: bool = False) -> bytes:
     buffer = io.BytesIO()
     method = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
     with zipfile.ZipFile(buffer, "w", method) as archive:
@@ -205,15 +209,15 @@ def _packed(members: dict[str, bytes], deflated: bool = False) -> bytes:
 
 
 @cache
-def models() -> tuple[bytes, ...]:
-    """Small models of the table of each family: numbers, classes, two targets, two members."""
+def example_models() -> tuple[bytes, ...]:
+    """Return small models of the example table, of both families: numbers and classes."""
     import tempfile
     from pathlib import Path
 
     import onegrad as og
     from onegrad.data import source
 
-    found = [mutations.model_file()]
+    files = [mutations.model_file()]
     with tempfile.TemporaryDirectory() as folder:
         table, path = Path(folder) / "table.csv", Path(folder) / "a.model"
         table.write_bytes(mutations.csv_file())
@@ -222,52 +226,52 @@ def models() -> tuple[bytes, ...]:
             (og.AlternatingRegressor(6, rounds=2, random_state=0), "y"),
         ):
             estimator.fit(source(table, target=target)).save(path)
-            found.append(path.read_bytes())
-    return tuple(found)
+            files.append(path.read_bytes())
+    return tuple(files)
 
 
 def _model(rng: np.random.Generator, changes: int) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(_one(rng, models()))) as archive:
+    with zipfile.ZipFile(io.BytesIO(_choose(rng, example_models()))) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(members["model.json"])
     for _ in range(changes):
         arrays = sorted(name for name in members if name.endswith(".npy"))
         if rng.random() < 0.5:
-            header = described(rng, header)
+            header = change_value(rng, header)
         else:
-            name = _one(rng, arrays)
+            name = _choose(rng, arrays)
             array = np.load(io.BytesIO(members[name]), allow_pickle=True)  # our own forgery
-            members[name] = _saved(_array(rng, array))
+            members[name] = _npy_bytes(_change_array(rng, array))
     members["model.json"] = json.dumps(header).encode()
-    return _packed(members)
+    return _zip_bytes(members)
 
 
-def described(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:
-    """A description with one value, somewhere in it, replaced, lost or doubled."""
+def change_value(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:
+    """Return a JSON value in which one value is replaced, lost or repeated."""
     if isinstance(value, dict) and value and rng.random() < 0.95:
-        key = _one(rng, sorted(value))
+        key = _choose(rng, sorted(value))
         if rng.random() < 0.05:
             return {k: v for k, v in value.items() if k != key}
-        return value | {key: described(rng, value[key], values)}
+        return value | {key: change_value(rng, value[key], values)}
     if isinstance(value, list) and value and rng.random() < 0.9:
         k = int(rng.integers(len(value)))
         if rng.random() < 0.2:
             return value[:k] + value[k + 1 :] if rng.random() < 0.5 else value[: k + 1] + value[k:]
-        return [*value[:k], described(rng, value[k], values), *value[k + 1 :]]
-    return _one(rng, values)
+        return [*value[:k], change_value(rng, value[k], values), *value[k + 1 :]]
+    return _choose(rng, values)
 
 
 TOML = (*JSON[1:], "1:5", "0:1:5", "0:1:1000000000", [1, 1], [0.5, "x"], "H1", "sphere", "tanh:raw")
 
 
-def spec(rng: np.random.Generator, table: dict[str, Any]) -> Any:
-    """The table of a sweep after one to three changes of its values."""
+def forge_spec(rng: np.random.Generator, table: dict[str, Any]) -> Any:
+    """Return the table of a sweep after one to three changes of its values."""
     for _ in range(int(rng.integers(1, 4))):
-        table = described(rng, table, TOML)
+        table = change_value(rng, table, TOML)
     return table
 
 
-MAKERS: dict[str, Callable[[np.random.Generator, int], bytes]] = {
+FORGERS: dict[str, Callable[[np.random.Generator, int], bytes]] = {
     ".csv": _csv,
     ".parquet": _parquet,
     ".npz": _npz,

@@ -1,4 +1,4 @@
-"""A table as people have it, in every container: text, categories, truth, dates, gaps."""
+"""A table with text, categories, truth values, dates and gaps, in every container."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def people(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """A pandas frame with every kind of column, and numbers that depend on it."""
+    """Return a pandas frame with every kind of column, and targets that depend on it."""
     rng = np.random.default_rng(seed)
     size = rng.standard_normal(rows).round(6)
     kind = rng.choice(["a", "b", "ü"], rows)

@@ -1,8 +1,8 @@
-"""Damaged files, from small valid ones: what a disk, an editor or an enemy makes of them.
+"""Damage small valid files as a disk, an editor or an enemy would.
 
-``mutated(rng, payload)`` is the payload after one to four random changes. Half of the archives
-(npz, models) are taken apart, changed inside and packed again with checksums that are right, so
-that the change reaches whoever reads the members and not only the archive's own check.
+``damage(rng, payload)`` makes one to four random changes. Half of the archives (npz, models) are
+unpacked, changed inside and packed again with correct checksums, so that the change reaches the
+reader of the members and not only the archive's own check.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-NASTY = [
+NASTY_BYTES = [
     b"", b"nan", b"NaN", b"inf", b"-inf", b"1e400", b"-1e308", b"1e160", b"9" * 40, b"-1", b"0",
     b"4294967295", b"18446744073709551616", b'"', b"'", b",", b",,", b"\n", b"\r\n", b"\x00",
     b"\xff\xfe", b"caf\xe9", "é".encode(), b"None", b"true", b"{}", b"[]", b"[[[[", b"null",
@@ -24,17 +24,17 @@ NASTY = [
 ]  # fmt: skip
 
 
-def mutated(rng: np.random.Generator, payload: bytes) -> bytes:
-    """The payload after one to four random changes; the same generator gives the same ones."""
+def damage(rng: np.random.Generator, payload: bytes) -> bytes:
+    """Return the payload after one to four random changes, which follow from the generator."""
     changes = int(rng.integers(1, 5))
     for _ in range(changes):
         inside = payload[:2] == b"PK" and rng.random() < 0.5
-        payload = _repacked(rng, payload) if inside else _changed(rng, payload)
+        payload = _damage_member(rng, payload) if inside else _damage_bytes(rng, payload)
     return payload
 
 
-def _changed(rng: np.random.Generator, data: bytes) -> bytes:
-    """One change of one kind, at one place; half of the places are near an end of the file."""
+def _damage_bytes(rng: np.random.Generator, data: bytes) -> bytes:
+    """Return the data after one change at one place, half of the time near an end of the file."""
     if not data:
         return bytes(rng.integers(0, 256, 8, dtype=np.uint8))
     n = len(data)
@@ -49,32 +49,32 @@ def _changed(rng: np.random.Generator, data: bytes) -> bytes:
         lambda: data[:i],
         lambda: data[:i] + data[j:],
         lambda: data[:j] + data[i:],
-        lambda: data[:i] + NASTY[int(rng.integers(len(NASTY)))] + data[i:],
-        lambda: _token(rng, data, i),
+        lambda: data[:i] + NASTY_BYTES[int(rng.integers(len(NASTY_BYTES)))] + data[i:],
+        lambda: _replace_word(rng, data, i),
     ]
     return kinds[int(rng.integers(len(kinds)))]()
 
 
-def _token(rng: np.random.Generator, data: bytes, i: int) -> bytes:
-    """The word or number around place i, replaced by something nasty."""
-    apart = b',;:"\n\r {}[]()'
+def _replace_word(rng: np.random.Generator, data: bytes, i: int) -> bytes:
+    """Replace the word or number around place i by something nasty."""
+    separators = b',;:"\n\r {}[]()'
     start, stop = i, i
-    while start and data[start - 1] not in apart:
+    while start and data[start - 1] not in separators:
         start -= 1
-    while stop < len(data) and data[stop] not in apart:
+    while stop < len(data) and data[stop] not in separators:
         stop += 1
-    return data[:start] + NASTY[int(rng.integers(len(NASTY)))] + data[stop:]
+    return data[:start] + NASTY_BYTES[int(rng.integers(len(NASTY_BYTES)))] + data[stop:]
 
 
-def _repacked(rng: np.random.Generator, data: bytes) -> bytes:
-    """An archive with one member changed, lost or renamed; damaged ones are changed outside."""
+def _damage_member(rng: np.random.Generator, data: bytes) -> bytes:
+    """Change, lose or rename one member of an archive; damage the bytes of one that is damaged."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-    except Exception:  # whatever a damaged archive does, it is damaged
-        return _changed(rng, data)
+    except Exception:  # a damaged archive may raise anything
+        return _damage_bytes(rng, data)
     if not members:
-        return _changed(rng, data)
+        return _damage_bytes(rng, data)
     name = sorted(members)[int(rng.integers(len(members)))]
     kind = rng.random()
     if kind < 0.1:
@@ -82,7 +82,7 @@ def _repacked(rng: np.random.Generator, data: bytes) -> bytes:
     elif kind < 0.2:
         members[sorted(members)[int(rng.integers(len(members)))]] = members[name]
     else:
-        members[name] = _changed(rng, members[name])
+        members[name] = _damage_bytes(rng, members[name])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
@@ -159,11 +159,11 @@ def model_file() -> bytes:
         return model.read_bytes()
 
 
-EXAMPLES: dict[str, Callable[[], bytes]] = {
+EXAMPLE_FILES: dict[str, Callable[[], bytes]] = {
     ".csv": csv_file,
     ".parquet": parquet_file,
     ".npz": npz_file,
     ".npy": npy_file,
     ".model": model_file,
 }
-TARGETS = {".csv": "y", ".parquet": "y", ".npz": "y", ".npy": "-1"}
+EXAMPLE_TARGETS = {".csv": "y", ".parquet": "y", ".npz": "y", ".npy": "-1"}

@@ -17,7 +17,7 @@ from onegrad.experiments import Cell, Store, cells_of, run
 from onegrad.experiments.executors import with_processes
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
 NOBODY = 65534
@@ -47,7 +47,8 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any =
     with Store(Path(directory)) as store:
         if gate is not None:
             gate.wait()
-        summary = run(cells, store, MEASURES, with_processes(1), progress=Progress(quiet=True))
+        quiet = TerminalProgress(quiet=True)
+        summary = run(cells, store, MEASURES, with_processes(1), progress=quiet)
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

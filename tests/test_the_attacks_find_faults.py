@@ -17,7 +17,7 @@ import onegrad as og
 import sweeping
 from onegrad.experiments import Store, run
 from onegrad.experiments.executors import with_processes
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
 
@@ -93,7 +93,7 @@ def test_a_cell_that_is_neither_there_nor_noted(tmp_path: Path) -> None:
     cells, counts = sweeping.rehearsal(**dict(size)), AttackCounts()
     attacked = kills.AttackedStore(counts, "here", str(tmp_path), size)
     with Store(tmp_path) as store:
-        run(cells[1:], store, MEASURES, with_processes(1), progress=Progress(quiet=True))
+        run(cells[1:], store, MEASURES, with_processes(1), progress=TerminalProgress(quiet=True))
         attacked.check_complete(kills=5)
         assert counts.faults == {"lost": 1}
         store.fail(cells[0], "its process ended with -9, 3 times", "now")
@@ -113,7 +113,7 @@ def test_an_answer_of_more_than_a_line() -> None:
         assert not inputs._in_one_line(code, said), said
 
 
-@pytest.mark.parametrize("suffix", forgeries.MAKERS)
+@pytest.mark.parametrize("suffix", forgeries.FORGERS)
 def test_forgeries_are_sound_files_of_their_kind(suffix: str) -> None:
     """They are read as what they are: of thirty some are used, and some are refused."""
     ends = inputs.use_files(suffix)(rng(), 30, "").ends

@@ -136,9 +136,7 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "experiments",
         "explorer",
         "io",
-        "networks",
         "studies",
-        "theory",
     },
     names_that_say_nothing: {
         "arrays",
@@ -148,9 +146,7 @@ UNFINISHED: dict[Callable[..., Iterator[tuple[int, str]]], set[str]] = {
         "experiments",
         "explorer",
         "io",
-        "networks",
         "studies",
-        "theory",
     },
 }
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mutations import EXAMPLES, TARGETS, csv_file, model_file, mutated
+from mutations import EXAMPLE_FILES, EXAMPLE_TARGETS, csv_file, damage, model_file
 from onegrad.cli import main
 
 RNG = np.random.default_rng(0)
@@ -25,17 +25,17 @@ def apply(model, path, *options):
     return main(["apply", str(model), str(path), "--out", str(path.parent / "out.csv"), *options])
 
 
-@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("kind", EXAMPLE_FILES)
 @pytest.mark.parametrize("seed", range(24))
 def test_mutants(kind, seed, tmp_path, capsys):
     path = tmp_path / f"x{kind}"
-    path.write_bytes(mutated(np.random.default_rng(seed), EXAMPLES[kind]()))
+    path.write_bytes(damage(np.random.default_rng(seed), EXAMPLE_FILES[kind]()))
     if kind == ".model":
         data = tmp_path / "d.csv"
         data.write_bytes(csv_file())
         code = apply(path, data, "--json")
     else:
-        code = fit(path, target=TARGETS[kind])
+        code = fit(path, target=EXAMPLE_TARGETS[kind])
     out, err = capsys.readouterr()
     assert code in (0, 2)
     if code == 2:
@@ -152,8 +152,8 @@ def test_text_weights_are_one_line(tmp_path, capsys):
 @pytest.mark.parametrize("cut", [10, 80, 300, -1])
 @pytest.mark.parametrize("kind", [".npz", ".npy", ".parquet"])
 def test_truncated_files_are_one_line(kind, cut, tmp_path, capsys):
-    (tmp_path / f"x{kind}").write_bytes(EXAMPLES[kind]()[:cut])
-    assert fit(tmp_path / f"x{kind}", target=TARGETS[kind]) == 2
+    (tmp_path / f"x{kind}").write_bytes(EXAMPLE_FILES[kind]()[:cut])
+    assert fit(tmp_path / f"x{kind}", target=EXAMPLE_TARGETS[kind]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

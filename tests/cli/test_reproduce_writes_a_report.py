@@ -22,7 +22,7 @@ def test_one_figure(tmp_path, capsys):
     assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
     assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
     made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
-    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv")}
+    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv", ".json")}
     assert (tmp_path / "there" / "report.html").stat().st_size > 20_000
 
     assert main(["reproduce", FIGURE, "--quick", "--out", "there"]) == 0
@@ -35,7 +35,7 @@ def test_one_figure(tmp_path, capsys):
 def test_the_figures_are_listed(capsys):
     assert main(["reproduce", "--list", "--json"]) == 0
     titles = json.loads(capsys.readouterr().out)["figures"]
-    assert list(titles) == list(gallery.specs(gallery.groups())) and all(titles.values())
+    assert list(titles) == list(gallery.select(gallery.groups())) and all(titles.values())
     assert main(["reproduce", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)

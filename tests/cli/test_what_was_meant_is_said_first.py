@@ -95,8 +95,8 @@ def test_choices_laws_theories_and_figures_are_known_in_any_case(capsys):
     assert answer["theory"] == "random-features"
     assert (answer["problem"]["weights"], answer["problem"]["inputs"]) == ("sphere", "student-t(5)")
     assert (
-        gallery.specs(["BA_Figure3A", "Open"]).keys()
-        == gallery.specs(["ba-figure3a", "open"]).keys()
+        gallery.select(["BA_Figure3A", "Open"]).keys()
+        == gallery.select(["ba-figure3a", "open"]).keys()
     )
     with pytest.raises(InvalidInput, match=r"^FIGURE 'ba-figure3x': did you mean ba-figure3"):
-        gallery.specs(["ba-figure3x"])
+        gallery.select(["ba-figure3x"])

@@ -11,7 +11,7 @@ from onegrad.cli import main
 from onegrad.estimators import load
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.exceptions import AssumptionWarning
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 3))
@@ -68,7 +68,7 @@ def test_the_second_interrupt_ends_it(monkeypatch):
 
 
 def test_verbose_tells_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(Progress, "_terminal", lambda self: True)
+    monkeypatch.setattr(TerminalProgress, "_is_terminal", lambda self: True)
     monkeypatch.setattr("onegrad.io.progress.time.monotonic", iter(range(10**6)).__next__)
     og.AlternatingRegressor(20, rounds=4, verbose=True, random_state=0).fit(X, Y)
     told = capsys.readouterr().err

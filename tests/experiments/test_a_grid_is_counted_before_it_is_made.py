@@ -71,7 +71,7 @@ def test_a_cell_of_too_many_seeds(changes: dict[str, Any]) -> None:
 
 def test_a_list_of_ranges_stops_at_its_limit() -> None:
     text = ",".join(["0:1:1000"] * 10**5)  # a hundred million numbers, asked for in a megabyte
-    with pytest.raises(InvalidInput, match="x lists more than 1000 values"):
+    with pytest.raises(InvalidInput, match="x: lists more than 1000 values"):
         parse_numbers(text, "x", 1000)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad import Problem
-from onegrad.experiments.checks import Check, Verdict, compare, normal_score, uniform_accuracy
+from onegrad.experiments.checks import Check, Verdict, compare, normal_score
 from onegrad.experiments.results import Point, Points
 
 PROBLEM = Problem(n=100, d=50, N=75, eta=1.0)
@@ -72,6 +72,24 @@ def test_a_figure_holds_when_95_percent_do() -> None:
     assert str(Verdict.of([bad])).startswith("MISSED")
 
 
-def test_the_stated_accuracy_depends_on_parity() -> None:
-    assert uniform_accuracy(PROBLEM) == 0.01
-    assert uniform_accuracy(PROBLEM.replace(activation="softplus")) == 0.02
+def test_the_accuracy_is_the_one_that_the_prediction_states() -> None:
+    noisy = PROBLEM.replace(noise=1.0)
+    errors = {"train": 0.5, "test": 4.0, "risk": 3.0, "train_accuracy": 0.02, "test_accuracy": 0.03}
+    values = {name: np.array(value) for name, value in errors.items()}
+    simulated = Points([Point(noisy, {q: np.ones(5) for q in ("train", "test", "risk")}, True)])
+    theory = Points([Point(noisy, values, False)])
+    rows = {c.quantity: c for c in compare(simulated, theory, ("train", "test", "risk"))}
+    assert {q: round(c.accuracy, 9) for q, c in rows.items()} == {
+        "train": 0.02,
+        "test": 0.03,
+        "risk": 0.04,  # the band of the test error, 0.12, relative to the risk
+    }
+    assert theory[0].band("risk") == theory[0].band("test") == pytest.approx(0.12)
+    (silent,) = compare(
+        simulated, Points([Point(noisy, {"test": np.array(1.0)}, False)]), ("test",)
+    )
+    assert silent.accuracy == 0
+
+
+def test_nothing_to_verify_is_said_in_words() -> None:
+    assert str(Verdict.of([])) == "no point is predicted by theory; nothing to verify"

@@ -9,7 +9,7 @@ from onegrad.arrays import visible_gpus
 from onegrad.experiments import Store, cells_of, executors, run
 from onegrad.experiments.executors import with_processes
 from onegrad.experiments.spec import parse_spec
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
 from onegrad.studies.measures import MEASURES, papers
 
@@ -39,13 +39,12 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
     with cluster_client(workers=3, gpus=["2", "5"]) as client:
         assert sorted(client.run(owned).values()) == ["2", "2", "5"]
         with Store(tmp_path / "many") as store:
-            done = run(
-                wanted, store, MEASURES, executors.with_dask(client), progress=Progress(quiet=True)
-            )
+            quiet = TerminalProgress(quiet=True)
+            done = run(wanted, store, MEASURES, executors.with_dask(client), progress=quiet)
             assert done.computed == len(wanted) == 3 and not done.failed
             many = {cell.key: store.values(cell.key)["test"] for cell in wanted}
     with Store(tmp_path / "one") as store:
-        run(wanted, store, MEASURES, with_processes(1), progress=Progress(quiet=True))
+        run(wanted, store, MEASURES, with_processes(1), progress=TerminalProgress(quiet=True))
         for cell in wanted:
             np.testing.assert_allclose(many[cell.key], store.values(cell.key)["test"], rtol=1e-10)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import onegrad as og
 from onegrad.functions import resolve
-from onegrad.functions.formula import MAX_LENGTH, parse_formula
+from onegrad.functions.formula import MAX_FORMULA_LENGTH, parse_formula
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_hostile_input_gets_one_line(text):
     assert len(message) < 320
 
 
-@pytest.mark.parametrize("size", [MAX_LENGTH + 1, 10**6])
+@pytest.mark.parametrize("size", [MAX_FORMULA_LENGTH + 1, 10**6])
 def test_huge_input_is_refused_by_its_length(size):
     text = "H1+" * (size // 3 + 1)
     with pytest.raises(og.InvalidInput, match="characters long"):

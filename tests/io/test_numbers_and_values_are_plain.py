@@ -20,10 +20,10 @@ def test_a_range_includes_both_ends():
     [
         ("two", "--n must be a number, a list or a range; got 'two'"),
         ("nan", "--n must be a number"),
-        ("1:2", r"--n: a range is start:stop:count\[:log\]; got '1:2'"),
-        ("1:2:101", "--n: count must be 1 to 100; got '101'"),
-        ("0:2:3:log", "--n: a logarithmic range needs positive ends"),
-        ("1:2:99,3,4", "--n lists more than 100 values"),
+        ("1:2", r"--n '1:2': a range is start:stop:count\[:log\]"),
+        ("1:2:101", "--n '1:2:101': count must be 1 to 100"),
+        ("0:2:3:log", "--n '0:2:3:log': a logarithmic range needs positive ends"),
+        ("1:2:99,3,4", "--n: lists more than 100 values"),
     ],
 )
 def test_a_complaint_starts_with_the_name(text, complaint):

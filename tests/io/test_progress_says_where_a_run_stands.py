@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import onegrad.io.progress as module
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 
 class Terminal(io.StringIO):
@@ -26,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_plain_lines_every_few_seconds(clock: list[float]) -> None:
     stream = io.StringIO()
-    progress = Progress("sweep", stream)
+    progress = TerminalProgress("sweep", stream)
     progress.begin(total=110, skipped=10)
     for _ in range(20):
         clock[0] += 1.0
@@ -45,7 +45,7 @@ def test_plain_lines_every_few_seconds(clock: list[float]) -> None:
 
 def test_a_terminal_sees_one_line(clock: list[float]) -> None:
     stream = Terminal()
-    progress = Progress("sweep", stream)
+    progress = TerminalProgress("sweep", stream)
     progress.begin(total=5000, skipped=0)
     for _ in range(3):
         clock[0] += 10.0
@@ -56,7 +56,7 @@ def test_a_terminal_sees_one_line(clock: list[float]) -> None:
 
 def test_cells_of_another_runner_count_as_done(clock: list[float]) -> None:
     stream = io.StringIO()
-    progress = Progress("sweep", stream)
+    progress = TerminalProgress("sweep", stream)
     progress.begin(total=4, skipped=0)
     clock[0] += 6.0
     progress.step()
@@ -67,7 +67,7 @@ def test_cells_of_another_runner_count_as_done(clock: list[float]) -> None:
 
 def test_a_count_is_a_bar_with_the_time_left(clock: list[float]) -> None:
     stream = Terminal()
-    progress = Progress("fit", stream)
+    progress = TerminalProgress("fit", stream)
     for done in range(1, 11):
         clock[0] += 2.0
         progress(done, 10)
@@ -83,7 +83,7 @@ def test_a_count_is_a_bar_with_the_time_left(clock: list[float]) -> None:
 
 def test_a_count_that_is_soon_over_needs_no_line(clock: list[float]) -> None:
     stream = io.StringIO()
-    progress = Progress("fit", stream)
+    progress = TerminalProgress("fit", stream)
     for done in (1, 2, 3):
         clock[0] += 1.0
         progress(done, 3)
@@ -98,7 +98,7 @@ def test_a_count_that_is_soon_over_needs_no_line(clock: list[float]) -> None:
 
 def test_rows_are_told_while_a_part_is_read(clock: list[float]) -> None:
     stream = io.StringIO()
-    progress = Progress("first pass", stream)
+    progress = TerminalProgress("first pass", stream)
     progress(0, 1)
     for _ in range(12):  # one large file: nothing is done before it is all done
         clock[0] += 1.0
@@ -117,7 +117,7 @@ def test_rows_are_told_while_a_part_is_read(clock: list[float]) -> None:
 
 def test_quiet_says_nothing() -> None:
     stream = io.StringIO()
-    progress = Progress("sweep", stream, quiet=True)
+    progress = TerminalProgress("sweep", stream, quiet=True)
     progress.begin(total=3, skipped=1)
     progress.step(failure="x")
     progress.end()

@@ -20,8 +20,7 @@ def network_of(problem: og.Problem, seed: int = 3) -> Network:
 
 
 def weights_after(network: Network) -> np.ndarray:
-    features = network.trained((network.sampler.problem.step,))
-    return features.W[0] if features.G is None else features.W[0] + features.etas[0] * features.G[0]
+    return network.trained_weights(network.sampler.problem.step)[0]
 
 
 def batch(network: Network, index: int) -> tuple[np.ndarray, np.ndarray]:

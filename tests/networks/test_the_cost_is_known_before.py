@@ -9,7 +9,7 @@ from onegrad.arrays import ExecutionPolicy
 from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.cli import main
 from onegrad.networks import GradientGroup, Options, run_stack, streams
-from onegrad.networks.cost import Rates, Work, work
+from onegrad.networks.cost import Rates, ReplicateWork, count_work
 
 PROBLEMS = {
     "one step": og.Problem(n=1500, d=20, N=30),
@@ -53,7 +53,7 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_work_is_the_work(name, etas, counted):
     group = GradientGroup(PROBLEMS[name], etas, (0.1, 1.0))
-    foretold = work(group, Options(n_test=1100))
+    foretold = count_work(group, Options(n_test=1100))
     run_stack(group, (0,), Options(n_test=1100))
     assert counted["products"] == foretold.products
     assert counted["gram"] == foretold.gram
@@ -62,13 +62,13 @@ def test_the_work_is_the_work(name, etas, counted):
 
 def test_factors_of_a_path():
     p = PROBLEMS["one step"]
-    few, many = (work(GradientGroup(p, (1.0, 2.0), (0.1,) * k)).factors for k in (3, 10))
+    few, many = (count_work(GradientGroup(p, (1.0, 2.0), (0.1,) * k)).factors for k in (3, 10))
     assert few == 2 * 3 * 30**3 / 3 and many == 2 * 4 * 30**3 / 3
 
 
 def test_seconds_add_up(monkeypatch):
     rates = Rates(products=100.0, factors=50.0, normals=10.0, activations=20.0)
-    assert rates.seconds(Work(200.0, 80.0, 50.0, 10.0, 20.0)) == 2 + 1 + 1 + 1 + 1
+    assert rates.seconds(ReplicateWork(200.0, 80.0, 50.0, 10.0, 20.0)) == 2 + 1 + 1 + 1 + 1
     monkeypatch.setattr(Rates, "measured", lambda *_: rates)
     one, four = (og.cost(PROBLEMS["one step"], k, eta=[1.0, 2.0], threads=1) for k in (1, 4))
     assert four.seconds == pytest.approx(4 * one.seconds)

@@ -17,6 +17,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.executors import with_processes
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
+from onegrad.studies.reproduce import SHOWN_TEXTS, texts
 
 THEORY = re.compile(r"theory|Theorem|staircase")
 LEVELS = ("train", "test", "risk", "linear", "kernel_bound")
@@ -97,9 +98,10 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(MEASURES, name, dataclasses.replace(measure, function=_invented))
 
 
-@pytest.mark.parametrize("name", gallery.specs(gallery.groups()))
-def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) -> None:
-    spec = gallery.specs([name], quick=True)[name]
+@pytest.mark.parametrize("name", gallery.select(gallery.groups()))
+def test_a_study_draws_compares_and_speaks(name: str, invented: None, tmp_path: Path) -> None:
+    study = gallery.select([name], quick=True)[name]
+    spec = study.spec
     with Store(tmp_path) as store:
         done = run(
             [c for grid in spec.grids for c in cells_of(grid)], store, MEASURES, with_processes(1)
@@ -107,18 +109,28 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
         assert done.failed == 0
         results = Results(spec, store)
         assert results.missing == 0
-        drawing = gallery.draw(name, results)
-    assert drawing.figure.axes
-    for ax in drawing.figure.axes:
+        figure, checks, facts = (f(results) for f in (study.draw, study.checks, study.facts))
+    assert figure.axes
+    for ax in figure.axes:
         assert ax.get_xlabel(), "every axis says what it is"
-    if gallery.group_of(name) == "papers":
-        assert name == "ba-figure2" or THEORY.search(" ".join(legends(drawing.figure)))
-        assert not off_frame(drawing.figure)
-    assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in drawing.checks)
-    if gallery.group_of(name) == "open":
-        assert re.search(r"\d", drawing.finding) and drawing.finding.endswith((".", ")."))
+    if study.group == "papers":
+        assert name == "ba-figure2" or THEORY.search(" ".join(legends(figure)))
+        assert not off_frame(figure)
+    assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in checks)
+    text, notes = texts(study, facts)
+    assert not re.search(r"{\w", " ".join([*text.values(), *notes])), "every field is filled"
+    if study.group == "open":
+        assert re.search(r"\d", text["finding"]) and text["finding"].endswith((".", ")."))
     elif name != "ba-figure2":  # which shows and does not verify
-        assert len(drawing.checks) >= 4
+        assert len(checks) >= 4
+
+
+def test_every_template_is_used() -> None:
+    for study in gallery.select(gallery.groups()).values():
+        text = study.spec.text
+        parts = {key: str(entry) for key, entry in text.items() if key not in SHOWN_TEXTS}
+        fields = set(re.findall(r"{(\w+)", " ".join(map(str, text.values()))))
+        assert set(parts) - {"notes"} <= fields, study.name
 
 
 @pytest.mark.parametrize("measure", [
@@ -126,8 +138,8 @@ def test_a_figure_draws_and_compares(name: str, invented: None, tmp_path: Path) 
     "three-layers",
 ])  # fmt: skip
 def test_the_invented_shapes_are_the_real_ones(measure: str) -> None:
-    for spec in gallery.specs(gallery.groups(), quick=True).values():
-        for grid in spec.grids:
+    for study in gallery.select(gallery.groups(), quick=True).values():
+        for grid in study.spec.grids:
             if grid.measure == measure:
                 cell = cells_of(grid)[0]
                 small = cell.problem.replace(n=60, d=30, N=40)
@@ -148,5 +160,5 @@ def test_the_quick_reproduction_verifies(
 ) -> None:
     assert main(["reproduce", "--quick", "--out", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["figures"] == list(gallery.specs()) and said["missing"] == 0
+    assert said["figures"] == list(gallery.select()) and said["missing"] == 0
     assert said["points"] > 200 and said["holding"] >= 0.95 * said["points"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import math
+from pathlib import Path
 
 import pytest
 
@@ -12,36 +12,28 @@ from onegrad.cli import main
 from onegrad.experiments import cells_of
 from onegrad.studies import gallery
 
-WANTED = {
-    "moniri-spectrum", "moniri-alignment", "moniri-setting1", "moniri-setting2", "moniri-degree4",
-    "moniri-equivalence", "ba-figure1", "ba-figure2", "ba-figure3a", "ba-figure3b", "ba-figure3c",
-    "ba-alignment", "double-descent", "cui-maximal-step", "moniri-gains", "moniri-sharpening",
-    "ba-theorem7", "ba-more-steps",
-}  # fmt: skip
-OPEN = {
-    "non-gaussian", "more-steps", "activations", "beyond-half", "robustness", "same-data", "deeper",
-    "full-training", "intercept", "multi-index", "other-steps", "input-label",
-    "alternating-recovers",
-}  # fmt: skip
+ROOM = Path(gallery.__file__).parent
 
 
-def test_all_figures_are_registered_in_a_definite_order() -> None:
-    assert set(gallery.specs()) == WANTED
-    assert set(gallery.specs(["open"])) == OPEN
+def test_all_studies_are_in_the_gallery_in_a_definite_order() -> None:
+    assert gallery.groups() == ["papers", "open"]
     for group in gallery.groups():
-        orders = [spec.about["order"] for spec in gallery.specs([group]).values()]
+        studies = gallery.select([group])
+        names = {path.stem.replace("_", "-") for path in (ROOM / group).glob("*.toml")}
+        assert set(studies) == names and len(names) > 10
+        orders = [study.spec.order for study in studies.values()]
         assert orders == sorted(set(orders)), "orders must differ"
+        modules = {path.stem for path in (ROOM / group).glob("*.py")} - {"__init__"}
+        assert modules == {study.module.__name__.rpartition(".")[2] for study in studies.values()}
 
 
-@pytest.mark.parametrize("name", sorted(WANTED | OPEN))
-def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
-    module = importlib.import_module(
-        f"onegrad.studies.{gallery.group_of(name)}.{name.replace('-', '_')}"
-    )
-    assert callable(module.draw)
-    full, quick = (gallery.specs([name], quick=quick)[name] for quick in (False, True))
+@pytest.mark.parametrize("name", gallery.select(gallery.groups()))
+def test_a_study_says_what_it_shows_and_computes(name: str) -> None:
+    study = gallery.select([name])[name]
+    assert callable(study.module.draw)
+    full, quick = (gallery.select([name], quick=quick)[name].spec for quick in (False, True))
     for key in ("title", "caption", "parameters"):
-        assert len(full.about[key]) > 10
+        assert len(full.text[key]) > 10
     for small, large in zip(quick.grids, full.grids, strict=True):
         a, b = cells_of(small), cells_of(large)
         assert a and b
@@ -51,7 +43,7 @@ def test_a_figure_says_what_it_shows_and_computes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["intercept", "multi-index", "cui-maximal-step"])
 def test_fewer_seeds_are_a_part_of_all(name: str) -> None:
-    few, full = (gallery.specs([name], seeds=seeds)[name] for seeds in (5, None))
+    few, full = (gallery.select([name], seeds=seeds)[name].spec for seeds in (5, None))
     for small, large in zip(few.grids, full.grids, strict=True):
         some, every = ({c.key for c in cells_of(g)} for g in (small, large))
         assert some <= every, "a run with all seeds takes these up"
@@ -67,7 +59,7 @@ def _work(cells: list) -> float:
 def test_figure_3_has_the_papers_parameters() -> None:
     for letter, size, ridge, noise in (("a", "N", 1e-4, 0.25), ("b", "n", 1e-2, 0.1)):
         name = f"ba-figure3{letter}"
-        grids = {grid.name: grid for grid in gallery.specs([name])[name].grids}
+        grids = {grid.name: grid for grid in gallery.select([name])[name].spec.grids}
         grid = grids["simulation"]
         ratio = {"N": 2, "n": 5}[size]
         for cell in cells_of(grid):
@@ -78,8 +70,8 @@ def test_figure_3_has_the_papers_parameters() -> None:
 
 def test_an_unknown_figure_is_refused_with_a_hint() -> None:
     with pytest.raises(InvalidInput, match="did you mean ba-figure3a"):
-        gallery.specs(["ba-figur3a"])
-    assert list(gallery.specs(["ba-figure1", "moniri-spectrum"])) == [
+        gallery.select(["ba-figur3a"])
+    assert list(gallery.select(["ba-figure1", "moniri-spectrum"])) == [
         "moniri-spectrum",
         "ba-figure1",
     ]

@@ -8,11 +8,10 @@ import pytest
 from onegrad import Problem
 from onegrad.experiments import Point
 from onegrad.experiments.results import Curve, Points
+from onegrad.studies.drawing import relative_difference
 from onegrad.studies.papers import (
     ba_figure3a,
-    ba_more_steps,
     ba_theorem7,
-    moniri_equivalence,
     moniri_gains,
     moniri_sharpening,
 )
@@ -40,24 +39,24 @@ def test_a_relative_gain_does_not_see_the_luck_of_a_seed():
 
 def test_a_gap_does_not_see_the_luck_of_a_seed():
     pair = (Points([point(v, steps=s) for s in (1, 4)]) for v in (1.0, 1.5))
-    curve = ba_more_steps.gap(*pair)
+    curve = relative_difference(*pair, "steps", "risk")
     assert curve.x.tolist() == [1, 4] and curve.y == pytest.approx([0.5, 0.5])
     assert curve.se == pytest.approx([0, 0], abs=1e-12)
     sizes = (Points([point(v, n=n) for n in (100, 200)]) for v in (1.0, 1.1))
-    curve = moniri_equivalence.gaps(*sizes)
-    assert curve.x.tolist() == [100, 200] and curve.y == pytest.approx([10, 10])
+    curve = relative_difference(*sizes, "n", "test")
+    assert curve.x.tolist() == [100, 200] and curve.y == pytest.approx([0.1, 0.1])
 
 
 def test_the_error_of_a_gap_is_that_of_a_ratio_of_means():
     rng = np.random.default_rng(1)
     a = 1 + 0.2 * rng.standard_normal((2000, 25))
     b = 1.3 * a + 0.1 * rng.standard_normal(a.shape)
-    found = []
+    curves = []
     for x, y in zip(a, b, strict=True):
         pair = (Points([Point(PROBLEM, {"risk": v}, True)]) for v in (x, y))
-        found.append(ba_more_steps.gap(*pair))
-    spread = np.std([curve.y[0] for curve in found], ddof=1)
-    assert np.mean([curve.se[0] for curve in found]) == pytest.approx(spread, rel=0.06)
+        curves.append(relative_difference(*pair, "steps", "risk"))
+    spread = np.std([curve.y[0] for curve in curves], ddof=1)
+    assert np.mean([curve.se[0] for curve in curves]) == pytest.approx(spread, rel=0.06)
 
 
 def test_a_gain_is_before_less_after():
@@ -68,7 +67,7 @@ def test_a_gain_is_before_less_after():
 
 def test_a_share_runs_from_the_first_stair_to_the_second():
     stairs = Points([point(v, False, n=n) for v, n in ((2.0, 100), (1.5, 200), (1.0, 400))])
-    assert moniri_sharpening.taken(stairs, 2.0, 1.0).y == pytest.approx([0.0, 0.5, 1.0])
+    assert moniri_sharpening.stair_share(stairs, 2.0, 1.0).y == pytest.approx([0.0, 0.5, 1.0])
 
 
 @pytest.mark.parametrize("name", ["erf", "tanh"])

@@ -17,16 +17,19 @@ import onegrad.studies
 from onegrad import Problem
 from onegrad.cli import main
 from onegrad.experiments import Point
-from onegrad.experiments.tables import numbers
+from onegrad.experiments.tables import point_rows
 from onegrad.studies import gallery
 
 FIGURES = ["first-figure", "second-figure"]
 SPEC = """
 order = {order}
+convention = "ba"
+
+[text]
 title = "A figure with <b>markup</b> & more"
 caption = "What it shows."
 parameters = "Ours."
-convention = "ba"
+finding = "The lowest risk is {{lowest:.3f}}, at {{sizes}} sizes."
 
 [problem]
 d = 24
@@ -53,7 +56,7 @@ options.theory = "uniform"
 def _example() -> str:
     """The module that docs/add_a_figure.md walks through."""
     page = Path(__file__).parents[2] / "docs" / "add_a_figure.md"
-    (code,) = re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    code, _ = re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return textwrap.dedent(code)
 
 
@@ -135,6 +138,14 @@ def test_words_can_be_read_by_day_and_by_night(out: Path) -> None:
     assert pages[0] > 0.9 and pages[1] < 0.02
 
 
+def test_the_finding_quotes_the_facts(out: Path) -> None:
+    record = json.loads((out / "figures" / "first-figure.json").read_text(encoding="utf-8"))
+    facts = record["facts"]
+    sentence = f"The lowest risk is {facts['lowest']:.3f}, at {facts['sizes']} sizes."
+    assert record["text"]["finding"] == sentence and facts["sizes"] == 3
+    assert sentence in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_every_check_is_in_the_page_and_in_the_csv(out: Path) -> None:
     text = (out / "report.html").read_text(encoding="utf-8")
     with (out / "figures" / "first-figure.checks.csv").open() as file:
@@ -152,7 +163,7 @@ def test_every_check_is_in_the_page_and_in_the_csv(out: Path) -> None:
 def test_an_array_gives_a_row_per_entry() -> None:
     problem = Problem(n=9, d=9, N=9)
     values = {"x": np.arange(12.0).reshape(2, 3, 2), "paths": np.zeros((2, 1001))}
-    rows = list(numbers({"grid": [Point(problem, values, True)]}))  # type: ignore[arg-type]
+    rows = list(point_rows({"grid": [Point(problem, values, True)]}))  # type: ignore[arg-type]
     found = {row["quantity"]: (row["mean"], round(row["se"], 9)) for row in rows}
     assert found == {f"x[{i},{j}]": (2 * i + j + 3.0, 3.0) for i in range(3) for j in range(2)}
 

@@ -12,7 +12,7 @@ import pytest
 
 import onegrad as og
 from onegrad.problem import FIELDS
-from onegrad.theory import THEORIES, Errors, Theory, register
+from onegrad.theory import THEORIES, Errors, Theory, register_theory
 from onegrad.theory.theories import SPECTRUM_METHODS
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ def constant_theory():
         one = np.ones(len(problems))
         return Errors(train=one, test=one, squared_loss=one, residual=one, iterations=one)
 
-    yield register(Theory("constant", constant_errors, ("noise",), label="one", dash=":"))
+    yield register_theory(Theory("constant", constant_errors, ("noise",), label="one", dash=":"))
     del THEORIES["constant"]
 
 
@@ -88,11 +88,11 @@ def test_a_registered_theory_predicts_plots_and_refuses(constant_theory):
 
 
 def test_a_name_is_registered_once_and_fields_must_exist(constant_theory):
-    assert register(constant_theory) is constant_theory
+    assert register_theory(constant_theory) is constant_theory
     with pytest.raises(og.InvalidInput, match="another theory has this name"):
-        register(Theory("uniform", constant_theory.function, ()))
+        register_theory(Theory("uniform", constant_theory.function, ()))
     with pytest.raises(og.InvalidInput, match="fields must be among"):
-        register(Theory("other", constant_theory.function, ("momentum",)))
+        register_theory(Theory("other", constant_theory.function, ("momentum",)))
 
 
 def test_the_old_name_of_the_kernel_bound_is_deprecated():

@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from onegrad.data import source
     from onegrad.estimators import load
-    from onegrad.estimators.sklearn_api.inputs import (
+    from onegrad.estimators.sklearn_api.input_data import (
         UnknownValues,
         UnknownValueWarning,
         with_learned_types,

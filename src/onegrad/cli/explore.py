@@ -16,7 +16,7 @@ from typing import Any
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.parallel import core_count
 
 LOOPBACK_ADDRESS = "127.0.0.1"
@@ -92,7 +92,7 @@ def _export(name: str, as_json: bool) -> int:
     path = Path(name)
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput("--export", path, "a file in a folder that exists")
-    progress = Progress("export", quiet=as_json)
+    progress = TerminalProgress("export", quiet=as_json)
     size = write_page(path, jobs=core_count(), progress=progress)
     if as_json:
         print_json({"file": str(path), "bytes": size})

@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.cli.options import add_json_option, check_not_an_input
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
 
 EXAMPLE = """examples:
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         check_not_an_input("--out", args.out, data.paths)
         estimator = _estimator(args, _is_classification(args, data))
         with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
-            estimator.fit(data, client=client, progress=Progress("fit", quiet=args.json))
+            estimator.fit(data, client=client, progress=TerminalProgress("fit", quiet=args.json))
     estimator.save(args.out)
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:
         values = "0 and 1" if classes.dtype.kind in "fiub" else "text"

@@ -9,7 +9,7 @@ from typing import Any
 from onegrad.cli.options import add_json_option
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, run_options
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
 from onegrad.studies.reproduce import Reproduction, reproduce, to_json
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         quick=args.quick,
         seeds=args.seeds,
         draw=not args.cells_only and args.shard is None,
-        progress=Progress("reproduce"),
+        progress=TerminalProgress("reproduce"),
     )
     if args.json:
         print_json(to_json(reproduction))
@@ -73,20 +73,20 @@ def _print_outcome(reproduction: Reproduction, out: Path) -> None:
         print(f"{counts} in {out}")
         return
     print(f"report: {reproduction.report.resolve()}")
-    print(f"verification: {verdict}; {verdict.exact} with nothing allowed for")
+    exact = f"; {verdict.exact} without any allowance" if verdict.points else ""
+    print(f"verification: {verdict}{exact}")
 
 
 def _list(args: argparse.Namespace) -> int:
-    titles = {
-        name: str(s.about.get("title", "")) for name, s in gallery.specs(gallery.groups()).items()
-    }
+    groups = gallery.groups()
+    studies = gallery.select(groups).values()
     if args.json:
-        groups = {name: gallery.group_of(name) for name in titles}
-        print_json({"figures": titles, "groups": groups})
+        titles = {study.name: study.title for study in studies}
+        print_json({"figures": titles, "groups": {study.name: study.group for study in studies}})
         return 0
-    for group in gallery.groups():
+    for group in groups:
         print(f"{group}:")
-        for name, title in titles.items():
-            if gallery.group_of(name) == group:
-                print(f"  {name:22} {title}")
+        for study in studies:
+            if study.group == group:
+                print(f"  {study.name:22} {study.title}")
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.exceptions import InvalidInput
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         return _print_cost(cost(problem, _seeds(args.seeds), **(options | axes)), args.json)
     if args.rows is not None:
         options["rows"] = _load_rows(args.rows)
-    progress = Progress("simulate", quiet=args.json)
+    progress = TerminalProgress("simulate", quiet=args.json)
     simulation = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
     if simulation.provenance.random == "device" and args.random is None:
         print(DEVICE_NUMBERS, file=sys.stderr)

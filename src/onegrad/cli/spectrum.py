@@ -10,7 +10,7 @@ from onegrad.cli.options import add_json_option, add_problem_options, read_probl
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
 
 DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.simulate:
         from onegrad.networks import spectrum as measure
 
-        progress = Progress("networks", quiet=args.json)
+        progress = TerminalProgress("networks", quiet=args.json)
         measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
     if args.plot:
         save_plot(args.plot, *(result for result in (theory, measured) if result is not None))

@@ -15,7 +15,7 @@ from onegrad.experiments.grid import all_cells, shard, store_part
 from onegrad.experiments.runner import run as run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
 EXAMPLE = """examples:
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
-    options, progress = run_options(args), Progress(spec.name)
+    options, progress = run_options(args), TerminalProgress(spec.name)
     cells = shard((c for grid in all_cells(spec).values() for c in grid), options.shard)
     with executor(options) as execute, Store(directory, part=store_part(options.shard)) as store:
         done = run_cells(cells, store, MEASURES, execute, device=options.device, progress=progress)

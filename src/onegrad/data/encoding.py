@@ -18,13 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.kinds import KIND_NAMES, MISSING_TEXT, ColumnType, kind_of
 from onegrad.data.sample import row_keys
-from onegrad.data.table import (
-    Tabular,
-    column_values,
-    convert_columns,
-    is_table,
-    missing_column,
-)
+from onegrad.data.table import Tabular, column_values, convert_columns, is_table
 from onegrad.data.target_means import MAX_VALUES_WITH_MEANS, Codes, TargetMeans, folds_of
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
@@ -138,10 +132,7 @@ class Encoding:
 
     def select(self, table: Tabular) -> Tabular:
         """Return these columns, in order, of a table that has them in any order among others."""
-        for name in self.names:
-            if name not in table.column_names:
-                raise missing_column(name, table.column_names)
-        return convert_columns(table.select(list(self.names)), self.column_types)
+        return convert_columns(table, self.column_types, only=True)
 
     def __call__(self, table: Tabular, folds: Codes | None = None) -> Floats:
         """(n, d) numbers; `folds` are those of rows whose targets were learned from."""

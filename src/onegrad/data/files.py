@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from onegrad.data.kinds import arrow_type
@@ -15,29 +15,9 @@ from onegrad.data.partitions import (
     ColumnRoles,
     Partition,
     RowBlock,
+    reading_errors,
 )
 from onegrad.data.table import check_unique_names, schema_kinds
-from onegrad.exceptions import InvalidInput
-
-
-@contextmanager
-def named_errors(path: str, file_format: str) -> Iterator[None]:
-    """Turn every complaint of a reader into one line that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except UnicodeDecodeError:
-        raise InvalidInput(path, problem="the column names are not UTF-8 text") from None
-    except FileNotFoundError:
-        raise InvalidInput("data", path, problem="no such file") from None
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError, MemoryError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
-        if "conversion error" not in reason:
-            reason = f"not a {file_format} file, or damaged: {reason}"
-        raise InvalidInput(path, problem=f"{reason:.240}") from None
 
 
 @dataclass(frozen=True)
@@ -55,12 +35,18 @@ class FilePartition(Partition):
         """Return the names of columns that label the rows: they are read only where named."""
         raise NotImplementedError
 
+    def reading_errors(self) -> AbstractContextManager[None]:
+        """Name the file in every complaint of a reader."""
+        import pyarrow as pa
+
+        return reading_errors(self.path, f"a {self.file_format} file", pa.ArrowException)
+
     def columns_to_read(self, schema: Any) -> list[str]:
         return self.columns.select(schema.names, self.row_labels(schema))
 
     def kinds(self) -> dict[str, str]:
         """Return the kinds of the input columns, in order; empty where a column has no values."""
-        with named_errors(self.path, self.file_format):
+        with self.reading_errors():
             schema = self.schema()
             names = {n for n in self.columns_to_read(schema) if self.columns.is_input(n)}
             return schema_kinds(field for field in schema if field.name in names)
@@ -83,14 +69,14 @@ class CsvPartition(FilePartition):
         return {""} if schema.names and not schema.names[0] else set()
 
     def skips_unnamed_column(self) -> bool:
-        with named_errors(self.path, self.file_format):
+        with self.reading_errors():
             schema = self.schema()
             return bool(self.row_labels(schema)) and "" not in self.columns_to_read(schema)
 
     def blocks(self) -> Iterator[RowBlock]:
         import pyarrow as pa
 
-        with named_errors(self.path, self.file_format):
+        with self.reading_errors():
             file = self._fragment()
             check_unique_names(file.physical_schema.names, self.path)
             schema = pa.schema(self._typed(field) for field in file.physical_schema)
@@ -156,10 +142,7 @@ class ParquetPartition(FilePartition):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with (
-            named_errors(self.path, self.file_format),
-            pq.ParquetFile(self.path, pre_buffer=False) as file,
-        ):
+        with self.reading_errors(), pq.ParquetFile(self.path, pre_buffer=False) as file:
             for batch in file.iter_batches(
                 ROWS_PER_BLOCK,
                 row_groups=list(self.groups),
@@ -173,11 +156,12 @@ def parquet_partitions(path: str, columns: ColumnRoles) -> Iterator[ParquetParti
     """Divide a Parquet file into runs of row groups with at least PARTITION_ROWS rows each."""
     import pyarrow.parquet as pq
 
-    with named_errors(path, "Parquet"):
+    partition = ParquetPartition(path, columns=columns)
+    with partition.reading_errors():
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()
         check_unique_names(schema.names, path)
-        ParquetPartition(path, columns=columns).columns_to_read(schema)  # complains at once
+        partition.columns_to_read(schema)  # complains at once
         group_rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     groups: list[int] = []
     rows = 0
@@ -185,5 +169,5 @@ def parquet_partitions(path: str, columns: ColumnRoles) -> Iterator[ParquetParti
         groups.append(group)
         rows += count
         if rows >= PARTITION_ROWS or group == len(group_rows) - 1:
-            yield ParquetPartition(path, tuple(groups), columns=columns)
+            yield replace(partition, groups=tuple(groups))
             groups, rows = [], 0

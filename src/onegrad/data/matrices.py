@@ -6,7 +6,6 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +14,16 @@ import numpy as np
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ROWS_PER_BLOCK,
-    ArrayPartition,
+    MemoryPartition,
     Partition,
     RowBlock,
+    reading_errors,
 )
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.io.npy import Header, read_header, size_of
+
+DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class NpyPartition(Partition):
 
     def blocks(self) -> Iterator[RowBlock]:
         X = _memory_map(self.path)
-        return ArrayPartition(X[self.start : self.stop], target=self.target).blocks()
+        return MemoryPartition(X[self.start : self.stop], target=self.target).blocks()
 
 
 def npy_partitions(path: str, target: str | int | None) -> Iterator[NpyPartition]:
@@ -77,7 +79,10 @@ class NpzPartition(Partition):
     path: str
 
     def blocks(self) -> Iterator[RowBlock]:
-        with _open_archive(self.path) as archive:
+        with (
+            reading_errors(self.path, "an .npz file", *DAMAGED_ARCHIVE),
+            zipfile.ZipFile(self.path) as archive,
+        ):
             present = {name.removesuffix(".npy") for name in archive.namelist()}
             names = ["X", self.columns.target, self.columns.weight]
             for name in names:
@@ -128,26 +133,3 @@ def _member_blocks(archive: zipfile.ZipFile, name: str) -> Iterator[Values]:
                 raise InvalidInput(array, problem=f"ends after row {start}: the file is truncated")
             yield np.frombuffer(data, dtype).reshape(rows, *shape[1:])
         file.read(1)  # nothing more, and the checksum is compared
-
-
-@contextmanager
-def _open_archive(path: str) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; damage that shows at any time is one line that names the file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except InvalidInput:
-        raise
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        RuntimeError,
-        ValueError,
-        KeyError,
-        OverflowError,
-        StopIteration,
-    ) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InvalidInput(path, problem=f"not an .npz file, or damaged: {reason:.120}") from None

@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.exceptions import InvalidInput
-from onegrad.io.progress import Progress
+from onegrad.io.progress import Progress, as_progress
 from onegrad.parallel.cluster import cluster_sum
 from onegrad.parallel.processes import process_map
 
@@ -43,7 +43,7 @@ def sum_over_partitions(
     *,
     client: Any = None,
     jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | Callable[[int, int], None] | None = None,
 ) -> S:
     """Return the sum of function(partition) over all partitions.
 
@@ -63,13 +63,13 @@ def sum_over_partitions(
         total = cluster_sum(partial(_call_on_worker, function), tasks, client, add, progress)
     else:
         jobs = jobs if len(partitions) > 1 else 1
-        if isinstance(progress, Progress) and jobs == 1:
-            progress(0, len(partitions))
-            partitions = [_CountedPartition(p, progress.rows) for p in partitions]
+        report = as_progress(progress)
+        if jobs == 1:
+            report.begin_parts(len(partitions))
+            partitions = [_CountedPartition(p, report.rows) for p in partitions]
         for done, result in enumerate(process_map(function, partitions, jobs), 1):
             total = add_optional(total, result)
-            if progress is not None:
-                progress(done, len(partitions))
+            report(done, len(partitions))
     if total is None:
         raise InvalidInput("data", problem="the table is empty")
     return total

@@ -6,6 +6,7 @@ Partitions of files are in onegrad.data.files and onegrad.data.matrices.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,12 +24,14 @@ from onegrad.data.table import (
     is_table,
     list_names,
     missing_column,
+    slice_rows,
 )
 from onegrad.exceptions import InvalidInput, closest
 
 ROWS_PER_BLOCK = 16_384
 PARTITION_ROWS = 131_072  # of a large array; of a Parquet file, in whole row groups, or more
 
+READER_ERRORS = (OSError, ValueError, OverflowError, KeyError, MemoryError)
 BLANKS = " \t\r\n\0"  # NumPy drops zeros at the end of a text
 
 
@@ -44,7 +47,7 @@ class RowBlock:
     w: Values | None = None
 
     def __len__(self) -> int:
-        return self.X.num_rows if is_table(self.X) else len(self.X)
+        return len(self.X)
 
 
 @dataclass(frozen=True)
@@ -132,33 +135,36 @@ class Partition:
         return _itself, (self,)
 
 
+@contextmanager
+def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn the complaint of a reader, which may be one of `others`, into one line."""
+    reasons: tuple[type[Exception], ...] = READER_ERRORS + others
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except UnicodeDecodeError:
+        raise InvalidInput(path, problem="the column names are not UTF-8 text") from None
+    except FileNotFoundError:
+        raise InvalidInput("data", path, problem="no such file") from None
+    except reasons as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
+        if "conversion error" not in reason:
+            reason = f"not {file_format}, or damaged: {reason}"
+        raise InvalidInput(path, problem=f"{reason:.240}") from None
+
+
 def _itself(partition: Partition) -> Partition:
     return partition
 
 
 @dataclass(frozen=True)
-class TablePartition(Partition):
-    """Rows of an Arrow table in memory; targets and weights beside it, or columns of it."""
+class MemoryPartition(Partition):
+    """Rows in memory or of a memory map: a matrix or an Arrow table, targets and weights beside it.
 
-    table: Any
-    y: Any = None
-    w: Any = None
-
-    def blocks(self) -> Iterator[RowBlock]:
-        table = self.table.select(self.columns.select(self.table.column_names))
-        for start in range(0, table.num_rows, ROWS_PER_BLOCK):
-            block = self.columns.row_block(table.slice(start, ROWS_PER_BLOCK))
-            rows = slice(start, start + ROWS_PER_BLOCK)
-            yield RowBlock(
-                block.X,
-                block.y if self.y is None else np.asarray(self.y[rows]),
-                block.w if self.w is None else np.asarray(self.w[rows]),
-            )
-
-
-@dataclass(frozen=True)
-class ArrayPartition(Partition):
-    """Rows of arrays in memory or of memory maps; `target` is the column of X that holds y."""
+    Targets and weights may also be columns of the table, the target the column number `target` of
+    the matrix.
+    """
 
     X: Any
     y: Any = None
@@ -166,13 +172,24 @@ class ArrayPartition(Partition):
     target: int | None = None
 
     def blocks(self) -> Iterator[RowBlock]:
-        for start in range(0, len(self.X), ROWS_PER_BLOCK):
-            rows = slice(start, start + ROWS_PER_BLOCK)
-            X = np.asarray(self.X[rows])
-            y, w = (None if a is None else np.asarray(a[rows]) for a in (self.y, self.w))
-            if self.target is not None:
-                X, y = np.delete(X, self.target, axis=1), X[:, self.target]
-            yield RowBlock(X, y, w)
+        X, is_arrow = self.X, is_table(self.X)
+        if is_arrow:
+            X = X.select(self.columns.select(X.column_names))
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            rows = slice_rows(X, start, ROWS_PER_BLOCK)
+            block = self.columns.row_block(rows) if is_arrow else self._matrix_block(rows)
+            y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (self.y, self.w))
+            yield RowBlock(
+                block.X,
+                block.y if y is None else np.asarray(y),
+                block.w if w is None else np.asarray(w),
+            )
+
+    def _matrix_block(self, rows: Any) -> RowBlock:
+        matrix = np.asarray(rows)
+        if self.target is None:
+            return RowBlock(matrix)
+        return RowBlock(np.delete(matrix, self.target, axis=1), matrix[:, self.target])
 
 
 @dataclass(frozen=True)
@@ -212,7 +229,5 @@ class DaskPartition(Partition):
             from dask.base import compute
 
             X, y, w = compute(X, y, w)  # type: ignore[no-untyped-call]
-        if is_frame(X):
-            yield from TablePartition(as_table(X), y, w, columns=self.columns).blocks()
-        else:
-            yield from ArrayPartition(X, y, w).blocks()
+        X = as_table(X) if is_frame(X) else X
+        return MemoryPartition(X, y, w, columns=self.columns).blocks()

@@ -17,15 +17,14 @@ from onegrad.data.kinds import KIND_NAMES, ColumnType
 from onegrad.data.matrices import NpzPartition, npy_partitions
 from onegrad.data.partitions import (
     PARTITION_ROWS,
-    ArrayPartition,
     ColumnRoles,
     DaskPartition,
     IteratorPartition,
+    MemoryPartition,
     Partition,
     RowBlock,
-    TablePartition,
 )
-from onegrad.data.table import as_table, is_frame
+from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
 FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
@@ -128,9 +127,9 @@ def source(
     if type(data).__module__.startswith("dask"):
         return Source(_dask_partitions(data, y, sample_weight, roles))
     if isinstance(data, np.ndarray):
-        return Source(_array_partitions(data, y, sample_weight))
+        return Source(_memory_partitions(data, y, sample_weight, roles))
     if is_frame(data):
-        return Source(_table_partitions(as_table(data), y, sample_weight, roles))
+        return Source(_memory_partitions(as_table(data), y, sample_weight, roles))
     if isinstance(data, Iterator):
         return Source([IteratorPartition(lambda: data)], single_pass=True)
     if callable(data):
@@ -198,34 +197,20 @@ def common_types(kinds_by_path: Mapping[str, Mapping[str, str]]) -> dict[str, Co
     return {name: ColumnType(kind or "number") for name, kind in common.items()}
 
 
-def _partition_slices(rows: int, y: Any, w: Any) -> list[slice]:
-    """Return slices of PARTITION_ROWS rows; targets and weights must be as long as the inputs."""
-    for name, values in (("y", y), ("sample_weight", w)):
-        if values is not None and len(values) != rows:
-            problem = f"has {len(values)} rows; the inputs have {rows}"
-            raise InvalidInput(name, problem=problem)
-    return [slice(i, i + PARTITION_ROWS) for i in range(0, rows, PARTITION_ROWS)]
-
-
-def _array_partitions(X: Any, y: Any, w: Any) -> list[Partition]:
-    if X.ndim != 2:
+def _memory_partitions(X: Tabular, y: Any, w: Any, roles: ColumnRoles) -> list[Partition]:
+    """Divide a matrix or an Arrow table into PARTITION_ROWS rows each."""
+    if is_table(X):
+        roles.select(X.column_names)  # complains at once
+    elif X.ndim != 2:
         raise InvalidInput("X", problem=f"must be a matrix; it has {X.ndim} dimensions")
+    for name, values in (("y", y), ("sample_weight", w)):
+        if values is not None and len(values) != len(X):
+            problem = f"has {len(values)} rows; the inputs have {len(X)}"
+            raise InvalidInput(name, problem=problem)
+    arrays = X, *(None if a is None else np.asarray(a) for a in (y, w))
     return [
-        ArrayPartition(*(None if a is None else a[rows] for a in (X, y, w)))
-        for rows in _partition_slices(len(X), y, w)
-    ]
-
-
-def _table_partitions(table: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Partition]:
-    roles.select(table.column_names)  # complains at once
-    y, w = (None if a is None else np.asarray(a) for a in (y, w))
-    return [
-        TablePartition(
-            table.slice(rows.start, PARTITION_ROWS),
-            *(None if a is None else a[rows] for a in (y, w)),
-            columns=roles,
-        )
-        for rows in _partition_slices(table.num_rows, y, w)
+        MemoryPartition(*(slice_rows(a, start, PARTITION_ROWS) for a in arrays), columns=roles)
+        for start in range(0, len(X), PARTITION_ROWS)
     ]
 
 

@@ -101,15 +101,20 @@ def list_names(names: Sequence[str]) -> str:
     return f"{', '.join(names):.200}"
 
 
-def convert_columns(table: Any, column_types: Mapping[str, ColumnType] | None = None) -> Any:
-    """Return the table with each column in the type of its kind, or of the kind asked for."""
+def convert_columns(
+    table: Any, column_types: Mapping[str, ColumnType] | None = None, only: bool = False
+) -> Any:
+    """Return the table with each column in the type of its kind, or of the kind asked for.
+
+    With `only`, the columns that are asked for, in their order.
+    """
     import pyarrow as pa
 
     column_types = column_types or {}
-    names = table.column_names
     for name in column_types:
-        if name not in names:
-            raise missing_column(name, names)
+        if name not in table.column_names:
+            raise missing_column(name, table.column_names)
+    names = list(column_types) if only else table.column_names
     columns = [convert(table[name], name, column_types.get(name)) for name in names]
     return pa.table(columns, names=names)
 
@@ -119,6 +124,13 @@ def schema_kinds(schema: Any) -> dict[str, str]:
     import pyarrow.types as t
 
     return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in schema}
+
+
+def slice_rows(X: Tabular | None, start: int, count: int) -> Tabular:
+    """Return `count` rows from `start` on, without a copy; None of None."""
+    if X is None:
+        return None
+    return X.slice(start, count) if is_table(X) else X[start : start + count]
 
 
 def take_rows(X: Tabular, rows: Values) -> Tabular:

@@ -1,7 +1,11 @@
-"""The families of estimators: one table for files, the command line and reports.
+"""The families of estimators: one table for model files and the command line.
 
-A new family is a learner of first layers, its scikit-learn classes, and one row of `FAMILIES`.
-Saved models, `onegrad fit --estimator` and reports find it there.
+A new family is
+
+1. a learner of first layers, `learn(training_set, settings, rng) -> Candidates`, with its frozen
+   settings and `describe(choice)`, the lines of its reports (`fitting/first_layer`);
+2. its scikit-learn classes, which name them (`sklearn_api`);
+3. one row of `FAMILIES`: `load` and `onegrad fit --estimator` find it there.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators.model import loading
+from onegrad.estimators.model.loading import read_model
 from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,
@@ -72,4 +76,4 @@ def load(path: str | Path) -> Any:
     kinds: dict[str, Callable[..., Any]] = {
         kind.__name__: kind for family in FAMILIES.values() for kind in family.estimators
     }
-    return loading.load(path, kinds)
+    return read_model(path, kinds)

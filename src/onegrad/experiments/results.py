@@ -21,7 +21,7 @@ from onegrad.problem import Problem
 
 @dataclass(frozen=True)
 class Point:
-    """Values at one point of a grid; a seeded measure has seeds along the first axis."""
+    """Values at one point of a grid; those of a seeded measure have seeds along the first axis."""
 
     problem: Problem
     values: Mapping[str, Floats]
@@ -35,23 +35,28 @@ class Point:
         return float(standard_error(self.values[name])) if self.seeded else 0.0
 
     def band(self, name: str) -> float:
-        """How far a theory may be off, absolute; NaN where it does not say."""
-        of = {"train": "train", "test": "test", "risk": "test"}.get(name, "")
-        if self.seeded or f"{of}_accuracy" not in self.values:
+        """Half-width of the band that a prediction states for a quantity; NaN if it states none."""
+        error = "test" if name == "risk" else name  # risk = test - noise^2
+        if self.seeded or f"{error}_accuracy" not in self.values:
             return math.nan
-        return self.mean(f"{of}_accuracy") * self.mean(of)
+        return self.mean(f"{error}_accuracy") * self.mean(error)
+
+    def accuracy(self, name: str) -> float:
+        """Relative accuracy that a prediction states for a quantity; 0 if it states none."""
+        band, value = self.band(name), self.mean(name)
+        return abs(band / value) if value and math.isfinite(band) else 0.0
 
     @property
     def seeds(self) -> int:
         return len(next(iter(self.values.values()))) if self.seeded else 0
 
     def field(self, name: str) -> Any:
-        """A field or derived ratio of the problem, by name."""
+        """Return a field or derived ratio of the problem by name."""
         return getattr(self.problem, name)
 
 
 class Points(Sequence[Point]):
-    """Points of a grid, with the two questions that figures ask."""
+    """Points of a grid, with the selections and curves that drawings need."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._points = tuple(points)
@@ -63,23 +68,27 @@ class Points(Sequence[Point]):
         return self._points[index]
 
     def where(self, **fields: Any) -> Points:
-        """The points whose problem has these values (numbers up to rounding)."""
+        """Return the points whose problem has these values (numbers up to rounding)."""
         return Points([p for p in self if all(_same(p.field(k), v) for k, v in fields.items())])
 
     def ordered(self, name: str) -> Points:
-        """The points by increasing value of a field."""
+        """Return the points by increasing value of a field."""
         return Points(sorted(self, key=lambda p: p.field(name)))
 
     def levels(self, name: str) -> list[Any]:
-        """The different values of a field, in order; numbers up to rounding."""
-        found: list[Any] = []
+        """Return the different values of a field in increasing order (numbers up to rounding)."""
+        values: list[Any] = []
         for value in sorted(p.field(name) for p in self):
-            if not found or not _same(found[-1], value):
-                found.append(value)
-        return found
+            if not values or not _same(values[-1], value):
+                values.append(value)
+        return values
+
+    def distinct(self, name: str) -> list[Any]:
+        """Return the different values of a field in the order of the points."""
+        return list(dict.fromkeys(p.field(name) for p in self))
 
     def curve(self, x: str, y: str) -> Curve:
-        """y against a field of the problem, in increasing order."""
+        """Return y against a field of the problem, in increasing order."""
         points = self.ordered(x)
         return Curve(
             np.array([p.field(x) for p in points], dtype=float),
@@ -89,7 +98,7 @@ class Points(Sequence[Point]):
         )
 
     def ratio(self, size: str, y: str) -> Curve:
-        """y against n/d or N/d."""
+        """Return y against n/d or N/d."""
         return self.curve(size, y).divided(self[0].problem.d)
 
 
@@ -113,18 +122,18 @@ class Results(Mapping[str, Points]):
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """The cells of each grid."""
+        """Cells of each grid."""
         return all_cells(self.spec)
 
     @cached_property
     def missing(self) -> int:
-        """How many cells of the spec are not in the store."""
+        """Number of cells of the spec that the store does not hold."""
         done = self._store.done()
         return sum(cell.key not in done for cells in self.cells.values() for cell in cells)
 
 
 def _points(cells: Sequence[Cell], store: Store) -> Iterator[Point]:
-    """Points of a grid from those of its cells that are done: blocks of seeds are joined."""
+    """Yield the points of the finished cells of a grid, blocks of seeds joined."""
     blocks: dict[Cell, list[Mapping[str, Floats]]] = {}
     for cell in cells:
         values = store.values(cell.key)
@@ -139,21 +148,20 @@ def _points(cells: Sequence[Cell], store: Store) -> Iterator[Point]:
 
 
 def points_of(cell: Cell, values: Mapping[str, Floats]) -> Iterator[Point]:
-    """The points of one cell: its arrays are ([seeds,] etas, ridges, …), an axis of 1 is shared."""
+    """Yield the points of one cell: its arrays are ([seeds,] etas, ridges, …), 1 is shared."""
     seeded = cell.seeds > 0
     for i, eta in enumerate(cell.etas):
         for j, ridge in enumerate(cell.ridges):
-            at = {k: _at(np.asarray(v), i, j, seeded) for k, v in values.items()}
-            yield Point(cell.problem.replace(eta=eta, ridge=ridge), at, seeded)
+            entries = {k: _entry(np.asarray(v), i, j, seeded) for k, v in values.items()}
+            yield Point(cell.problem.replace(eta=eta, ridge=ridge), entries, seeded)
 
 
-def _at(array: Floats, i: int, j: int, seeded: bool) -> Floats:
-    lead = (slice(None),) if seeded else ()
-    k = len(lead)
+def _entry(array: Floats, i: int, j: int, seeded: bool) -> Floats:
+    k = int(seeded)  # the axis of step sizes
     if array.ndim < k + 2:
         return array
-    index = (*lead, min(i, array.shape[k] - 1), min(j, array.shape[k + 1] - 1))
-    return np.asarray(array[index])
+    i, j = min(i, array.shape[k] - 1), min(j, array.shape[k + 1] - 1)
+    return np.asarray(array[:, i, j] if seeded else array[i, j])
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -17,7 +17,7 @@ from onegrad import __version__
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import Measures, Values
 from onegrad.experiments.store import Provenance, Store
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def run(
     execute: Executor,
     *,
     device: str = "cpu",
-    progress: Progress | None = None,
+    progress: TerminalProgress | None = None,
 ) -> Summary:
     """Compute what is missing: the cells minus the keys in the store.
 
@@ -63,7 +63,7 @@ def run(
     done = store.done()
     pending = [cell for key, cell in by_key.items() if key not in done]
     random.shuffle(pending)
-    progress = progress or Progress(quiet=True)
+    progress = progress or TerminalProgress(quiet=True)
     progress.begin(total=len(by_key), skipped=len(by_key) - len(pending))
     computed = failed = 0
 

@@ -76,11 +76,18 @@ class Grid:
 
 @dataclass(frozen=True)
 class Spec:
-    """A named list of grids; `about` holds the texts of a study (title, caption, …)."""
+    """A named list of grids, and what a study says about itself.
+
+    order : place among the studies of a report.
+    module : name of the module that draws it; None for one of the study's own name.
+    text : templates of the study's texts (title, caption, …).
+    """
 
     name: str
     grids: tuple[Grid, ...]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    order: int = 0
+    module: str | None = None
+    text: Mapping[str, Any] = field(default_factory=dict)
 
     def limited(self, seeds: int | None) -> Spec:
         """Return the spec with about this many seeds per point, rounded up to whole cells.
@@ -98,7 +105,7 @@ class Spec:
 
 
 SHARED_KEYS = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids
-ABOUT_KEYS = ("title", "paper", "caption", "parameters", "order", "question", "explained")
+STUDY_KEYS = ("order", "module", "text")
 GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "location"))
 
 
@@ -124,7 +131,7 @@ def parse_spec(
     table: Mapping[str, Any], name: str, measures: Measures, *, quick: bool = False
 ) -> Spec:
     """Return the spec of a parsed table; `name` is used where the table has none."""
-    _check_keys(table, ("name", "grid", *SHARED_KEYS, "quick", *ABOUT_KEYS), "")
+    _check_keys(table, ("name", "grid", *SHARED_KEYS, "quick", *STUDY_KEYS), "")
     _check_keys(table.get("quick", {}), SHARED_KEYS, "quick")
     name = _text(table.get("name", name), "name")
     grids = table.get("grid")
@@ -141,7 +148,7 @@ def parse_spec(
     names = [g.name for g in parsed]
     if len(set(names)) < len(names):
         raise InvalidInput("grid", problem=f"names must differ; got {', '.join(names)}")
-    return Spec(name, parsed, {k: table[k] for k in ABOUT_KEYS if k in table})
+    return Spec(name, parsed, **{key: table[key] for key in STUDY_KEYS if key in table})
 
 
 def _grid(

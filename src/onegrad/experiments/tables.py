@@ -15,17 +15,17 @@ from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
 from onegrad.io.files import atomic_write
 
-MOST = 1000  # numbers a point; larger arrays, such as paths, stay in the store
+MAX_ENTRIES = 1000  # of an array; larger ones, such as paths, stay in the store
 
 
-def numbers(results: Results) -> Iterator[dict[str, Any]]:
-    """A row per point and quantity; an array gives a row per entry, named `quantity[i,j]`."""
+def point_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """Yield one row per point and quantity, or per entry `quantity[i,j]` of an array."""
     for grid in results:
         for point in results[grid]:
             start = {"grid": grid} | point.problem.to_dict()
             for quantity, values in point.values.items():
                 entries = values.shape[1:] if point.seeded else values.shape
-                if np.prod(entries, dtype=int) > MOST:
+                if np.prod(entries, dtype=int) > MAX_ENTRIES:
                     continue
                 for index in np.ndindex(entries):
                     x = values[(slice(None), *index)] if point.seeded else values[index]
@@ -36,14 +36,14 @@ def numbers(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def check_rows(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
-    """The verification table."""
+    """Yield the rows of the verification table."""
     for check in checks:
         scores = {"z": check.z, "z_beyond_accuracy": check.z_beyond, "holds": check.holds}
         yield check.__dict__ | scores
 
 
 def write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write rows that share their columns; no rows, no file."""
+    """Write rows that share their columns; an empty table is not written."""
     table = list(rows)
     if table:
         with atomic_write(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:

@@ -27,7 +27,7 @@ from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.uniform.learned_coefficients import MAX_LEARNED_DEGREE, learned_coefficients
+from onegrad.theory.uniform.learned_coefficients import MAX_FITTED_DEGREE, learned_coefficients
 
 CURVE_ALPHAS = alpha_grid(0.025)
 CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(*RATIO_RANGE, 33))  # n/d and N/d
@@ -58,12 +58,12 @@ def instant_answer(problem: Problem) -> dict[str, Any]:
 def teacher_function(problem: Problem) -> dict[str, Any]:
     """Return the teacher on a grid of its index, its variance and its Hermite coefficients."""
     u = np.linspace(-3, 3, 61)
-    norms = np.sqrt([math.factorial(k) for k in range(MAX_LEARNED_DEGREE + 1)])
+    norms = np.sqrt([math.factorial(k) for k in range(MAX_FITTED_DEGREE + 1)])
     sigma_star = problem.sigma_star
     return {
         "u": u,
         "target": sigma_star(u),
-        "coefficients": norms * sigma_star.c[: MAX_LEARNED_DEGREE + 1],
+        "coefficients": norms * sigma_star.c[: MAX_FITTED_DEGREE + 1],
         "variance": sigma_star.variance,
     }
 

@@ -2,7 +2,7 @@
 
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.named import IDENTITY
-from onegrad.functions.registry import REGISTRY, FunctionSpec, register, resolve
+from onegrad.functions.registry import REGISTRY, FunctionSpec, register, resolve, resolve_activation
 from onegrad.functions.teacher_exponents import Exponents, exponents
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "exponents",
     "register",
     "resolve",
+    "resolve_activation",
 ]

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 
 from onegrad.exceptions import InvalidInput
 
-MAX_LENGTH, MAX_DEGREE, MAX_INDEX, MAX_DEPTH, MAX_TERMS = 400, 40, 8, 20, 64
+MAX_FORMULA_LENGTH = 400
+_MAX_DEGREE, _MAX_INDEX, _MAX_DEPTH, _MAX_TERMS = 40, 8, 20, 64
 
 Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is the constant 1
 Combination = dict[Monomial, float]
@@ -35,8 +36,8 @@ def looks_like_formula(text: str) -> bool:
 
 def parse_formula(text: str) -> Combination:
     """Return the combination as {monomial: coefficient}; raise InvalidInput if it is malformed."""
-    if len(text) > MAX_LENGTH:
-        raise InvalidInput("formula", text, f"at most {MAX_LENGTH} characters long")
+    if len(text) > MAX_FORMULA_LENGTH:
+        raise InvalidInput("formula", text, f"at most {MAX_FORMULA_LENGTH} characters long")
     parser = _Parser(text)
     combination = parser.sum(0)
     if parser.next is not None:
@@ -84,16 +85,16 @@ class _Parser:
             raise self.error("a closing parenthesis is missing")
 
     def sum(self, depth: int) -> Combination:
-        if depth > MAX_DEPTH:
-            raise self.error(f"more than {MAX_DEPTH} nested parentheses")
+        if depth > _MAX_DEPTH:
+            raise self.error(f"more than {_MAX_DEPTH} nested parentheses")
         total: Combination = {}
         sign: str | None = self.sign("+-") or "+"
         while sign is not None:
             factor = -1.0 if sign == "-" else 1.0
             for monomial, c in self.product(depth).items():
                 total[monomial] = total.get(monomial, 0.0) + factor * c
-            if len(total) > MAX_TERMS:
-                raise self.error(f"more than {MAX_TERMS} terms")
+            if len(total) > _MAX_TERMS:
+                raise self.error(f"more than {_MAX_TERMS} terms")
             sign = self.sign("+-")
         return self.checked(total)
 
@@ -129,14 +130,14 @@ class _Parser:
                 raise self.error("square root of a negative number")
             return {(): math.sqrt(radicand)}
         degree, index = int(match["degree"]), int(match["index"] or 1)
-        if degree > MAX_DEGREE or not 1 <= index <= MAX_INDEX:
+        if degree > _MAX_DEGREE or not 1 <= index <= _MAX_INDEX:
             self.position -= 1
-            raise self.error(f"degree must be <= {MAX_DEGREE} and index 1 to {MAX_INDEX}")
+            raise self.error(f"degree must be <= {_MAX_DEGREE} and index 1 to {_MAX_INDEX}")
         return {(((index, degree),) if degree else ()): 1.0}
 
     def times(self, left: Combination, right: Combination) -> Combination:
-        if len(left) * len(right) > MAX_TERMS**2:
-            raise self.error(f"more than {MAX_TERMS} terms")
+        if len(left) * len(right) > _MAX_TERMS**2:
+            raise self.error(f"more than {_MAX_TERMS} terms")
         product: Combination = {}
         for m1, c1 in left.items():
             for m2, c2 in right.items():
@@ -153,8 +154,8 @@ class _Parser:
         return value.get((), 0.0)
 
     def checked(self, value: Combination) -> Combination:
-        if len(value) > MAX_TERMS:
-            raise self.error(f"more than {MAX_TERMS} terms")
+        if len(value) > _MAX_TERMS:
+            raise self.error(f"more than {_MAX_TERMS} terms")
         if not all(math.isfinite(c) for c in value.values()):
             raise self.error("a coefficient overflows")
         return value

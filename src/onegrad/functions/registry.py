@@ -67,6 +67,14 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
     return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
 
 
+def resolve_activation(spec: FunctionSpec) -> Function:
+    """Return the activation that a specification stands for: a function of one number."""
+    function = resolve(spec, "activation")
+    if not isinstance(function, Function):
+        raise InvalidInput("activation", function.name, "a function of one number")
+    return function
+
+
 def _from_callable(value: ArrayFunction, slope: ArrayFunction | None, argument: str) -> Function:
     name = getattr(value, "__name__", "callable")
     return _adjusted(Function(name, value, slope or _no_slope), "centred", argument)
@@ -81,8 +89,8 @@ def _no_slope(_: Array) -> Array:
 
 @lru_cache(maxsize=1024)
 def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
-    if len(text) > formula.MAX_LENGTH:
-        raise InvalidInput(argument, text, f"at most {formula.MAX_LENGTH} characters long")
+    if len(text) > formula.MAX_FORMULA_LENGTH:
+        raise InvalidInput(argument, text, f"at most {formula.MAX_FORMULA_LENGTH} characters long")
     base, _, mode = text.partition(":")
     base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
     if mode not in _MODES:

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.functions.registry import FunctionSpec, resolve
+from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
 
 MAX_EXPONENT = 20
 _MIN_ENERGY_SHARE = 1e-9  # a smaller share of the energy counts as zero
@@ -74,10 +74,7 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     degrees = [k for k in range(1, MAX_EXPONENT + 1) if share[k] > _MIN_ENERGY_SHARE]
     common = list(degrees)
     if activation is not None:
-        sigma = resolve(activation, "activation")
-        if not isinstance(sigma, Function):
-            raise InvalidInput("activation", sigma.name, "a function of one number")
-        activation_share = energy_by_degree(sigma)
+        activation_share = energy_by_degree(resolve_activation(activation))
         common = [k for k in degrees if activation_share[k] > _MIN_ENERGY_SHARE]
     energies = enumerate(class_energies(f), start=1)
     generative = (k for k, e in energies if k in degrees or e > _MIN_CLASS_ENERGY)

@@ -1,1 +1,1 @@
-"""What passes between the package and the world: files, JSON, ranges in text, progress."""
+"""Exchange with the world: files that appear whole, JSON values, ranges in text, progress."""

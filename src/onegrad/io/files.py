@@ -21,10 +21,10 @@ DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 @contextmanager
 def atomic_write(target: Path) -> Iterator[IO[bytes]]:
-    """An open file beside `target` that takes its name at the end, and is removed on any failure.
+    """Yield an open file that takes the name `target` at the end, and is removed on any failure.
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked
-    while its writer lives: one that is not locked belongs to nobody (see `sweep_drafts`).
+    while its writer lives: one that is not locked has no writer (see `sweep_drafts`).
     """
     draft, file = _locked_draft(target)
     try:
@@ -41,7 +41,7 @@ def atomic_write(target: Path) -> Iterator[IO[bytes]]:
 
 
 def place(target: Path, data: bytes) -> bool:
-    """Make a file that appears whole, unless there is one; whether this call made it."""
+    """Make a file that appears whole, unless there is one; return whether this call made it."""
     draft, file = _locked_draft(target)
     try:
         with file:
@@ -68,7 +68,7 @@ def _link(draft: Path, target: Path) -> None:
 
 
 def sweep_drafts(directory: Path) -> int:
-    """Remove what killed writers left in a directory; the number of files removed."""
+    """Remove what killed writers left in a directory; return the number of files removed."""
     swept = 0
     for path in directory.iterdir() if fcntl is not None and directory.is_dir() else ():
         if DRAFT.fullmatch(path.name):

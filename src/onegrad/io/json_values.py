@@ -10,9 +10,10 @@ import numpy as np
 
 
 def json_values(value: Any, not_finite: Callable[[float], Any] = lambda x: None) -> Any:
-    """JSON values: arrays become lists, keys text; `not_finite` says what JSON has no number for.
+    """Return JSON values: arrays become lists, and keys become text.
 
-    The default makes NaN and infinities null; `str` keeps them as text.
+    not_finite : replaces NaN and infinities, for which JSON has no number: by null if nothing else
+        is given; `str` keeps them as text.
     """
     if isinstance(value, Mapping):
         return {str(k): json_values(v, not_finite) for k, v in value.items()}

@@ -3,64 +3,60 @@
 from __future__ import annotations
 
 import math
-import re
+import warnings
 from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy_format
 
 from onegrad.exceptions import InvalidInput
 
-MAGIC = b"\x93NUMPY"
-LONGEST = 10_000  # characters of a header
-FIELDS = {
-    "descr": r"([<>|=]?[?bBhilqHILQfdiucSUmMOV]\d{0,9})",
-    "fortran_order": "(True|False)",
-    "shape": r"\(((?:\s*\d{1,18}\s*,?)*)\)",
+MAX_HEADER = 10_000  # characters
+MAX_LENGTH = 10**18  # of an axis
+READERS = {  # version 3.0 differs from 2.0 in names of columns alone, which are refused
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+    (3, 0): npy_format.read_array_header_2_0,
 }
 Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def read_header(file: IO[bytes], name: str) -> Header:
-    """Shape, whether columns come first, and type; pickled objects are refused."""
-    start = file.read(8)
-    if start[:6] != MAGIC or len(start) < 8:
-        raise InvalidInput(f"{name} is not an array that NumPy wrote")
-    if start[6:] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
-        raise InvalidInput(f"{name}: .npy version {start[6]}.{start[7]} is not supported")
-    length = int.from_bytes(file.read(2 if start[6] == 1 else 4), "little")
-    text = file.read(min(length, LONGEST))
-    found = [_field(key, text.decode("latin1")) for key in FIELDS]
-    if len(text) < length or None in found:
-        raise InvalidInput(f"{name}: the header of the array is damaged")
-    descr, fortran, shape = map(str, found)
-    if "O" in descr:
-        raise InvalidInput(f"{name} holds Python objects, which are never loaded")
+    """Return the shape, whether columns come first, and the type; Python objects are refused."""
     try:
-        dtype = np.dtype(descr)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} has entries of no known type, {descr!r}") from None
+        version = npy_format.read_magic(file)
+    except ValueError:
+        raise InvalidInput(name, problem="not an array that NumPy wrote") from None
+    if version not in READERS:
+        text = ".".join(map(str, version))
+        raise InvalidInput(name, problem=f".npy version {text} is not supported")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # headers of Python 2
+            shape, fortran, dtype = READERS[version](file, max_header_size=MAX_HEADER)
+    except Exception:  # the header is a literal of Python: there are many ways to be none
+        raise InvalidInput(name, problem="the header of the array is damaged") from None
+    if dtype.hasobject:
+        raise InvalidInput(name, problem="holds Python objects, which are never loaded")
+    if dtype.names or dtype.subdtype or dtype.kind in "mM":
+        raise InvalidInput(name, problem=f"has entries of type {dtype}, not numbers or text")
     if not dtype.itemsize:
-        raise InvalidInput(f"{name} has empty entries")
-    return tuple(int(n) for n in re.findall(r"\d+", shape)), fortran == "True", dtype
-
-
-def _field(key: str, text: str) -> str | None:
-    quoted = FIELDS[key] if key != "descr" else f"['\"]{FIELDS[key]}['\"]"
-    match = re.search(f"['\"]{key}['\"]\\s*:\\s*{quoted}", text)
-    return None if match is None else match[1]
+        raise InvalidInput(name, problem="has empty entries")
+    if not all(0 <= length < MAX_LENGTH for length in shape):
+        raise InvalidInput(name, problem="the header of the array is damaged")
+    return shape, fortran, dtype
 
 
 def size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Bytes of an array, in whole numbers that do not overflow."""
+    """Return the bytes of an array, in whole numbers that do not overflow."""
     return math.prod(shape) * dtype.itemsize
 
 
 def read_array(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
-    """All of an array; a file that ends too early or too late is refused."""
+    """Return the whole array; a file that ends too early or too late is refused."""
     shape, fortran, dtype = read_header(file, name)
-    data = file.read()
-    if len(data) != size_of(shape, dtype):
-        raise InvalidInput(
-            f"{name} has {len(data)} bytes of numbers where its shape says {size_of(shape, dtype)}"
-        )
+    data, expected = file.read(), size_of(shape, dtype)
+    if len(data) != expected:
+        problem = f"has {len(data)} bytes of numbers where its shape says {expected}"
+        raise InvalidInput(name, problem=problem)
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")

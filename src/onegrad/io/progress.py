@@ -1,18 +1,68 @@
-"""Live progress on standard error: done, rate, time left, failures."""
+"""Progress of a long computation: what it reports, and a line on standard error that shows it."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TextIO, runtime_checkable
 
-BAR = 30  # characters
+BAR_WIDTH = 30  # characters
 
 
-class Progress:
-    """A line that is rewritten on a terminal, a plain line every few seconds otherwise.
+@runtime_checkable
+class Progress(Protocol):
+    """What a long computation reports: parts done and, to those who show them, details."""
 
-    A computation calls it with (done, total). A sweep tells it of cells: begin, steps, end.
+    def __call__(self, done: int, total: int) -> None:
+        """Report that `done` of `total` parts are done."""
+
+    def begin_parts(self, total: int) -> None:
+        """Report that so many parts begin."""
+
+    def rows(self, count: int) -> None:
+        """Report that so many more rows of the current part have been read."""
+
+    def relabel(self, label: str) -> None:
+        """Report what is counted from here on."""
+
+    def detail(self, done: int, total: int) -> None:
+        """Report steps that are no parts: a plain callback never hears of them."""
+
+
+@dataclass(frozen=True)
+class CallbackProgress:
+    """A function of the caller's, called with (done, total) after each part and nothing else."""
+
+    callback: Callable[[int, int], None] | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.callback is not None:
+            self.callback(done, total)
+
+    def begin_parts(self, total: int) -> None:
+        """Report nothing."""
+
+    def rows(self, count: int) -> None:
+        """Report nothing."""
+
+    def relabel(self, label: str) -> None:
+        """Report nothing."""
+
+    def detail(self, done: int, total: int) -> None:
+        """Report nothing."""
+
+
+def as_progress(progress: Progress | Callable[[int, int], None] | None) -> Progress:
+    """Return a Progress as it is, and a plain callback or None as one that hears of parts only."""
+    return progress if isinstance(progress, Progress) else CallbackProgress(progress)
+
+
+class TerminalProgress:
+    """A line that is rewritten on a terminal, or a plain line every few seconds elsewhere.
+
+    A computation calls it with (done, total). A sweep reports its cells: begin, step, end.
     """
 
     def __init__(
@@ -22,76 +72,95 @@ class Progress:
         self.stream = sys.stderr if stream is None else stream
         self.begin(0)
 
+    # -- parts of a computation ----------------------------------------------------------------
+
     def __call__(self, done: int, total: int) -> None:
-        """`done` of `total` parts; after the last one it is ready for another count."""
+        """Show `done` of `total` parts; after the last one be ready for another count."""
         self.computed, self.total = done, total
         if done < total:
             self._show(bar=True)
             return
-        if self._terminal() or self.shown > self.start:  # else over before a line was due
+        if self._is_terminal() or self.shown > self.start:  # else over before a line was due
             self._finish(bar=True)
         self.begin(0)
 
+    def begin_parts(self, total: int) -> None:
+        self(0, total)
+
     def rows(self, count: int) -> None:
-        """So many more rows of the part that is being read."""
-        self.read += count
+        self.rows_read += count
         self._show(bar=True)
 
+    def relabel(self, label: str) -> None:
+        self.label = label
+
+    def detail(self, done: int, total: int) -> None:
+        self(done, total)
+
+    # -- cells of a sweep ----------------------------------------------------------------------
+
     def begin(self, total: int, skipped: int = 0) -> None:
+        """Begin with so many cells, of which some are skipped."""
         self.total, self.skipped, self.computed, self.failed = total, skipped, 0, 0
-        self.read = 0
+        self.rows_read = 0
         self.start = self.shown = time.monotonic()
         if skipped:
-            self._say(f"{self.label}: {skipped} of {total} cells are in the store already\n")
+            self._write(f"{self.label}: {skipped} of {total} cells are in the store already\n")
 
     def step(self, *, skipped: bool = False, failure: str = "") -> None:
-        """One more cell: computed, found done by another runner, or failed with a message."""
+        """Count one more cell: computed, done by another runner, or failed with a message."""
         self.skipped += skipped
         self.failed += bool(failure)
         self.computed += not skipped and not failure
         if failure:
-            erase = "\r\x1b[K" if self._terminal() else ""
-            self._say(f"{erase}{self.label}: a cell failed: {failure}\n")
+            erase = "\r\x1b[K" if self._is_terminal() else ""
+            self._write(f"{erase}{self.label}: a cell failed: {failure}\n")
         self._show()
 
     def end(self) -> None:
+        """Show the last line, if anything was computed."""
         if self.computed or self.failed:
             self._finish()
 
+    # -- the line ------------------------------------------------------------------------------
+
     def _show(self, bar: bool = False) -> None:
-        """The line, when one is due."""
+        """Write the line if one is due."""
         now = time.monotonic()
-        if now - self.shown >= (0.1 if self._terminal() else 5.0):
+        if now - self.shown >= (0.1 if self._is_terminal() else 5.0):
             self.shown = now
-            self._say(self._line(bar))
+            self._write(self._line(bar))
 
     def _finish(self, bar: bool = False) -> None:
-        self._say(self._line(bar) + ("\n" if self._terminal() else ""))
+        self._write(self._line(bar) + ("\n" if self._is_terminal() else ""))
 
     def _line(self, bar: bool) -> str:
         spent = max(time.monotonic() - self.start, 1e-9)
         ran = self.computed + self.failed
         done = self.skipped + ran
-        left = self.total - done
+        remaining = self.total - done
         parts = [f"{self.label}: {done}/{self.total}"]
-        if self.read:
-            parts.append(f"{self.read:,} rows at {self.read / spent:,.0f}/s")
+        if self.rows_read:
+            parts.append(f"{self.rows_read:,} rows at {self.rows_read / spent:,.0f}/s")
         else:
             parts.append(f"{ran / spent:.2g}/s")
-        parts.append(f"{_duration(left * spent / ran)} left" if left and ran else _duration(spent))
+        if remaining and ran:
+            parts.append(f"{_duration(remaining * spent / ran)} left")
+        else:
+            parts.append(_duration(spent))
         if self.failed:
             parts.append(f"{self.failed} failed")
         line = ", ".join(parts)
-        if not self._terminal():
+        if not self._is_terminal():
             return line + "\n"
-        filled = round(BAR * done / max(self.total, 1))
-        drawn = f"[{'#' * filled:.<{BAR}}] " if bar else ""
+        filled = round(BAR_WIDTH * done / max(self.total, 1))
+        drawn = f"[{'#' * filled:.<{BAR_WIDTH}}] " if bar else ""
         return f"\r{drawn}{line}\x1b[K"
 
-    def _terminal(self) -> bool:
+    def _is_terminal(self) -> bool:
         return self.stream.isatty()
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if not self.quiet:
             self.stream.write(text)
             self.stream.flush()

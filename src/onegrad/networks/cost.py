@@ -1,4 +1,4 @@
-"""What a run costs: operations and numbers, and from the rates of this machine the seconds."""
+"""The cost of a run before it begins: operations, bytes, memory, and seconds on this machine."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import MAX_CHOLESKY_SHIFTS, solve_shifted
 
-GRAM = 0.8  # of the rate of products that half a product reaches
-SHARING = 0.08  # what a team loses, per thread, where it shares every product instead of the rows
-STARTING = 0.01  # seconds that a thread of a team takes to begin
+GRAM_RATE = 0.8  # of the rate of full products, where half a product is computed
+SHARING_LOSS = 0.08  # per thread, where threads share every product instead of the rows
+THREAD_START_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
-class Work:
-    r"""One replicate at E step sizes and R penalties, with m = min(n, N), n' test rows.
+class ReplicateWork:
+    r"""Work of one replicate at E step sizes and R penalties, with m = min(n, N), n' test rows.
 
     products : :math:`4n_sdN` for the gradient, :math:`2(n+n')dN` for the features, twice that for
         several step sizes; further steps take a gradient each.
@@ -43,23 +43,24 @@ class Work:
 
     @property
     def flops(self) -> float:
+        """Floating-point operations of products, Gram matrices and factors."""
         return self.products + self.gram + self.factors
 
     @property
     def bytes(self) -> float:
-        """Float64 numbers that are made and read once: rows, and features."""
+        """Bytes of rows and features in float64, written and read once each."""
         return 16 * (self.normals + self.activations)
 
 
-def work(group: GradientGroup, options: Options | None = None) -> Work:
-    """Of one replicate of a network; other models cost about the same or less."""
+def count_work(group: GradientGroup, options: Options | None = None) -> ReplicateWork:
+    """Count the work of one replicate of a network; other models cost about the same or less."""
     p, o = group.problem, options or Options()
     n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, o.test_rows(p.n)
-    E, R, m = len(group.etas) if o.takes_steps else 1, len(group.ridges), min(p.n, p.N)
-    gradients = (1 + (p.steps - 1) * E) * any(group.etas) if o.takes_steps else 0
+    E, R, m = len(group.etas), len(group.ridges), min(p.n, p.N)
+    gradients = (1 + (p.steps - 1) * E) * any(group.etas)
     maps = 1 if E == 1 else 2 if p.steps == 1 else E
     full = 2 if p.residual == "full" else 1
-    return Work(
+    return ReplicateWork(
         products=gradients * 4.0 * n_step * d * N + maps * 2.0 * (n + tests) * d * N,
         gram=float(E * n * N * m),
         factors=E * min(R, MAX_CHOLESKY_SHIFTS) * m**3 / 3,
@@ -73,7 +74,7 @@ def replicate_flops(problem: Problem, step_sizes: int = 1) -> float:
 
     At `network_rate` operations per second they give its seconds.
     """
-    w = work(GradientGroup(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
+    w = count_work(GradientGroup(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
     return w.flops + 20 * w.activations + 20 * w.normals
 
 
@@ -97,7 +98,7 @@ def first_step_bytes(problem: Problem) -> int:
 
 @dataclass(frozen=True)
 class Rates:
-    """What this machine does in a second with all its cores, or on its device."""
+    """Work per second of this machine, with all its cores or on its device."""
 
     products: float  # operations of a matrix product
     factors: float  # operations of a Cholesky factor and its solution
@@ -106,7 +107,7 @@ class Rates:
 
     @classmethod
     def measured(cls, ops: Ops, policy: ExecutionPolicy, f: Function, on_device: bool) -> Rates:
-        """In a fraction of a second, at sizes that fill the machine."""
+        """Measure the rates in a fraction of a second, at sizes that fill the machine."""
         with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads):
             k = policy.threads if ops.device == "cpu" else 32
             streams = Streams(tuple(range(k)), ops, on_device)
@@ -117,18 +118,18 @@ class Rates:
             products = _seconds(ops, lambda i: ops.product(X[i], X[i]), k)
             factors = _seconds(ops, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
             drawing = _seconds(ops, lambda _: draw())
-            activate = _seconds(ops, lambda i: ops.apply(f, P[i], out=P[i]), k)
+            activating = _seconds(ops, lambda i: ops.apply(f, P[i], out=P[i]), k)
         return cls(
             k * 2 * 1024**2 * 512 / products,
             k * 1024**3 / 3 / factors,
             k * 1024 * 512 / drawing,
-            k * 1024**2 / activate,
+            k * 1024**2 / activating,
         )
 
-    def seconds(self, w: Work) -> float:
-        """Of one piece of work at these rates."""
+    def seconds(self, w: ReplicateWork) -> float:
+        """Return the seconds that some work takes at these rates."""
         return (
-            (w.products + w.gram / GRAM) / self.products
+            (w.products + w.gram / GRAM_RATE) / self.products
             + w.factors / self.factors
             + w.normals / self.normals
             + w.activations / self.activations
@@ -152,7 +153,7 @@ def network_rate() -> float:
 
 
 def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
-    """The shortest of three calls: of all parts at a time by threads, or on a device at once."""
+    """Return the shortest of three calls, for all parts at a time by threads or on a device."""
     times = []
     for _ in range(4):
         ops.executor.wait()
@@ -168,7 +169,7 @@ def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run would take: operations, bytes made, bytes held at most, seconds here."""
+    """Resources of a run: operations, bytes written, bytes held at most, seconds here."""
 
     flops: float
     bytes: float
@@ -191,11 +192,11 @@ def cost(
     memory_limit: float | None = None,
     **axes: Any,
 ) -> Cost:
-    """What `simulate` with the same arguments would cost on this machine; nothing is trained.
+    """Estimate what `simulate` with the same arguments costs on this machine, without a run.
 
     Returns
     -------
-    flops : of products, Gram matrices and factors, as docs/performance.md counts them.
+    flops : operations of products, Gram matrices and factors, as docs/performance.md counts them.
     bytes : rows and features, written and read once each.
     memory : peak of the arrays, estimated.
     seconds : from the rates of products, factors, random numbers and the activation that are
@@ -204,8 +205,8 @@ def cost(
     Examples
     --------
     >>> import onegrad as og
-    >>> found = og.cost(og.Problem(n=10_000, d=500, N=1000), seeds=2)
-    >>> f"{found.flops:.2g} operations, {found.memory / 1e6:.0f} MB or more"
+    >>> cost = og.cost(og.Problem(n=10_000, d=500, N=1000), seeds=2)
+    >>> f"{cost.flops:.2g} operations, {cost.memory / 1e6:.0f} MB or more"
     '4.6e+10 operations, ... MB or more'
 
     See tests/networks/test_the_cost_is_known_before.py.
@@ -228,13 +229,15 @@ def cost(
     rates = Rates.measured(ops, plan.policy, problem.sigma, plan.options.device_random)
     flops = bytes_made = seconds = 0.0
     for g in plan.groups:
-        w = work(g.group, plan.options)
-        each = rates.seconds(w)
+        work = count_work(g.group, plan.options)
+        seconds_each = rates.seconds(work)
         if ops.device == "cpu" and plan.policy.threads > 1 and g.workers == 1:
-            each = _on_all_threads(each, g.group.problem, g.networks_at_once, plan.policy)
-        flops += replicates * w.flops
-        bytes_made += replicates * w.bytes
-        seconds += replicates * each
+            seconds_each = _on_all_threads(
+                seconds_each, g.group.problem, g.networks_at_once, plan.policy
+            )
+        flops += replicates * work.flops
+        bytes_made += replicates * work.bytes
+        seconds += replicates * seconds_each
     return Cost(flops, bytes_made, max(g.peak_bytes for g in plan.groups), seconds)
 
 
@@ -242,5 +245,5 @@ def _on_all_threads(seconds: float, p: Problem, networks: int, policy: Execution
     """Return the seconds of a replicate that all threads share, from those without any loss."""
     sums = max(p.N * p.d, networks * p.N * p.N)
     shares_products = p.n < p.N or policy.row_workers(p.n, sums) == 1
-    loss = 1 + shares_products * SHARING * policy.threads
-    return seconds * loss + STARTING * policy.threads
+    loss = 1 + shares_products * SHARING_LOSS * policy.threads
+    return seconds * loss + THREAD_START_SECONDS * policy.threads

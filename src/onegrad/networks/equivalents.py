@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from onegrad.arrays import Array, namespace
 from onegrad.exceptions import InvalidInput
-from onegrad.networks.network import ALL_NEURONS, Affine, FeatureMap, Network
+from onegrad.networks.network import FeatureMap, Network
 from onegrad.networks.sampling import SampleBlock, Sampler
 from onegrad.networks.streams import GAUSSIAN, Purpose
 
@@ -40,36 +39,6 @@ def spikes_of_step(n: int, eta: float) -> int:
     return math.floor(2 * alpha / (1 - 2 * alpha)) + 1
 
 
-@dataclass(frozen=True)
-class Spiked:
-    """The untrained features F_0 plus their spikes, for several eta."""
-
-    untrained: Affine
-    terms: tuple[tuple[tuple[float, int], ...], ...]  # of each eta: (c_k (c_1 eta)^k, k) for k >= 1
-    beta: Array  # (B, d)
-    delta: Array  # (B,)
-    a: Array  # (B, N)
-
-    @property
-    def width(self) -> int:
-        return self.untrained.width
-
-    @property
-    def networks(self) -> int:
-        return len(self.terms)
-
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        (F_0,) = self.untrained.tiles(block, neurons)
-        t = (block.X @ self.beta[..., None])[..., 0]  # (B, rows)
-        a = self.a[:, neurons]
-        for terms in self.terms:
-            F = F_0
-            for coefficient, k in terms:
-                q = smoothed_power(t, self.delta[:, None], k)
-                F = F + coefficient * q[..., None] * (a**k)[:, None, :]
-            yield F
-
-
 def smoothed_power(t: Array, delta: Array, k: int) -> Array:
     r""":math:`E_z(t+\delta z)^k = \sum_j \binom{k}{2j}(2j-1)!!\,\delta^{2j}t^{k-2j}`."""
     double_factorial, total = 1, t**k
@@ -81,54 +50,55 @@ def smoothed_power(t: Array, delta: Array, k: int) -> Array:
 
 def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureMap:
     """Return the spiked approximation of one step, corrected or as printed."""
-    p, first = network.sampler.problem, network.first
+    p, a, first = network.sampler.problem, network.a, network.first
     if p.steps != 1:
         raise InvalidInput("steps", p.steps, "1 for the spiked features")
     c = [float(x) for x in p.sigma.c]
-    terms = tuple(
-        tuple((c[k] * (c[1] * eta) ** k, k) for k in range(1, spikes_of_step(p.n, eta) + 1))
-        for eta in etas
-    )
-    untrained = network.untrained()
+    counts = [spikes_of_step(p.n, eta) for eta in etas]
     if printed:
-        return Spiked(untrained, terms, first.beta_labels, 0.0 * network.a[:, 0], network.a)
-    # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 is the mean of |zeta_i|^2, weight a_i^2
-    zeta = first.G - c[1] * network.a[..., None] * first.beta[:, None, :]
-    length = (zeta * zeta).sum(-1).sum(-1) / (network.a * network.a).sum(-1)
-    delta = length**0.5 / abs(c[1]) if c[1] else 0.0 * length
-    return Spiked(untrained, terms, first.beta, delta, network.a)
+        beta, delta = first.beta_labels, 0.0 * a[:, 0]
+    else:
+        # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 averages |zeta_i|^2, weight a_i^2
+        beta = first.beta
+        zeta = first.G - c[1] * a[..., None] * beta[:, None, :]
+        length = (zeta * zeta).sum(-1).sum(-1) / (a * a).sum(-1)
+        delta = length**0.5 / abs(c[1]) if c[1] else 0.0 * length
+    untrained = network.untrained()
+
+    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+        (F_0,) = untrained.tiles(block, neurons)
+        t = (block.X @ beta[..., None])[..., 0]  # (B, rows)
+        for eta, count in zip(etas, counts, strict=True):
+            F = F_0
+            for k in range(1, count + 1):
+                q = smoothed_power(t, delta[:, None], k)
+                F = F + c[k] * (c[1] * eta) ** k * q[..., None] * (a[:, neurons] ** k)[:, None, :]
+            yield F
+
+    return FeatureMap(p.N, len(etas), features)
 
 
-@dataclass(frozen=True)
-class GaussianEquivalent:
-    """c_0 + c_1 X W^T + c_{>1} Z for several networks; training and test rows have their own Z.
+def gaussian_equivalent(sampler: Sampler, linear: FeatureMap) -> FeatureMap:
+    """Return c_0 + c_1 X W^T + c_{>1} Z for several networks, from their X W^T.
 
-    Z is a matrix of tiles, each with its own stream, so that any part of it can be asked for.
+    Training and test rows have their own Z. It is a matrix of tiles, each with its own stream, so
+    that any part of it can be drawn on its own.
     """
+    sigma, streams = sampler.problem.sigma, sampler.streams
 
-    sampler: Sampler
-    linear: FeatureMap  # X W^T
-
-    @property
-    def width(self) -> int:
-        return self.linear.width
-
-    @property
-    def networks(self) -> int:
-        return self.linear.networks
-
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        f = self.sampler.problem.sigma
-        noise = math.sqrt(f.nonlinear_energy) * self._normals(block, range(self.width)[neurons])
-        noise = noise + float(f.c[0])
-        for P in self.linear.tiles(block, neurons):
-            yield float(f.c[1]) * P + noise
-
-    def _normals(self, block: SampleBlock, columns: range) -> Array:
+    def normals(block: SampleBlock, columns: range) -> Array:
         """Return these columns of Z; they start at a tile."""
-        streams, count = self.sampler.streams, block.X.shape[1]
         parts = []
         for j in range(columns.start, columns.stop, TILE_COLUMNS):
             key = (Purpose.NORMALS, block.purpose, j // TILE_COLUMNS)
-            parts.append(streams.entries(GAUSSIAN, key, block.start, count, TILE_COLUMNS))
+            rows = block.X.shape[1]
+            parts.append(streams.entries(GAUSSIAN, key, block.start, rows, TILE_COLUMNS))
         return namespace(block.X).concatenate(parts, -1)[..., : len(columns)]
+
+    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+        noise = math.sqrt(sigma.nonlinear_energy) * normals(block, range(linear.width)[neurons])
+        noise = noise + float(sigma.c[0])
+        for P in linear.tiles(block, neurons):
+            yield float(sigma.c[1]) * P + noise
+
+    return FeatureMap(linear.width, linear.networks, features)

@@ -6,34 +6,37 @@ Arrays carry a leading replicate axis: W (B, N, d), a (B, N), X (B, rows, d).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import chain
 
 from onegrad.arrays import Array, Ops
 from onegrad.functions.function import Function
 from onegrad.networks.input_rows import step_rows
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
-from onegrad.networks.streams import GAUSSIAN, SIGNS, Purpose, Streams
+from onegrad.networks.streams import GAUSSIAN, RANDOM_SIGNS, Purpose, Streams
 from onegrad.networks.updates import update
 from onegrad.problem import Problem
 
 ALL_NEURONS = slice(None)
 
 
-class FeatureMap(Protocol):
-    """A map from rows to features, for several networks (one per eta) that share their products."""
+@dataclass(frozen=True)
+class FeatureMap:
+    """A map from rows to features, for several networks (one per eta) that share their products.
 
-    @property
-    def width(self) -> int:
-        """Number of features of each network."""
+    width : features of each network.
+    networks : number of networks.
+    features : yields F (B, rows, neurons) of each network in turn; the next may overwrite it.
+    """
 
-    @property
-    def networks(self) -> int:
-        """Number of networks."""
+    width: int
+    networks: int
+    features: Callable[[SampleBlock, slice], Iterator[Array]]
 
     def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        """Yield F (B, rows, neurons) of each network in turn; the next may overwrite it."""
+        """Yield the features of each network at a block of rows, for some of its neurons."""
+        return self.features(block, neurons)
 
 
 @dataclass(frozen=True)
@@ -117,25 +120,31 @@ class Network:
         G *= self.a[..., None]
         return gradient
 
+    def trained_weights(self, eta: float) -> Array:
+        """Return the weights after `problem.steps` steps, the first of size eta."""
+        p = self.sampler.problem
+        W = self.W + eta * self.first_update
+        later_etas = p.replace(eta=eta).later_steps if p.steps > 1 else ()
+        for step, later_eta in enumerate(later_etas, 1):
+            W = W + later_eta * update(self.sampler, self.gradient(W, step).G, step)
+        return W
+
     def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:
         """Return the features f (default sigma) after `problem.steps` steps of each size."""
         p, ops = self.sampler.problem, self.sampler.ops
-        f = p.sigma if f is None else f
+        f = f or p.sigma
         if p.steps == 1 and len(etas) > 1:
-            return Affine(ops, f, self.W, self.first_update, etas)
-        maps = []
-        for eta in etas:
-            W = self.W + eta * self.first_update
-            later_steps = p.replace(eta=eta).later_steps if p.steps > 1 else ()
-            for step, later_eta in enumerate(later_steps, 1):
-                W = W + later_eta * update(self.sampler, self.gradient(W, step).G, step)
-            maps.append(Affine(ops, f, W))
-        return maps[0] if len(maps) == 1 else SeparateMaps(tuple(maps))
+            return shared_features(ops, f, self.W, self.first_update, etas)
+        maps = [layer_features(ops, f, self.trained_weights(eta)) for eta in etas]
 
-    def untrained(self, f: Function | None = None) -> Affine:
+        def in_turn(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+            return chain.from_iterable(m.tiles(block, neurons) for m in maps)
+
+        return maps[0] if len(maps) == 1 else FeatureMap(p.N, len(maps), in_turn)
+
+    def untrained(self, f: Function | None = None) -> FeatureMap:
         """Return the features f (default sigma) at the untrained weights."""
-        p = self.sampler.problem
-        return Affine(self.sampler.ops, p.sigma if f is None else f, self.W)
+        return layer_features(self.sampler.ops, f or self.sampler.problem.sigma, self.W)
 
 
 def draw_weights(problem: Problem, streams: Streams) -> Array:
@@ -148,66 +157,39 @@ def draw_weights(problem: Problem, streams: Streams) -> Array:
 
 def draw_readout(problem: Problem, streams: Streams) -> Array:
     """Draw a, shape (B, N): sqrt(N) a has standard normal, unit or random-sign entries."""
-    law = SIGNS if problem.readout == "rademacher" else GAUSSIAN
+    law = RANDOM_SIGNS if problem.readout == "rademacher" else GAUSSIAN
     a = streams.entries(law, (Purpose.READOUT,), 0, problem.N, 1)[..., 0]
     return (0 * a + 1 if problem.readout == "constant" else a) / math.sqrt(problem.N)
 
 
-@dataclass(frozen=True)
-class Affine:
-    """f(X (W + eta G)^T) for several eta from two products; without G, the one network f(X W^T)."""
+def layer_features(ops: Ops, f: Function, W: Array) -> FeatureMap:
+    """Return the features f(X W^T) of one network."""
 
-    ops: Ops
-    f: Function
-    W: Array
-    G: Array | None = None
-    etas: tuple[float, ...] = (0.0,)
+    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+        yield ops.product(block.X, W[:, neurons], f)
 
-    @property
-    def width(self) -> int:
-        return int(self.W.shape[1])
+    return FeatureMap(int(W.shape[1]), 1, features)
 
-    @property
-    def networks(self) -> int:
-        return len(self.etas)
 
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        ops = self.ops
-        if self.G is None:
-            yield ops.product(block.X, self.W[:, neurons], self.f)
-            return
-        P, Q = ops.product(block.X, self.W[:, neurons]), ops.product(block.X, self.G[:, neurons])
+def shared_features(
+    ops: Ops, f: Function, W: Array, G: Array, etas: tuple[float, ...]
+) -> FeatureMap:
+    """Return the features f(X (W + eta G)^T) of one network per eta, from two products."""
+
+    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+        P, Q = ops.product(block.X, W[:, neurons]), ops.product(block.X, G[:, neurons])
         F = None
-        for eta in self.etas:
-            F = ops.apply(self.f, P, Q, eta, out=F)
+        for eta in etas:
+            F = ops.apply(f, P, Q, eta, out=F)
             yield F
 
-
-@dataclass(frozen=True)
-class SeparateMaps:
-    """Feature maps one after the other, where networks share no product."""
-
-    maps: tuple[FeatureMap, ...]
-
-    @property
-    def width(self) -> int:
-        return self.maps[0].width
-
-    @property
-    def networks(self) -> int:
-        return sum(m.networks for m in self.maps)
-
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        for m in self.maps:
-            yield from m.tiles(block, neurons)
+    return FeatureMap(int(W.shape[1]), len(etas), features)
 
 
-@dataclass(frozen=True)
-class RawInputs:
-    """The inputs themselves as features."""
+def input_features(d: int) -> FeatureMap:
+    """Return the inputs themselves as features."""
 
-    width: int
-    networks: int = 1
-
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
         yield block.X[..., neurons]
+
+    return FeatureMap(d, 1, features)

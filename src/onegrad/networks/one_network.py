@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 
-MAX_LEARNED_DEGREE = 12
+MAX_PROJECTED_DEGREE = 12
 INDEX_BINS = 24  # of equal probability
 
 
@@ -47,27 +48,40 @@ class FirstStep:
 
     network: Network
     G: Floats  # (N, d): the step adds eta G to the weights
-    XW: Floats  # (n, N): X_tilde W^T
-    XG: Floats  # (n, N): X_tilde G^T
 
     @classmethod
     def of(cls, problem: Problem, seed: int) -> FirstStep:
         """Draw the network of this seed and take its gradient."""
         network = network_of(problem, seed)
-        X = to_numpy(network.sampler.all_ridge_rows().X)[0]
-        G = to_numpy(network.first_update)[0]
-        return cls(network, G, X @ to_numpy(network.W)[0].T, X @ G.T)
+        return cls(network, to_numpy(network.first_update)[0])
+
+    @cached_property
+    def products(self) -> tuple[Floats, Floats]:
+        """X_tilde W^T and X_tilde G^T, each (n, N)."""
+        X = to_numpy(self.network.sampler.all_ridge_rows().X)[0]
+        return X @ to_numpy(self.network.W)[0].T, X @ self.G.T
 
     def eigenvalues(self, eta: float) -> Floats:
         """Return the eigenvalues of F F^T/n, largest first, without those that are always zero."""
-        F = self.network.sampler.problem.sigma(self.XW + eta * self.XG)
+        XW, XG = self.products
+        F = self.network.sampler.problem.sigma(XW + eta * XG)
         n, N = F.shape
         gram = F.T @ F if n >= N else F @ F.T
         return np.maximum(np.linalg.eigvalsh(gram / n)[::-1], 0.0)
 
     def neurons(self, eta: float) -> NeuronOverlaps:
         """Return the neurons at the weights W + eta G."""
-        return _overlaps_after(self.network, self.G, eta)
+        problem, beta_star = self.network.sampler.problem, self.network.sampler.beta_star
+        if beta_star.shape[-1] != 1 or problem.steps != 1:
+            field = "steps" if problem.steps != 1 else "teacher"
+            value = getattr(problem, field)
+            raise InvalidInput(field, value, problem="neurons are shown for one index and one step")
+        W, direction = to_numpy(self.network.W)[0], to_numpy(beta_star)[0, :, 0]
+        return NeuronOverlaps(
+            readout=np.sqrt(problem.N) * to_numpy(self.network.a)[0],
+            before=_cosines(W, direction),
+            after=_cosines(W + eta * self.G, direction),
+        )
 
 
 def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
@@ -75,22 +89,7 @@ def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
 
     See tests/explorer/test_one_network_is_shown_as_it_is.py.
     """
-    network = network_of(problem, seed)
-    return _overlaps_after(network, to_numpy(network.first_update)[0], problem.step)
-
-
-def _overlaps_after(network: Network, G: Floats, eta: float) -> NeuronOverlaps:
-    problem, beta = network.sampler.problem, to_numpy(network.sampler.beta_star)[0]
-    if beta.shape[1] != 1 or problem.steps != 1:
-        field = "steps" if problem.steps != 1 else "teacher"
-        value = getattr(problem, field)
-        raise InvalidInput(field, value, problem="neurons are shown for one index and one step")
-    W = to_numpy(network.W)[0]
-    return NeuronOverlaps(
-        readout=np.sqrt(problem.N) * to_numpy(network.a)[0],
-        before=_cosines(W, beta[:, 0]),
-        after=_cosines(W + eta * G, beta[:, 0]),
-    )
+    return FirstStep.of(problem, seed).neurons(problem.step)
 
 
 def _cosines(W: Floats, unit: Floats) -> Floats:
@@ -156,7 +155,7 @@ def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> Le
     u, f = fresh.indices[:, 0], fresh.predictions
     bins = np.array_split(np.argsort(u), INDEX_BINS)
     return LearnedPart(
-        coefficients=fresh.learned_coefficients(MAX_LEARNED_DEGREE),
+        coefficients=fresh.learned_coefficients(MAX_PROJECTED_DEGREE),
         u=np.array([u[i].mean() for i in bins]),
         fitted=np.array([f[i].mean() for i in bins]),
     )

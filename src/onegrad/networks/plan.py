@@ -25,15 +25,15 @@ KERNEL_MODELS = ("ntk", "inner-product-kernel", "rbf-kernel")
 MODELS = (*STEP_MODELS, "random-features", "linear", *KERNEL_MODELS)
 NETWORK_MODELS = ("trained", "random-features")  # their features are made without temporaries
 
-MAX_SEEDS = 10**7
+MAX_SEED_COUNT = 10**7
 MEMORY_FRACTION = 0.8  # of the free memory that a run may take
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is fitted and measured.
+    """The model that is fitted and the errors that are measured.
 
-    model : one of MODELS; eta plays a part in the STEP_MODELS alone.
+    model : one of MODELS; the STEP_MODELS alone depend on eta.
     n_test : fresh rows that measure the test error (None: max(1024, n/4)).
     leave_one_out : True if the leave-one-out error is measured too.
     rows : a user's rows instead of random inputs.
@@ -45,11 +45,6 @@ class Options:
     leave_one_out: bool = False
     rows: Floats | None = None
     device_random: bool = False
-
-    @property
-    def takes_steps(self) -> bool:
-        """True if the model depends on the step size."""
-        return self.model in STEP_MODELS
 
     def test_rows(self, n: int) -> int:
         """Return the number of test rows beside n rows of the ridge fit."""
@@ -81,19 +76,23 @@ class GradientGroup:
     positions: tuple[GridPosition, ...] = ()
 
 
-def group_points(points: Sequence[Problem]) -> tuple[GradientGroup, ...]:
-    """Return the points of a grid as groups that differ in step size and penalty only."""
+def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[GradientGroup, ...]:
+    """Return the points of a grid as groups that differ in step size and penalty only.
+
+    Models that take no step have the step size zero.
+    """
     shared_fields = [name for name in FIELDS if name not in ("alpha", "eta", "ridge")]
     members: dict[tuple[Any, ...], list[int]] = {}
     for i, p in enumerate(points):
         members.setdefault(tuple(getattr(p, name) for name in shared_fields), []).append(i)
     groups = []
     for indices in members.values():
-        etas = tuple(dict.fromkeys(points[i].step for i in indices))
+        steps = [points[i].step if model in STEP_MODELS else 0.0 for i in indices]
+        etas = tuple(dict.fromkeys(steps))
         ridges = tuple(dict.fromkeys(points[i].ridge for i in indices))
         positions = tuple(
-            GridPosition(i, etas.index(points[i].step), ridges.index(points[i].ridge))
-            for i in indices
+            GridPosition(i, etas.index(step), ridges.index(points[i].ridge))
+            for i, step in zip(indices, steps, strict=True)
         )
         groups.append(GradientGroup(points[indices[0]], etas, ridges, positions))
     return tuple(groups)
@@ -154,7 +153,7 @@ def peak_bytes(
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """How the networks of one group are computed.
+    """The arrangement in which the networks of one group are computed.
 
     stack_size : replicates in one array.
     workers : stacks that run side by side.
@@ -183,7 +182,7 @@ def plan_group(
 
     Raises InvalidInput where one replicate of one network does not fit.
     """
-    problem, networks = group.problem, len(group.etas) if options.takes_steps else 1
+    problem, networks = group.problem, len(group.etas)
     limit = usable_bytes(ops) if memory_limit is None else float(memory_limit)
     stack_size = min(batch or policy.stack_size(problem.N * problem.d), replicates)
 
@@ -268,7 +267,7 @@ def make_plan(
             raise InvalidInput(name, value, "a whole number >= 1")
     seed_numbers = seed_tuple(seeds)
     points, shape = problem.grid(**axes)
-    groups = group_points(points)
+    groups = group_points(points, model)
     ops = get_ops(device, dtype)
     policy = ops.policy(threads or thread_count())
     source = random_source(random, ops, [group.problem for group in groups])
@@ -294,7 +293,7 @@ def seed_tuple(seeds: Any) -> tuple[int, ...]:
     """Return a count k as the seeds 0..k-1, and distinct whole numbers as they are."""
     error = InvalidInput("seeds", seeds, "a count >= 1 or distinct whole numbers >= 0")
     if isinstance(seeds, int | np.integer) and not isinstance(seeds, bool):
-        if not 1 <= seeds <= MAX_SEEDS:
+        if not 1 <= seeds <= MAX_SEED_COUNT:
             raise error
         return tuple(range(int(seeds)))
     try:

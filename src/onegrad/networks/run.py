@@ -22,23 +22,23 @@ from onegrad.arrays import (
 )
 from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
-from onegrad.networks.equivalents import GaussianEquivalent, spiked
+from onegrad.networks.equivalents import gaussian_equivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
-from onegrad.networks.network import FeatureMap, Network, RawInputs
+from onegrad.networks.network import FeatureMap, Network, input_features
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
 from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
 from onegrad.networks.streams import Purpose
 from onegrad.parallel import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
 
-ProgressCallback = Callable[[int, int], None]  # called with (done, total)
+CountCallback = Callable[[int, int], None]  # called with (done, total)
 
 LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"
 
 
-def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, Floats]:
+def run_plan(plan: Plan, progress: CountCallback | None = None) -> dict[str, Floats]:
     """Train the networks of a plan and return every quantity as an array (seeds, points).
 
     Stacks side by side on one core each keep all cores busy; those that remain when the cores no
@@ -83,7 +83,7 @@ def run_plan(plan: Plan, progress: ProgressCallback | None = None) -> dict[str, 
 class ProgressCounter:
     """Counts blocks of rows over all threads, and stops the threads when it is told to."""
 
-    def __init__(self, total: int, progress: ProgressCallback | None) -> None:
+    def __init__(self, total: int, progress: CountCallback | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
         self.stop = threading.Event()
         self._lock = threading.Lock()
@@ -112,20 +112,19 @@ class ProgressCounter:
 def block_count(plan: GroupPlan, options: Options) -> int:
     """Return about how many blocks of rows and tiles of neurons one stack passes."""
     group, p, block = plan.group, plan.group.problem, 1024
-    networks = len(group.etas) if options.takes_steps else 1
+    networks = len(group.etas)
     rounds = -(-networks // plan.networks_at_once)
-    steps = (1 + (p.steps - 1) * networks) * -(-p.rows_of_step // block)
+    steps = any(group.etas) * (1 + (p.steps - 1) * networks) * -(-p.rows_of_step // block)
     ridge = -(-p.n // block)
     if p.n < p.N and options.model not in KERNEL_MODELS:
         ridge += 2 * -(-p.N // TILE_NEURONS)
     test = -(-options.test_rows(p.n) // block)
-    return (steps if options.takes_steps else 0) + rounds * (ridge + test)
+    return steps + rounds * (ridge + test)
 
 
 def _repeater(plan: GroupPlan, stacks: int, options: Options, ops: Ops) -> Repeat:
     """Return how so many equal stacks are called: directly, or from a recording."""
-    group, p = plan.group, plan.group.problem
-    networks = len(group.etas) if options.takes_steps else 1
+    p, networks = plan.group.problem, len(plan.group.etas)
     if not options.can_be_recorded(p):
         return run_directly
     entries = plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
@@ -194,16 +193,16 @@ def stack_errors(
         tick=tick,
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
-    etas = group.etas if options.takes_steps else (0.0,)
+    etas, ridges = group.etas, group.ridges
     all_fits: list[Fit] = []
     risks: list[Array] = []
     if options.model in KERNEL_MODELS:
-        fit, risk = kernel_fit(options.model, network, group.ridges, n_test, loo)
+        fit, risk = kernel_fit(options.model, network, ridges, n_test, loo)
         all_fits, risks = [fit], [risk[:, None]]
     else:
         for i in range(0, len(etas), networks_at_once):
             features = features_of(options.model, network, etas[i : i + networks_at_once])
-            fits_at_once = fits(sampler, features, group.ridges, loo)
+            fits_at_once = fits(sampler, features, ridges, loo)
             risks.append(_risks(sampler, features, fits_at_once, n_test))
             all_fits += fits_at_once
     xp = namespace(all_fits[0].train)
@@ -218,12 +217,14 @@ def stack_errors(
 def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
     """Return the feature map of a model at distinct etas; the untrained network's at zero alone."""
     if model == "linear":
-        return RawInputs(network.sampler.problem.d)
+        return input_features(network.sampler.problem.d)
+    if model == "random-features":
+        return network.untrained()
     if model in ("spiked", "spiked-printed") and any(etas):
         return spiked(network, etas, printed=model == "spiked-printed")
     f = IDENTITY if model == "gaussian-equivalent" else None
     features = network.trained(etas, f) if any(etas) else network.untrained(f)
-    return features if f is None else GaussianEquivalent(network.sampler, features)
+    return features if f is None else gaussian_equivalent(network.sampler, features)
 
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:

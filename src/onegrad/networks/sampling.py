@@ -40,7 +40,7 @@ class SampleBlock:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """What is taken off all labels: mean(y) and, where `beta` is set, x . X^T y/n."""
+    """The part taken off all labels: mean(y) and, where `beta` is set, x . X^T y/n."""
 
     mean: Array  # (B,)
     beta: Array | None  # (B, d)

@@ -1,4 +1,4 @@
-"""`simulate`: a problem, a grid and seeds in; means, standard errors and per-seed values out."""
+"""`simulate`: errors of real networks on a grid, with their standard errors and every seed."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class SampleMean:
 
     @classmethod
     def over_seeds(cls, values: Floats) -> SampleMean:
+        """Summarise values whose first axis counts the seeds."""
         return cls(values.mean(0)[()], standard_error(values), values)
 
     def __repr__(self) -> str:
@@ -42,7 +43,7 @@ class SampleMean:
 
 @dataclass(frozen=True)
 class SimulationProvenance:
-    """What produced the numbers of a simulation."""
+    """Version, device and settings that produced the numbers of a simulation."""
 
     version: str
     device: str
@@ -61,15 +62,16 @@ class Simulation:
     train : the ridge objective at its minimum.
     test : E(y - f_hat)^2 over fresh rows, label noise included; risk is test - noise^2.
     squared_loss : the training loss without penalty.
-    leave_one_out : the leave-one-out error, where it was asked for.
+    leave_one_out : the leave-one-out error, if it was requested.
     overlap : the part of the learned direction that lies in the teacher's span.
     axes : the listed values of the grid, in the order of the arrays' axes.
 
     Examples
     --------
     >>> import onegrad as og
-    >>> found = og.simulate(og.Problem(n=100, d=50, N=80), seeds=5, alpha=[0.1, 0.3])
-    >>> found.test.mean.shape, found.test.se.shape, found.test.values.shape
+    >>> simulation = og.simulate(og.Problem(n=100, d=50, N=80), seeds=5, alpha=[0.1, 0.3])
+    >>> test = simulation.test
+    >>> test.mean.shape, test.se.shape, test.values.shape
     ((2,), (2,), (5, 2))
     """
 
@@ -93,38 +95,36 @@ class Simulation:
         return f"Simulation({self.model}, {len(self.seeds)} seeds{grid}: {errors})"
 
     def results(self) -> list[dict[str, Any]]:
-        """One dictionary per grid point, in C order; further axes have their own keys."""
-        names = [*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []), "overlap"]
+        """Return one dictionary per grid point, in C order; further axes have their own keys."""
+        names = [*self._error_names, "overlap"]
         columns = {name: np.ravel(getattr(self, name).mean) for name in names}
         columns |= {f"{name}_se": np.ravel(getattr(self, name).se) for name in names}
         fields = [p.to_dict() for p in self.points]
-        shown = [
+        varied = [
             name
             for name in fields[0]
             if name in ("alpha", "eta", "ridge") or len({f[name] for f in fields}) > 1
         ]
         return [
-            {name: f[name] for name in shown}
+            {name: f[name] for name in varied}
             | {name: float(values[i]) for name, values in columns.items()}
             for i, f in enumerate(fields)
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but single networks as JSON values."""
-        found: dict[str, Any] = json_values(
-            {
-                "results": self.results(),
-                "problem": self.problem.to_dict(),
-                "theory": None,
-                "model": self.model,
-                "seeds": self.seeds,
-                "provenance": asdict(self.provenance),
-            }
-        )
-        return found
+        """Return everything but single networks as JSON values."""
+        content = {
+            "results": self.results(),
+            "problem": self.problem.to_dict(),
+            "theory": None,
+            "model": self.model,
+            "seeds": self.seeds,
+            "provenance": asdict(self.provenance),
+        }
+        return dict(json_values(content))
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with the rows of `results`."""
+        """Return a pandas DataFrame with the rows of `results`."""
         return dataframe(self.results())
 
     def plot(
@@ -134,23 +134,26 @@ class Simulation:
 
         Parameters
         ----------
-        ax : matplotlib axes, for example those of `Prediction.plot`; new ones where none are given.
-        quantities : of train, test, risk, squared_loss and leave_one_out.
+        ax : matplotlib axes, for example those of `Prediction.plot`; new ones by default.
+        quantities : any of train, test, risk, squared_loss and leave_one_out.
         line : options of matplotlib's errorbar, such as color and label.
         """
-        known = (*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []))
-        names = check_quantities(quantities, known)
-        found = {name: getattr(self, name).values for name in names}
-        return draw_measured_errors(ax, self._who, self.axes, found, **line)
+        names = check_quantities(quantities, self._error_names)
+        values = {name: getattr(self, name).values for name in names}
+        return draw_measured_errors(ax, self._networks, self.axes, values, **line)
 
     @property
-    def _who(self) -> str:
+    def _error_names(self) -> tuple[str, ...]:
+        return (*QUANTITIES, *(["leave_one_out"] if self.leave_one_out else []))
+
+    @property
+    def _networks(self) -> str:
         kind = "" if self.model == "trained" else f" ({self.model})"
         return f"one network{kind}" if len(self.seeds) == 1 else f"{len(self.seeds)} networks{kind}"
 
     def _repr_html_(self) -> str:
         settings = fixed_fields(self.problem, self.axes)
-        return html_table(f"Simulation: {self._who}", settings, self.results())
+        return html_table(f"Simulation: {self._networks}", settings, self.results())
 
 
 def simulate(
@@ -170,20 +173,20 @@ def simulate(
     memory_limit: float | None = None,
     **axes: Any,
 ) -> Simulation:
-    """Train real networks: init, step, features, ridge, errors.
+    """Train real networks: initial weights, gradient step, features, ridge, errors.
 
     Parameters
     ----------
     seeds : a count (0..k-1) or a list of whole numbers; (problem, seed) fixes the numbers.
     device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
     rows : an array whose rows are used as inputs, each at most once per seed.
-    model : what is fitted, see MODELS: the trained network, its equivalents, or a baseline.
+    model : one of `onegrad.networks.MODELS`: the trained network, an equivalent, or a baseline.
     n_test : fresh rows per seed that measure the test error (default max(1024, n/4)).
-    leave_one_out : also the leave-one-out error, by an eigendecomposition and a second pass.
+    leave_one_out : measure that error too, by an eigendecomposition and a second pass.
     random : "host" numbers are the same on every device; "device" ones come from the device's own
         generator: ten times faster on a GPU, and the default there where the laws allow it.
     progress : called with (done, total) while the run lasts.
-    batch, threads, memory_limit : replicates in a stack, cores, bytes; chosen when not given.
+    batch, threads, memory_limit : replicates in a stack, cores, bytes; chosen by default.
     axes : a list is an axis of the grid, e.g. alpha=[0, .1, .2], ridge=[1e-3, 1e-2]. The eta, alpha
         and ridge axes share one gradient per seed and one Gram matrix per eta.
 

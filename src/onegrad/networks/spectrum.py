@@ -1,7 +1,8 @@
-"""Singular values of the features and weights of real networks, and what their vectors point at."""
+"""Singular values and vectors of the features and weights of real networks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,19 +10,19 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Floats, get_ops, standard_error
+from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.equivalents import spiked
-from onegrad.networks.network import Affine, Network
+from onegrad.networks.network import layer_features
+from onegrad.networks.one_network import network_of
 from onegrad.networks.plan import seed_tuple
-from onegrad.networks.sampling import Sampler
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.pictures.spectrum_plots import draw_measured_spectrum
 from onegrad.problem import Problem
 
-TOP = 8  # singular vectors whose alignments are kept
-DEGREE = 6  # of He_k
+TOP_VECTORS = 8  # singular vectors whose alignments are kept
+ALIGNED_DEGREES = 6  # He_1, ..., He_6
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class MeasuredSpectrum:
 
     F, F_0, W : all singular values, largest first, one row per seed.
     alignments : squared cosine of the i-th left singular vector of F with He_k(u),
-        u = X_tilde beta / |beta|; shape (seeds, TOP, DEGREE), k = 1, 2, ...
+        u = X_tilde beta / |beta|; shape (seeds, TOP_VECTORS, ALIGNED_DEGREES), k = 1, 2, ...
     distance, distance_printed : operator norm of F - F_l over sqrt(n), for the corrected and the
         printed spiked features; NaN where they are not defined (alpha >= 1/2, several steps).
-    edge : where the bulk of F F^T/n ends, if it was given.
+    edge : where the bulk of F F^T/n ends, if it is known.
     """
 
     problem: Problem
@@ -48,8 +49,8 @@ class MeasuredSpectrum:
 
     @property
     def eigenvalues(self) -> Floats:
-        """Largest eigenvalues of F F^T/n, shape (seeds, TOP)."""
-        return np.asarray(self.F[:, :TOP] ** 2 / self.problem.n)
+        """Largest eigenvalues of F F^T/n, shape (seeds, TOP_VECTORS)."""
+        return np.asarray(self.F[:, :TOP_VECTORS] ** 2 / self.problem.n)
 
     @property
     def outliers(self) -> Floats:
@@ -59,11 +60,9 @@ class MeasuredSpectrum:
         return np.asarray((self.F**2 / self.problem.n > self.edge).sum(1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""
+        """Return means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""
         x = self.eigenvalues
-        count = x.shape[1]
-        if self.edge is not None:
-            count = int(np.sum(x.mean(0) > self.edge))
+        count = x.shape[1] if self.edge is None else int(np.sum(x.mean(0) > self.edge))
         se = standard_error(x)
         spikes = [
             {
@@ -72,7 +71,8 @@ class MeasuredSpectrum:
                 "singular_value": float(self.F[:, i].mean()),
                 "singular_value_se": float(standard_error(self.F[:, i])),
                 "alignment": {
-                    str(j + 1): float(self.alignments[:, i, j].mean()) for j in range(DEGREE)
+                    str(j + 1): float(self.alignments[:, i, j].mean())
+                    for j in range(ALIGNED_DEGREES)
                 },
             }
             for i in range(count)
@@ -86,7 +86,7 @@ class MeasuredSpectrum:
         }
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame of the largest singular values, a row for each of a network."""
+        """Return a pandas DataFrame with one row per network and large singular value."""
         return dataframe(self._rows())
 
     def plot(self, ax: Any = None) -> Any:
@@ -94,12 +94,12 @@ class MeasuredSpectrum:
 
         Parameters
         ----------
-        ax : matplotlib axes, for example those of `Spectrum.plot`; new ones where none are given.
+        ax : matplotlib axes, for example those of `Spectrum.plot`; new ones by default.
         """
         return draw_measured_spectrum(ax, self.F, self.problem.n, self.edge)
 
     def _rows(self) -> list[dict[str, Any]]:
-        top = min(TOP, self.F.shape[1])
+        top = min(TOP_VECTORS, self.F.shape[1])
         return [
             {
                 "seed": seed,
@@ -107,15 +107,17 @@ class MeasuredSpectrum:
                 "eigenvalue": float(self.F[row, i] ** 2 / self.problem.n),
                 "singular_value": float(self.F[row, i]),
                 "s/sqrt(n)": float(self.F[row, i] / np.sqrt(self.problem.n)),
-                **{f"He_{k + 1}": float(self.alignments[row, i, k]) for k in range(DEGREE)},
+                **{
+                    f"He_{k + 1}": float(self.alignments[row, i, k]) for k in range(ALIGNED_DEGREES)
+                },
             }
             for row, seed in enumerate(self.seeds)
             for i in range(top)
         ]
 
     def _repr_html_(self) -> str:
-        who = "one network" if len(self.seeds) == 1 else f"{len(self.seeds)} networks"
-        return html_table(f"Spectra of {who}", self.problem.changed(), self._rows())
+        networks = "one network" if len(self.seeds) == 1 else f"{len(self.seeds)} networks"
+        return html_table(f"Spectra of {networks}", self.problem.changed(), self._rows())
 
 
 def spectrum(
@@ -126,47 +128,58 @@ def spectrum(
     distances: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> MeasuredSpectrum:
-    """Spectra of the trained networks of `seeds`; `edge` is where theory ends the bulk of F F^T/n.
+    """Measure the spectra of the trained networks of `seeds`.
 
-    `distances=False` leaves out the operator norms of F - F_l, half of the time.
+    Parameters
+    ----------
+    edge : where theory ends the bulk of F F^T/n.
+    distances : also measure the operator norms of F - F_l, which doubles the time.
 
     Examples
     --------
     >>> import onegrad as og
     >>> from onegrad.networks import spectrum
     >>> problem = og.Problem(n=200, d=100, N=150, alpha=0.4)
-    >>> found = spectrum(problem, seeds=2, edge=og.spectrum(problem).edge)
-    >>> found.F.shape, found.outliers
+    >>> measured = spectrum(problem, seeds=2, edge=og.spectrum(problem).edge)
+    >>> measured.F.shape, measured.outliers
     ((2, 150), array([1, 1]))
     """
-    chosen = seed_tuple(seeds)
-    found = []
-    for i, seed in enumerate(chosen):
-        found.append(_one(problem, seed, distances))
+    seed_numbers = seed_tuple(seeds)
+    spectra: dict[str, list[Any]] = {}
+    for i, seed in enumerate(seed_numbers):
+        for name, values in _spectra_of_seed(problem, seed, distances).items():
+            spectra.setdefault(name, []).append(values)
         if progress:
-            progress(i + 1, len(chosen))
-    F, F_0, W, alignments, distance, printed = (np.stack(x) for x in zip(*found, strict=True))
-    return MeasuredSpectrum(problem, chosen, F, F_0, W, alignments, distance, printed, edge)
+            progress(i + 1, len(seed_numbers))
+    stacked = {name: np.stack(values) for name, values in spectra.items()}
+    return MeasuredSpectrum(problem=problem, seeds=seed_numbers, edge=edge, **stacked)
 
 
-def _one(problem: Problem, seed: int, distances: bool) -> tuple[Any, ...]:
-    """From F to distance_printed, of one seed."""
-    network = Network.of(Sampler.of(problem, (seed,), get_ops()))
-    features = network.trained((problem.step,))
-    assert isinstance(features, Affine)
-    rows = network.sampler.all_ridge_rows()
-    (F,) = next(features.tiles(rows))
+def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, Any]:
+    """Return the measured fields of MeasuredSpectrum for one network."""
+    network = network_of(problem, seed)
+    rows, eta = network.sampler.all_ridge_rows(), problem.step
+    W = network.trained_weights(eta)
+    (F,) = next(layer_features(network.sampler.ops, problem.sigma, W).tiles(rows))
     (F_0,) = next(network.untrained().tiles(rows))
     U, s, _ = scipy.linalg.svd(F, full_matrices=False)
-    top = min(TOP, len(s))
+    top = min(TOP_VECTORS, len(s))
     beta = network.first.beta[0]
-    H = normalised_hermite(rows.X[0] @ (beta / np.linalg.norm(beta)), DEGREE)[1:].T  # (n, DEGREE)
-    alignments = np.full((TOP, DEGREE), np.nan)
+    u = rows.X[0] @ (beta / np.linalg.norm(beta))
+    H = normalised_hermite(u, ALIGNED_DEGREES)[1:].T  # (n, degrees)
+    alignments = np.full((TOP_VECTORS, ALIGNED_DEGREES), np.nan)
     alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
-    distance = [np.nan, np.nan]
-    if distances and problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5):
-        for i, printed in enumerate((False, True)):
-            F_l = next(spiked(network, (problem.step,), printed).tiles(rows))[0]
-            distance[i] = float(scipy.linalg.svdvals(F - F_l)[0]) / np.sqrt(problem.n)
-    untrained, weights = scipy.linalg.svdvals(F_0), scipy.linalg.svdvals(features.W[0])
-    return s, untrained, weights, alignments, *distance
+
+    def distance(printed: bool) -> float:
+        F_l = next(spiked(network, (eta,), printed).tiles(rows))[0]
+        return float(scipy.linalg.svdvals(F - F_l)[0]) / math.sqrt(problem.n)
+
+    defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
+    return {
+        "F": s,
+        "F_0": scipy.linalg.svdvals(F_0),
+        "W": scipy.linalg.svdvals(W[0]),
+        "alignments": alignments,
+        "distance": distance(printed=False) if distances and defined else np.nan,
+        "distance_printed": distance(printed=True) if distances and defined else np.nan,
+    }

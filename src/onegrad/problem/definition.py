@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from onegrad.exceptions import InvalidInput, OutOfScope, not_a_choice
-from onegrad.functions import REGISTRY, Function, MultiIndex, resolve
+from onegrad.functions import REGISTRY, Function, MultiIndex, resolve, resolve_activation
 from onegrad.problem.conventions import Conventions, complete_step
 from onegrad.problem.fields import Field, described_fields, description, is_sequence
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, parse_law
@@ -162,9 +162,7 @@ class Problem(Conventions):
         values["alpha"], values["eta"] = complete_step(values["n"], values["alpha"], values["eta"])
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the only place that sets a field
-        if not isinstance(self.sigma, Function):
-            raise InvalidInput("activation", self.sigma.name, "a function of one number")
-        teacher = self.teacher_function
+        _, teacher = self.sigma, self.teacher_function  # both are resolved, and thereby checked
         if isinstance(teacher, MultiIndex) and teacher.indices > self.d:
             allowed = f"a function of at most d = {self.d} indices"
             raise InvalidInput("teacher", teacher.name, allowed)
@@ -207,7 +205,7 @@ class Problem(Conventions):
     @cached_property
     def sigma(self) -> Function:
         """The activation."""
-        return resolve(self.activation, "activation")  # type: ignore[return-value]
+        return resolve_activation(self.activation)
 
     @cached_property
     def teacher_function(self) -> Function | MultiIndex:

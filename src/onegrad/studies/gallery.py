@@ -1,65 +1,94 @@
-"""The figures that there are: NAME.toml says what is computed, NAME.py draws it.
+"""The studies that there are: NAME.toml says what is computed and what is said, NAME.py draws it.
 
-Both lie in a folder of studies/, which is the figure's group; adding them adds a figure. Dashes in
-a figure's name are underscores in its files' names.
+Both lie in a folder of this package, which is the study's group; adding them adds a study. Dashes
+in a study's name are underscores in the names of its files.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from onegrad.exceptions import case_insensitive, not_a_choice
+from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
 from onegrad.experiments.spec import Spec, read_spec
-from onegrad.studies.drawing import Drawing
 from onegrad.studies.measures import MEASURES
+from onegrad.studies.text import Facts
 
 HERE = Path(__file__).parent
-DEFAULT = "papers"  # the group that is meant when none is named
+DEFAULT_GROUP = "papers"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A figure of a paper or an open question.
+
+    Its module has `draw(results)`, which returns a matplotlib figure, and where there is something
+    to verify or to say `checks(results)` and `facts(results)`. The TOML may name the module of
+    another study of the group instead of having one.
+    """
+
+    name: str
+    group: str
+    spec: Spec
+
+    @property
+    def title(self) -> str:
+        return str(self.spec.text.get("title", self.name))
+
+    @property
+    def module(self) -> ModuleType:
+        name = self.spec.module or self.name.replace("-", "_")
+        return importlib.import_module(f"onegrad.studies.{self.group}.{name}")
+
+    def draw(self, results: Results) -> Any:
+        """Return the matplotlib figure of finished cells."""
+        return self.module.draw(results)
+
+    def checks(self, results: Results) -> list[Check]:
+        """Return the comparisons of theory and simulation; an empty list if there are none."""
+        return list(self.module.checks(results)) if hasattr(self.module, "checks") else []
+
+    def facts(self, results: Results) -> Facts:
+        """Return the numbers that the study's texts quote."""
+        return dict(self.module.facts(results)) if hasattr(self.module, "facts") else {}
 
 
 def files() -> dict[str, Path]:
-    """The specs of all figures, by name."""
+    """Return the TOML files of all studies by name; the folder of each is its group."""
     return {path.stem.replace("_", "-"): path for path in sorted(HERE.glob("*/*.toml"))}
 
 
-def group_of(name: str) -> str:
-    """The folder that a figure lies in."""
-    return files()[name].parent.name
-
-
 def groups() -> list[str]:
-    """The folders that figures lie in, the default first."""
-    found = {path.parent.name for path in files().values()}
-    return sorted(found, key=lambda group: (group != DEFAULT, group))
+    """Return the names of all groups, the default first."""
+    names = {path.parent.name for path in files().values()}
+    return sorted(names, key=lambda group: (group != DEFAULT_GROUP, group))
 
 
-def specs(
-    wanted: Sequence[str] = (), *, quick: bool = False, seeds: int | None = None
-) -> dict[str, Spec]:
-    """What the wanted figures compute, in the report's order.
+def select(
+    names: Sequence[str] = (), *, quick: bool = False, seeds: int | None = None
+) -> dict[str, Study]:
+    """Return the studies of these names, in the order of the report.
 
-    A group stands for its figures; nothing stands for the papers' group. With seeds, a point has at
-    most that many, in whole cells.
+    The name of a group stands for its studies; without names it is the papers' group. With seeds, a
+    point has at most about that many, in whole cells.
     """
-    known = files()
-    allowed = (*known, *groups())
-    names: set[str] = set()
-    for given in wanted or (DEFAULT,):
-        name = case_insensitive(given.replace("_", "-"), allowed)
-        members = {figure for figure in known if name in (figure, group_of(figure))}
+    paths, all_groups = files(), groups()
+    selected: set[str] = set()
+    for asked in names or (DEFAULT_GROUP,):
+        name = case_insensitive(asked.replace("_", "-"), (*paths, *all_groups))
+        members = {study for study, path in paths.items() if name in (study, path.parent.name)}
         if not members:
-            raise not_a_choice("FIGURE", given, allowed)
-        names |= members
-    read = {name: read_spec(known[name], MEASURES, quick=quick).limited(seeds) for name in names}
-    order = {n: (groups().index(group_of(n)), s.about.get("order", 99)) for n, s in read.items()}
-    return {n: Spec(n, read[n].grids, read[n].about) for n in sorted(read, key=order.__getitem__)}
-
-
-def draw(name: str, results: Results) -> Drawing:
-    """Draw a figure from finished cells."""
-    module = importlib.import_module(f"onegrad.studies.{group_of(name)}.{name.replace('-', '_')}")
-    drawing: Drawing = module.draw(results)
-    return drawing
+            raise not_a_choice("FIGURE", asked, (*paths, *all_groups))
+        selected |= members
+    studies = []
+    for name in selected:
+        spec = read_spec(paths[name], MEASURES, quick=quick).limited(seeds)
+        studies.append(Study(name, paths[name].parent.name, spec))
+    studies.sort(key=lambda study: (all_groups.index(study.group), study.spec.order))
+    return {study.name: study for study in studies}

@@ -1,4 +1,4 @@
-"""Reproduce figures: run what is missing, draw, verify, write the report."""
+"""Reproduce studies: run what is missing, draw, verify, write the report."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ from typing import Any
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
-from onegrad.experiments.report.page import Page, Section, write_report
+from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run
 from onegrad.experiments.store import Store
-from onegrad.experiments.tables import check_rows, numbers, write_csv
+from onegrad.experiments.tables import check_rows, point_rows, write_csv
 from onegrad.io.files import atomic_write
-from onegrad.io.progress import Progress
-from onegrad.pictures import RC
-from onegrad.studies import gallery
+from onegrad.io.json_values import json_values
+from onegrad.io.progress import TerminalProgress
+from onegrad.pictures.style import RC
+from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
+from onegrad.studies.text import Facts, fill
+
+SHOWN_TEXTS = ("title", "paper", "question", "finding", "caption", "explained", "parameters")
+MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What `reproduce` made."""
+    """The report, the verification and the number of cells of a reproduction."""
 
     report: Path | None
     figures: tuple[str, ...]
@@ -43,116 +48,129 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     draw: bool = True,
-    progress: Progress | None = None,
+    progress: TerminalProgress | None = None,
 ) -> Reproduction:
-    """Compute what is missing of the named figures, draw them, write one report."""
+    """Compute the missing cells of the named studies, draw them, write one report."""
     start = time.monotonic()
-    specs = gallery.specs(names, quick=quick, seeds=seeds)
+    studies = select(names, quick=quick, seeds=seeds)
     with Store(out / "store", part=store_part(options.shard)) as store:
-        results = {name: Results(spec, store) for name, spec in specs.items()}
-        grids = [grid for found in results.values() for grid in found.cells.values()]
+        results = {name: Results(study.spec, store) for name, study in studies.items()}
+        grids = [grid for of_study in results.values() for grid in of_study.cells.values()]
         cells = {cell.key: cell for grid in grids for cell in grid}
         with executor(options) as execute:
-            wanted = shard(cells.values(), options.shard)
-            summary = run(
-                wanted, store, MEASURES, execute, device=options.device, progress=progress
-            )
+            part = shard(cells.values(), options.shard)
+            summary = run(part, store, MEASURES, execute, device=options.device, progress=progress)
         if not draw:
-            return Reproduction(None, tuple(specs), Verdict(0, 0, 0), summary, 0)
-        sections = [_section(name, found, out) for name, found in results.items()]
-        sizes = "quick" if quick else "full"
-        sizes += f", at most about {seeds} seeds a point" if seeds else ""
+            return Reproduction(None, tuple(studies), Verdict(0, 0, 0), summary, 0)
+        sizes = Sizes(quick, seeds)
+        sections = [
+            _section(study, results[name], out / "figures", sizes)
+            for name, study in studies.items()
+        ]
         about = _about(store, set(cells), summary, sizes)
-    missing = sum(found.missing for found in results.values())
-    page = Page(tuple(sections), about | {"wall clock": f"{time.monotonic() - start:.0f} s"})
-    report = write_report(page, out)
-    words = {s.name: said(s, results[s.name]) | {"sizes": sizes} for s in sections}
-    with atomic_write(out / "findings.json") as file:
-        file.write(json.dumps(words, indent=1).encode())
-    return Reproduction(report, tuple(specs), page.verdict, summary, missing)
+    missing = sum(of_study.missing for of_study in results.values())
+    about["wall clock"] = f"{time.monotonic() - start:.0f} s"
+    page = Page(tuple(sections), sizes, about)
+    return Reproduction(write_report(page, out), tuple(studies), page.verdict, summary, missing)
 
 
-def _section(name: str, results: Results, out: Path) -> Section:
-    """Draw one figure, write its files, and say what the report shows of it."""
-    from matplotlib import rc_context
-
-    directory = out / "figures"
-    directory.mkdir(parents=True, exist_ok=True)
-    about = results.spec.about
+def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Section:
+    """Draw a study, write its files, and return what the report shows of it."""
+    grids = _grid_lines(results)
+    networks = sum(cell.seeds for cells in results.cells.values() for cell in cells)
     if results.missing:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
-        return Section(name, about, None, (), (note,), _parameters(results))
+        text = {"title": study.title, "parameters": str(study.spec.text.get("parameters", ""))}
+        return Section(study.name, text, None, (), (note,), grids, networks, sizes)
+    checks, facts = study.checks(results), study.facts(results)
+    text, notes = texts(study, facts)
+    folder.mkdir(parents=True, exist_ok=True)
+    svg = _draw(study, results, folder)
+    section = Section(study.name, text, svg, checks, notes, grids, networks, sizes)
+    write_csv(folder / f"{study.name}.csv", point_rows(results))
+    write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
+    record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
+    _write(folder / f"{study.name}.json", json.dumps(record, indent=1, ensure_ascii=False))
+    if "question" in text:
+        _write(folder / f"{study.name}.md", study_page(section))
+    return section
+
+
+def _draw(study: Study, results: Results, folder: Path) -> Path:
+    """Write the picture as SVG and PNG and return the path of the first."""
+    from matplotlib import rc_context
+
+    svg = folder / f"{study.name}.svg"
     with rc_context(RC):
-        drawing = gallery.draw(name, results)
-        svg, png = directory / f"{name}.svg", directory / f"{name}.png"
-        drawing.figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
-        drawing.figure.set_layout_engine("none")  # laid out once
-        drawing.figure.savefig(png, dpi=160)
-    write_csv(directory / f"{name}.csv", numbers(results))
-    write_csv(directory / f"{name}.checks.csv", check_rows(drawing.checks))
-    said = drawing.notes, _parameters(results), drawing.finding
-    return Section(name, about, svg, drawing.checks, *said)
+        figure = study.draw(results)
+        figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
+        figure.set_layout_engine("none")  # laid out once
+        figure.savefig(svg.with_suffix(".png"), dpi=160)
+    return svg
 
 
-def said(section: Section, results: Results) -> dict[str, Any]:
-    """A section's words, for pages other than the report, and how many networks are behind it."""
-    networks = sum(cell.seeds for cells in results.cells.values() for cell in cells)
-    about = {key: str(value) for key, value in section.about.items()}
-    found = {"finding": section.finding, "notes": list(section.notes)}
-    verdict = str(section.verdict) if section.checks else ""
-    made = {"grids": list(section.parameters), "verdict": verdict, "networks": networks}
-    return about | found | made
+def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
+    """Return the texts of a study, filled with its facts, and its notes, one per line of them."""
+    templates = study.spec.text
+    parts = {key: template for key, template in templates.items() if key not in SHOWN_TEXTS}
+    text = {key: fill(templates[key], parts, facts) for key in SHOWN_TEXTS if key in templates}
+    notes = [fill(note, parts, facts) for note in templates.get("notes", ())]
+    return text, [line for note in notes for line in note.splitlines() if line]
 
 
-def _parameters(results: Results) -> list[str]:
-    """What each grid of a figure computed, in a line."""
+def _write(path: Path, text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
+def _grid_lines(results: Results) -> list[str]:
+    """Return what each grid of a study computes, one line per grid."""
     lines = []
     for grid in results.spec.grids:
-        fields = [f"{k} = {_short(v)}" for k, v in grid.problem.items()]
+        fields = ", ".join(f"{k} = {_short(v)}" for k, v in grid.problem.items())
         options = [f"{k} = {v}" for k, v in grid.options.items()]
-        seeds = (
-            [f"{grid.seeds} seeds a point"] if any(p.seeded for p in results[grid.name][:1]) else []
-        )
-        words = "; ".join([", ".join(fields), *options, *seeds, f"convention {grid.convention}"])
-        lines.append(f"{grid.name} ({grid.measure}): {words}")
+        seeds = [f"{grid.seeds} seeds per point"] if grid.seeded else []
+        parts = [fields, *options, *seeds, f"convention {grid.convention}"]
+        lines.append(f"{grid.name} ({grid.measure}): {'; '.join(parts)}")
     return lines
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in value]
-        if len(values) > 6:
-            return f"{values[0]}, {values[1]}, …, {values[-1]} ({len(values)} values)"
-        return "{" + ", ".join(values) + "}"
-    return str(value)
+    if not isinstance(value, tuple):
+        return str(value)
+    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in value]
+    if len(values) > MAX_LISTED_VALUES:
+        return f"{values[0]}, {values[1]}, …, {values[-1]} ({len(values)} values)"
+    return "{" + ", ".join(values) + "}"
 
 
-def _about(store: Store, keys: set[str], summary: Summary, sizes: str) -> dict[str, str]:
-    """What was run, for the foot of the report."""
-    found = [by for key, by in store.provenances().items() if key in keys]
-    seconds = sum(p.seconds for p in found)
+def _about(store: Store, keys: set[str], summary: Summary, sizes: Sizes) -> dict[str, str]:
+    """Return what was run, for the end of the report."""
+    provenances = [by for key, by in store.provenances().items() if key in keys]
+    seconds = sum(p.seconds for p in provenances)
+    counts = f"computed now: {summary.computed}, failed: {summary.failed}"
     return {
-        "sizes": sizes,
-        "cells": f"{len(found)} (now computed: {summary.computed}, failed: {summary.failed})",
+        "sizes": str(sizes),
+        "cells": f"{len(provenances)} ({counts})",
         "compute time of all cells": f"{seconds:.0f} s",
-        "onegrad": ", ".join(sorted({p.version for p in found})),
-        "commits": ", ".join(sorted({p.commit or "none" for p in found})),
+        "onegrad": ", ".join(sorted({p.version for p in provenances})),
+        "commits": ", ".join(sorted({p.commit or "none" for p in provenances})),
         "drawn at commit": commit() or "none",
-        "precision": ", ".join(sorted({p.dtype for p in found})),
-        "devices": ", ".join(sorted({p.device for p in found})),
+        "precision": ", ".join(sorted({p.dtype for p in provenances})),
+        "devices": ", ".join(sorted({p.device for p in provenances})),
     }
 
 
-def to_json(made: Reproduction) -> dict[str, Any]:
-    """The JSON of the command line."""
-    verdict = made.verdict
+def to_json(reproduction: Reproduction) -> dict[str, Any]:
+    """Return the JSON of the command line."""
+    verdict, report = reproduction.verdict, reproduction.report
     return {
-        "report": None if made.report is None else str(made.report),
-        "figures": list(made.figures),
+        "report": None if report is None else str(report),
+        "figures": list(reproduction.figures),
         "points": verdict.points,
         "holding": verdict.holding,
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
-        "missing": made.missing,
-        **asdict(made.summary),
+        "missing": reproduction.missing,
+        **asdict(reproduction.summary),
     }

@@ -6,7 +6,7 @@ from onegrad.theory.direction import direction
 from onegrad.theory.dispatch import predict, spectrum
 from onegrad.theory.prediction import Errors, Prediction, TrainTest
 from onegrad.theory.spectral_law import Spectrum, Spike
-from onegrad.theory.theories import THEORIES, Theory, register
+from onegrad.theory.theories import THEORIES, Theory, register_theory
 from onegrad.theory.uniform import LearnedCoefficients, learned_coefficients, uniform_errors
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "kernel_lower_bound",
     "learned_coefficients",
     "predict",
-    "register",
+    "register_theory",
     "spectrum",
     "spike_count",
     "tau_star",

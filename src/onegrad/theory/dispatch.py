@@ -12,9 +12,14 @@ from onegrad.problem import Problem, list_axes
 from onegrad.theory.asymptotic.staircase import printed_errors
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Prediction
-from onegrad.theory.scope import numerical_failures, require_possible, require_representable
+from onegrad.theory.scope import (
+    numerical_failures,
+    require_known_fields,
+    require_possible,
+    require_representable,
+)
 from onegrad.theory.spectral_law import Spectrum
-from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES, require_known_fields
+from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES
 
 Column = np.ndarray[Any, Any]
 
@@ -50,7 +55,7 @@ def predict(
     fixed = {field: value for field, value in axes.items() if field not in lists}
     problems, shape = problem.grid(**axes) if axes else ([problem], ())
     base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
-    require_known_fields(THEORIES[name], problems)
+    require_known_fields(name, THEORIES[name].fields, problems)
     require_representable(name, problems)
     function = printed_errors if printed else THEORIES[name].function
     with numerical_failures(f"{name} theory"):
@@ -118,7 +123,7 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     assumptions.
     """
     check_choice("method", method, SPECTRUM_METHODS)
-    require_known_fields(SPECTRUM_METHODS[method], [problem])
+    require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
     require_representable(method, [problem])
     with numerical_failures(f"{method} spectrum"):
         law = SPECTRUM_METHODS[method].function(problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings as python_warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning
+from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
@@ -104,8 +103,7 @@ class Prediction(Errors):
     @property
     def linear(self) -> NumberOrArray:
         """Deprecated name of `kernel_bound`."""
-        text = "Prediction.linear is deprecated and will be removed in 0.4: use kernel_bound"
-        python_warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn(DeprecationWarning("linear is now kernel_bound, and goes in the next release"))
         return self.kernel_bound
 
     def margin(self, quantity: str) -> NumberOrArray:

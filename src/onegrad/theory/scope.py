@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -10,12 +10,26 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
-from onegrad.problem import Problem
+from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors
 
 MAX_NUMBER = 1e100  # of a standard deviation or a step: squares stay far from overflow
 RIDGE_RANGE = 1e-40, 1e40  # in units of the activation's mean square
 MAX_EXCESS = 1e-3  # beyond a bound, by quadrature: values are put on the bound
+
+
+def require_known_fields(theory: str, fields: Collection[str], problems: Sequence[Problem]) -> None:
+    """Raise OutOfScope for a problem with a value that the theory does not take into account.
+
+    fields : the fields that it does; any other field must have its default.
+    """
+    others = [field for field in FIELDS.values() if not field.required and field.name not in fields]
+    for problem in problems if others else ():
+        implied = {"eta": 0.0, "n_step": problem.n}  # what None stands for
+        for field in others:
+            value, default = getattr(problem, field.name), implied.get(field.name, field.default)
+            if value != default:
+                raise OutOfScope(theory, field.name, value, f"{field.name}={default!r}")
 
 
 def require_representable(theory: str, problems: Sequence[Problem]) -> None:

@@ -14,7 +14,7 @@ from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.pictures.spectrum_plots import draw_predicted_spectrum
 from onegrad.problem import Problem
 
-SHOWN_DEGREES = 6  # degrees whose alignments a spike has
+MAX_ALIGNMENT_DEGREE = 6  # degrees whose alignments a spike has
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class Spike:
 def make_spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]:
     """Return spikes for eigenvalues with their squared cosines to He_1, He_2, ..."""
     return [
-        Spike(x, math.sqrt(n * x), dict(enumerate(cosines[:SHOWN_DEGREES].tolist(), start=1)))
+        Spike(
+            x, math.sqrt(n * x), dict(enumerate(cosines[:MAX_ALIGNMENT_DEGREE].tolist(), start=1))
+        )
         for x, cosines in outliers
     ]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.exceptions import InvalidInput
 from onegrad.pictures import style
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.asymptotic.limiting_spectrum import limiting_spectrum
@@ -22,14 +22,9 @@ from onegrad.theory.asymptotic.staircase import staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
+from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
 
-# what these theories read, and fields without meaning for one step on Gaussian inputs
-UNIFORM_FIELDS = (
-    "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
-    "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
-    "input_overlap",
-)  # fmt: skip
-# the theorems are also evaluated outside these assumptions, with a warning
+# the theorems are also evaluated outside their assumptions, with a warning
 ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "labels", "update", "ridge_rows")
 
 
@@ -108,15 +103,15 @@ SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
 }
 
 
-def register(theory: Theory) -> Theory:
+def register_theory(theory: Theory) -> Theory:
     """Add a theory to the table, so that `og.predict` knows its name, and return it.
 
     Examples
     --------
     >>> import onegrad as og
-    >>> from onegrad.theory import THEORIES, Theory, register
+    >>> from onegrad.theory import THEORIES, Theory, register_theory
     >>> standard = THEORIES["random-features"]
-    >>> mine = register(Theory("mine", standard.function, standard.fields))
+    >>> mine = register_theory(Theory("mine", standard.function, standard.fields))
     >>> og.predict(og.Problem(n=100, d=50, N=80), theory="mine").theory
     'mine'
     >>> del THEORIES["mine"]
@@ -127,15 +122,3 @@ def register(theory: Theory) -> Theory:
     if unknown:
         raise InvalidInput("fields", unknown[0], f"among {', '.join(FIELDS)}")
     return THEORIES.setdefault(theory.name, theory)
-
-
-def require_known_fields(theory: Theory | SpectrumMethod, problems: Sequence[Problem]) -> None:
-    """Raise OutOfScope for a problem with a value that the theory does not take into account."""
-    others = [f for f in FIELDS.values() if not f.required and f.name not in theory.fields]
-    for problem in problems if others else ():
-        implied = {"eta": 0.0, "n_step": problem.n}  # what None stands for
-        for field in others:
-            value, default = getattr(problem, field.name), implied.get(field.name, field.default)
-            if value != default:
-                covered = f"{field.name}={default!r}"
-                raise OutOfScope(theory.name, field.name, value, covered)

@@ -49,10 +49,10 @@ def test_density_follows_the_root_continued_from_far_above_the_axis(a, b, psi, r
         lam = -(x + 1j * height)
         for _ in range(4):
             M1 = (kappa - 1 + r) / (r * lam)
-            h, dh = kappa * M1, M1 + kappa / (r * lam)
+            h, h_prime = kappa * M1, M1 + kappa / (r * lam)
             q = 1 + a * h / psi
             f = kappa - 1 + b * h + a * h / q
-            kappa = kappa - f / (1 + (b + a / q**2) * dh)
+            kappa = kappa - f / (1 + (b + a / q**2) * h_prime)
     rho = ((kappa - 1 + r) / (r * lam)).imag / np.pi
     assert bulk.density(x) == pytest.approx(rho, rel=1e-5)
 

@@ -43,7 +43,7 @@ def test_values_and_derivatives(c, phi, psi, lam):
         step = lam * mpmath.mpf(10) ** -20
         up, down = exact(a, b, phi, psi, lam + step), exact(a, b, phi, psi, lam - step)
         slopes = [(u - v) / (2 * step) for u, v in zip(up, down, strict=True)]
-        h, dh = kappa * M1, slopes[0] * M1 + kappa * slopes[1]
-    ours = (t.kappa, t.M1, t.M2, t.h, t.dkappa, t.dM1, t.dM2, t.dh)
-    for value, reference in zip(ours, (kappa, M1, M2, h, *slopes, dh), strict=True):
+        h, h_prime = kappa * M1, slopes[0] * M1 + kappa * slopes[1]
+    ours = (t.kappa, t.M1, t.M2, t.h, t.kappa_prime, t.M1_prime, t.M2_prime, t.h_prime)
+    for value, reference in zip(ours, (kappa, M1, M2, h, *slopes, h_prime), strict=True):
         assert float(value) == pytest.approx(float(reference), rel=2e-12, abs=0.0)

@@ -5,7 +5,7 @@ import pytest
 import naive_uniform
 from onegrad import Problem
 from onegrad.theory.uniform.discretisation import equations
-from onegrad.theory.uniform.preparation import NodeCounts, prepare
+from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
 from uniform_point import uniform_point
 
 BASE = {"n": 300, "d": 150, "N": 200, "noise": 0.3, "ridge": 0.05, "eta": 6.0}
@@ -28,11 +28,14 @@ BASE = {"n": 300, "d": 150, "N": 200, "noise": 0.3, "ridge": 0.05, "eta": 6.0}
 def test_fast_solver_agrees_with_the_naive_one(changes):
     problem, sizes = Problem(**(BASE | changes)), NodeCounts(3, 3)
     fast = uniform_point(problem, nodes=sizes)
-    train, test = naive_uniform.predict(equations(prepare(problem), sizes), problem.ridge)
+    eq = equations(prepare_problem(problem), sizes)
+    train, test = naive_uniform.predict(eq, problem.ridge)
     assert fast.train == pytest.approx(train, rel=1e-8)
     assert fast.test == pytest.approx(test, rel=1e-6)
     up, down = (
-        naive_uniform.training_objective(equations(prepare(problem), sizes), problem.ridge * f)
+        naive_uniform.training_objective(
+            equations(prepare_problem(problem), sizes), problem.ridge * f
+        )
         for f in (1 + 1e-4, 1 - 1e-4)
     )
     assert fast.squared_loss == pytest.approx(train - (up - down) / 2e-4, rel=1e-6)

@@ -17,7 +17,7 @@ from onegrad import AssumptionWarning, Problem
 from onegrad.theory.uniform import NodeCounts, uniform_errors
 from onegrad.theory.uniform.discretisation import equations
 from onegrad.theory.uniform.fixed_point import solve_fixed_point
-from onegrad.theory.uniform.preparation import prepare
+from onegrad.theory.uniform.preparation import prepare_problem
 from onegrad.theory.uniform.ridge_errors import ridge_errors
 from uniform_point import uniform_point
 
@@ -84,7 +84,7 @@ def test_the_full_residual_needs_what_the_bulk_must_not_count_twice():
     i = next(i for i in indices("tanh") if SETTINGS[i]["problem"]["residual"] == "full")
     eta, mean = SETTINGS[i]["eta"][1], SETTINGS[i]["mean"][1][1]
     problem = Problem(**SETTINGS[i]["problem"], eta=eta)
-    eq = equations(prepare(problem), NodeCounts(12, 14))
+    eq = equations(prepare_problem(problem), NodeCounts(12, 14))
     ridge = SETTINGS[i]["problem"]["ridge"]
     assert abs(ridge_errors(eq, solve_fixed_point(eq, ridge)).test / mean - 1) < 0.005
     without = replace(eq, in_plane=0.0)

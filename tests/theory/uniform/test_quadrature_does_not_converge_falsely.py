@@ -7,7 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.preparation import node_counts, prepare
+from onegrad.theory.uniform.preparation import node_counts, prepare_problem
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE
 from random_problems import ordinary_problem
 from uniform_point import uniform_point
@@ -25,7 +25,7 @@ def values(problem, **options):
 
 def assert_resolved(problem):
     found = uniform_point(problem)
-    fine = uniform_point(problem, nodes=node_counts(prepare(problem), 0.6, 0.6))
+    fine = uniform_point(problem, nodes=node_counts(prepare_problem(problem), 0.6, 0.6))
     allowed = max(found.quadrature_error, QUADRATURE_TOLERANCE)
     assert found.train == pytest.approx(fine.train, rel=allowed)
     assert found.test == pytest.approx(fine.test, rel=allowed)

@@ -10,8 +10,8 @@ from onegrad.theory.uniform.contour import contour, spectrum_bounds
 from onegrad.theory.uniform.covariance import CONTOUR_SCALES, _newton, _trace
 from onegrad.theory.uniform.first_step import take_step
 from onegrad.theory.uniform.label_law import LabelLaw
-from onegrad.theory.uniform.preparation import NodeCounts, prepare, prepare_constants
-from onegrad.theory.uniform.refinement import evaluate
+from onegrad.theory.uniform.preparation import NodeCounts, prepare_constants, prepare_problem
+from onegrad.theory.uniform.refinement import evaluate_at_nodes
 from onegrad.theory.uniform.residuals import residual_law
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
@@ -38,7 +38,7 @@ def test_of_the_step(problem):
     sizes = NodeCounts(16, 16)
     for alpha in (0.3, 0.6):
         there, here = (
-            evaluate(prepare_constants(problem.replace(alpha=a))[1], sizes, None)
+            evaluate_at_nodes(prepare_constants(problem.replace(alpha=a))[1], sizes, None)
             for a in (alpha, alpha * (1 - 3e-16))
         )
         assert there.test == pytest.approx(here.test, rel=1e-11)
@@ -61,5 +61,5 @@ def test_a_close_contour_still_holds_the_spectrum(problem):
     assert masses == pytest.approx([1, mean, mean**2 + phi * square], rel=1e-10)
     c = law.tau @ (law.p * law.r)
     overlap = c[0] ** 2 / (c @ c + phi * (law.p @ law.r**2))
-    off = prepare(problem, 0.0).covariance.off
+    off = prepare_problem(problem, 0.0).covariance.off
     assert off.integral(off.teacher)[0, 0] == pytest.approx(1 - overlap, rel=1e-10)  # outliers too

@@ -10,7 +10,7 @@ from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, P
 from onegrad.theory.uniform import NodeCounts, uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.discretisation import equations
 from onegrad.theory.uniform.fixed_point import solve_fixed_point
-from onegrad.theory.uniform.preparation import prepare
+from onegrad.theory.uniform.preparation import prepare_problem
 from uniform_point import uniform_point
 
 BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, ridge=0.01, eta=5.0)
@@ -71,7 +71,7 @@ def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():
 
 def test_no_convergence_says_how_far_it_came():
     with pytest.raises(NotConverged, match=r"Newton step .* after 2 iterations"):
-        solve_fixed_point(equations(prepare(BASE), NodeCounts(4, 4)), BASE.ridge, limit=2)
+        solve_fixed_point(equations(prepare_problem(BASE), NodeCounts(4, 4)), BASE.ridge, limit=2)
 
 
 def test_tolerance_must_be_positive():

@@ -64,7 +64,7 @@ class Candidates:
     best: Candidate
 
 
-def evaluate(
+def evaluate_layer(
     training_set: TrainingSet,
     layer: Layer,
     label: Mapping[str, Any],

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from onegrad.io.progress import Progress
-
-ProgressCallback = Callable[[int, int], None]
+from onegrad.io.progress import CallbackProgress, Progress
 
 
 class FitProgress:
     """Counts the candidates of a fit; `stopped` says that no further one is to be tried."""
 
-    def __init__(self, progress: ProgressCallback | None = None, expected: int = 1) -> None:
-        # a function of the caller's counts partitions; a line on the screen has labels
-        self.progress = progress if isinstance(progress, Progress) else None
+    def __init__(self, progress: Progress | None = None, expected: int = 1) -> None:
+        self.progress = progress or CallbackProgress()
         self.expected = max(expected, 1)
         self.done, self.best, self.stopped = 0, float("inf"), False
 
@@ -26,20 +23,14 @@ class FitProgress:
         """Count one more candidate, with its score on held-out rows."""
         self.done += 1
         self.best = min(self.best, score)
-        if self.progress is not None and self.done < self.expected:
-            set_label(self.progress, f"first layer, best loss {self.best:.4g}")
-            self.progress(self.done, self.expected)
+        if self.done < self.expected:
+            self.progress.relabel(f"first layer, best loss {self.best:.4g}")
+            self.progress.detail(self.done, self.expected)
 
     def finish(self) -> None:
         """Show that there are no more candidates, often fewer than were expected."""
-        if self.progress is not None and self.done:
-            self.progress(self.done, self.done)
-
-
-def set_label(progress: ProgressCallback | None, name: str) -> None:
-    """Name what is counted from here on."""
-    if isinstance(progress, Progress):
-        progress.label = name
+        if self.done:
+            self.progress.detail(self.done, self.done)
 
 
 @contextmanager

@@ -21,18 +21,14 @@ from onegrad.data.partition_sum import S
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import Sample, sample_block
 from onegrad.estimators.fitting.candidates import Candidates
-from onegrad.estimators.fitting.fit_progress import (
-    FitProgress,
-    ProgressCallback,
-    interruptible,
-    set_label,
-)
+from onegrad.estimators.fitting.fit_progress import FitProgress, interruptible
 from onegrad.estimators.fitting.settings import Learn, Settings
-from onegrad.estimators.fitting.task import Task
-from onegrad.estimators.fitting.training_set import TrainingSet, prepare
+from onegrad.estimators.fitting.task import LearningTask
+from onegrad.estimators.fitting.training_set import TrainingSet, prepare_training_set
 from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, largest_first, mean
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
 from onegrad.parallel import blas_threads, thread_count
@@ -47,8 +43,13 @@ class Execution:
 
     client: Any = None
     jobs: int = 1
-    progress: ProgressCallback | None = None
+    progress: Progress | Callable[[int, int], None] | None = None
     device: str = "cpu"
+
+    @property
+    def report(self) -> Progress:
+        """Progress to report to, whoever watches."""
+        return as_progress(self.progress)
 
     def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
         """Return the sum of a function over the partitions; a stream is read by this process."""
@@ -63,7 +64,7 @@ class Execution:
 
 def fit(
     data: Source,
-    task: Task,
+    task: LearningTask,
     settings: Settings,
     learn: Learn,
     execution: Execution,
@@ -85,7 +86,7 @@ def fit(
     seed : seed of all random numbers.
     """
     first_pass, second_pass = data.for_two_passes(sample_rows)
-    set_label(execution.progress, "first pass")
+    execution.report.relabel("first pass")
     draw = partial(sample_partition, size=sample_rows, seed=seed, labels=task.labels)
     sample = execution.sum(draw, first_pass)
     if not len(sample.y):
@@ -93,7 +94,7 @@ def fit(
     keep_freed_memory()  # candidates take and free the same memory again and again
     threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        training_set = prepare(
+        training_set = prepare_training_set(
             sample,
             task,
             scaled=settings.inputs == "standard",
@@ -101,7 +102,7 @@ def fit(
             step_share=settings.fresh_step_share,
             threads=threads,
         )
-        progress = FitProgress(execution.progress, settings.max_candidates(training_set))
+        progress = FitProgress(execution.report, settings.max_candidates(training_set))
         training_set = replace(training_set, progress=progress)
         learned = learn_members(training_set, settings, learn, seed)
         untrained = [
@@ -116,7 +117,7 @@ def fit(
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
     layers = tuple(candidates.best.layer for candidates in learned)
-    set_label(execution.progress, "second pass")
+    execution.report.relabel("second pass")
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
     members = tuple(

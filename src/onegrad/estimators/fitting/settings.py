@@ -14,7 +14,7 @@ from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput
 
-S = TypeVar("S")
+SettingsType = TypeVar("SettingsType")
 
 
 class Settings(Protocol):
@@ -47,13 +47,13 @@ class Settings(Protocol):
 Learn = Callable[[TrainingSet, Any, np.random.Generator], Candidates]
 
 
-def settings_from(kind: type[S], estimator: Any, **others: Any) -> S:
+def settings_from(kind: type[SettingsType], estimator: Any, **others: Any) -> SettingsType:
     """Return settings whose fields are parameters of the estimator, and others."""
     parameters = {**estimator.get_params(deep=False), **others}
     return kind(**{f.name: parameters[f.name] for f in fields(kind)})  # type: ignore[arg-type]
 
 
-def check_number(
+def check_parameter(
     name: str, value: Any, low: float, high: float = math.inf, whole: bool = False
 ) -> None:
     """Raise InvalidInput unless the value is a number between low and high."""
@@ -66,10 +66,10 @@ def check_number(
 
 def check_layer(width: Any, clip: Any, ridge: Any) -> None:
     """Check the parameters that every family has."""
-    check_number("width", width, 1, whole=True)
-    check_number("clip", clip, 0)
+    check_parameter("width", width, 1, whole=True)
+    check_parameter("clip", clip, 0)
     if ridge != "auto":
-        check_number("ridge", ridge, np.finfo(float).tiny)
+        check_parameter("ridge", ridge, np.finfo(float).tiny)
 
 
 def number_or_none(value: float | str) -> float | None:

@@ -22,7 +22,7 @@ from onegrad.exceptions import InvalidInput
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningTask:
     """What is to be predicted, before any row is seen.
 
     Parameters
@@ -36,19 +36,19 @@ class Task:
     labels: str = ""
 
 
-def regression() -> Task:
+def regression() -> LearningTask:
     """Return the task of predicting numbers."""
-    return Task(_number_targets)
+    return LearningTask(_number_targets)
 
 
-def classification(class_weight: Any, classes: Values | None = None) -> Task:
+def classification(class_weight: Any, classes: Values | None = None) -> LearningTask:
     """Return the task of predicting labels: those that are seen, or those declared before."""
-    return Task(partial(_class_targets, class_weight=class_weight, classes=classes), "all")
+    return LearningTask(partial(_class_targets, class_weight=class_weight, classes=classes), "all")
 
 
-def any_targets() -> Task:
+def any_targets() -> LearningTask:
     """Return the task of learning features for numbers or for text labels."""
-    return Task(_any_targets, "text")
+    return LearningTask(_any_targets, "text")
 
 
 def _number_targets(sample: Sample, scaled: bool) -> Targets:

@@ -12,7 +12,7 @@ from onegrad.data.encoding import Encoding, SampleTargets, encode
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.estimators.fitting.fit_progress import FitProgress
-from onegrad.estimators.fitting.task import Task
+from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.model.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
@@ -75,9 +75,9 @@ class TrainingSet:
         return NormalEquations.of(moments, intercept, overwrite=True)
 
 
-def prepare(
+def prepare_training_set(
     sample: Sample,
-    task: Task,
+    task: LearningTask,
     *,
     scaled: bool,
     hold_out: float,

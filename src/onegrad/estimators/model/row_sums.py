@@ -83,8 +83,7 @@ class RowSums:
 
     def __add__(self, other: RowSums) -> RowSums:
         tally = add_tallies(self.tally, other.tally)
-        targets = self.targets.widened_by(other.targets)
-        return RowSums(self.moments + other.moments, tally, targets)
+        return RowSums(self.moments + other.moments, tally, widened(self.targets, other.targets))
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,13 @@ class RowSumsPass:
         w = block_weights(block)
         counts = w > 0
         return Tally.of(row_keys(X, y, seed)[counts], w[counts], seed)
+
+
+def widened(targets: Targets, other: Targets) -> Targets:
+    """Return the targets with bounds that include those of the others."""
+    if isinstance(targets, NumericTargets) and isinstance(other, NumericTargets):
+        return targets.widened(np.stack([other.low, other.high]))
+    return targets
 
 
 def block_targets(block: RowBlock) -> Any:

@@ -25,16 +25,18 @@ from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 
-FORMAT = 4
+MODEL_FORMAT = 4
 # the first had digests beside the archive's own checksums, the second a single network, the third
 # one bound for all inputs
-READABLE = (1, 2, 3, 4)
+READABLE_FORMATS = (1, 2, 3, 4)
 HEADER = "model.json"
-SUMS = ("F1", "y1", "FtF", "Fty", "yty")
-LEARNED = ("W", "b", "step")  # with the sums: the arrays of a member, numbered from the second on
-SCALED = ("centre", "scale", "low", "high")
-DESCRIBED = ("metric", "untrained", "residuals")
-NUMBERS = (*SCALED, "step")
+
+# names of arrays, with their shapes: d inputs, K outputs, N neurons, F features
+SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d"}
+TARGET_ARRAYS = {"centre": "K", "scale": "K", "low": "K", "high": "K", "step": "K"}  # after y_
+STATISTICS_ARRAYS = {"metric": "dd", "untrained": "u", "residuals": "mK"}
+LAYER_ARRAYS = {"W": "Nd", "b": "N", "step": "F"}  # those of a member, numbered from the second on
+MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -44,7 +46,7 @@ def save(estimator: Any, path: str | Path) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     arrays = _arrays(fitted)
     header = {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         "onegrad": __version__,
         "estimator": type(estimator).__name__,
         "parameters": _parameters(estimator),
@@ -62,15 +64,15 @@ def save(estimator: Any, path: str | Path) -> None:
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
-    """JSON values only; an activation by its name, a random state only where it is a number."""
+    """Return the parameters as JSON values; a random state only where it is a number."""
     parameters = dict(estimator.get_params(deep=False))
     if "activation" in parameters:
         activation = resolve(parameters["activation"])
         try:
-            known = resolve(activation.name)
+            by_name = resolve(activation.name)
         except InvalidInput:
-            known = None
-        if known != activation:
+            by_name = None
+        if by_name != activation:
             problem = "a Python function cannot be saved; give it by name"
             raise InvalidInput("activation", activation.name, problem=problem)
         parameters["activation"] = activation.name
@@ -82,16 +84,12 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 
 
 def _header(fitted: Fitted) -> dict[str, Any]:
-    """All of a fitted network that is not an array."""
+    """Return everything of a fitted model that is not an array, as JSON values."""
     layer, member, statistics = fitted.layers[0], fitted.members[0], fitted.statistics
     targets = fitted.targets
     return {
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
-        "layer": {
-            "activation": layer.activation.name,
-            "skip": layer.skip,
-            "bound": layer.bound,
-        },
+        "layer": {"activation": layer.activation.name, "skip": layer.skip, "bound": layer.bound},
         "rows": member.moments.rows,
         "weight": member.moments.weight,
         "single": targets.single if isinstance(targets, NumericTargets) else None,
@@ -109,17 +107,17 @@ def _header(fitted: Fitted) -> dict[str, Any]:
 
 def _arrays(fitted: Fitted) -> Arrays:
     scaling, targets = fitted.layers[0].scaling, fitted.targets
-    arrays: Arrays = {name: getattr(scaling, name) for name in SCALED}
+    arrays: Arrays = {name: getattr(scaling, name) for name in SCALING_ARRAYS}
     for number, member in enumerate(fitted.members):
-        for source, names in ((member.layer, LEARNED), (member.moments, SUMS)):
+        for source, names in ((member.layer, LAYER_ARRAYS), (member.moments, MOMENT_ARRAYS)):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
-    arrays |= {name: getattr(fitted.statistics, name) for name in DESCRIBED}
+    arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
     if isinstance(targets, NumericTargets):
-        arrays |= {f"y_{name}": getattr(targets, name) for name in NUMBERS}
+        arrays |= {f"y_{name}": getattr(targets, name) for name in TARGET_ARRAYS}
     if isinstance(targets, ClassTargets):
-        labels = targets.labels
+        labels = targets.values
         arrays["classes"] = labels.astype(str) if labels.dtype == object else labels
         if targets.weights is not None:
             arrays["class_weights"] = targets.weights
@@ -127,5 +125,5 @@ def _arrays(fitted: Fitted) -> Arrays:
 
 
 def numbered(name: str, member: int) -> str:
-    """The name of a member's array."""
+    """Return the name of a member's array."""
     return name if member == 0 else f"{name}.{member}"

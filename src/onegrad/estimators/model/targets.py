@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,45 +24,8 @@ MAX_TARGET = 1e300  # largest size of a target
 MAX_LABELS_LISTED = 20  # classes that a message lists
 
 
-class Targets(ABC):
-    """How targets y become numbers t (n, K), how predictions of t are judged and read."""
-
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """Number K of columns."""
-
-    @abstractmethod
-    def encode(self, y: Values) -> Floats:
-        """Return the (n, K) numbers that ridge fits."""
-
-    @abstractmethod
-    def decode(self, t: Floats) -> Values:
-        """Return what predictions (n, K) mean, in the form of y."""
-
-    @abstractmethod
-    def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
-        """Return the (m,) losses of rows with these predictions, targets and weights."""
-
-    @abstractmethod
-    def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        """Return the slope of the logistic function that turns these scores into probabilities."""
-
-    @abstractmethod
-    def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
-        """Return by name how good predictions are."""
-
-    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
-        """Return the weights of rows with these targets."""
-        return w
-
-    def widened_by(self, _other: Targets) -> Targets:
-        """Return the targets with bounds that include those of the other ones."""
-        return self
-
-
 @dataclass(frozen=True)
-class NumericTargets(Targets):
+class NumericTargets:
     """t = (y - centre) / scale on a grid; predictions stay between low and high."""
 
     centre: Floats
@@ -96,7 +58,12 @@ class NumericTargets(Targets):
     def outputs(self) -> int:
         return len(self.centre)
 
+    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
+        """Return the weights of rows with these targets: as they are."""
+        return w
+
     def encode(self, y: Values) -> Floats:
+        """Return the (n, K) numbers that ridge fits."""
         if y.dtype.kind not in "fiub":
             raise InvalidInput("y", str(y.dtype), "numbers, as when fitted")
         matrix = y if y.ndim > 1 else y[:, None]
@@ -110,11 +77,6 @@ class NumericTargets(Targets):
         """Return the targets with bounds that leave room for the rows of y (n, K), too."""
         low, high = np.minimum(self.low, y.min(0)), np.maximum(self.high, y.max(0))
         return replace(self, low=low, high=high)
-
-    def widened_by(self, other: Targets) -> Targets:
-        if not isinstance(other, NumericTargets):
-            return self
-        return self.widened(np.stack([other.low, other.high]))
 
     def clipped(self, t: Floats) -> Floats:
         """Return predictions between the bounds, on the scale of the targets."""
@@ -149,36 +111,34 @@ class NumericTargets(Targets):
         return measures
 
 
-class LabelTargets(Targets):
-    """Labels as plus and minus one; scores become probabilities by a logistic function."""
-
-    @property
-    @abstractmethod
-    def values(self) -> Values:
-        """Distinct labels in order."""
-
-    @abstractmethod
-    def log_probabilities(self, t: Floats, slope: float) -> Floats:
-        """Return the (n, labels) logarithms of the probabilities of slope * t."""
+class LabelTargets(ABC):
+    """Labels as plus and minus one; a logistic function turns scores into probabilities."""
 
     @abstractmethod
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
         """Return minus the (m,) log-probabilities of what is true."""
 
     @abstractmethod
-    def probabilities(self, t: Floats) -> Floats:
-        """Return the (n, K) probabilities of slope 2, in the form of the targets."""
-
-    @abstractmethod
     def correct(self, t: Floats, target: Floats) -> Floats:
         """Return for each row (m,) the share of its labels that is predicted correctly."""
+
+    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
+        """Return the weights of rows with these labels."""
+        return w
 
     def loss(self, t: Floats, target: Floats, w: Floats) -> Floats:
         """Return the (m,) log-losses, at the slope that is best for all rows."""
         return self.log_loss(t, target, self.slope(t, target, w))
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        return best_slope(lambda slope: float(w @ self.log_loss(t, target, slope)))
+        """Return the slope between 1/8 and 64 that makes the mean log-loss smallest."""
+        result = scipy.optimize.minimize_scalar(
+            lambda log2: w @ self.log_loss(t, target, 2.0**log2),
+            bounds=(-3, 6),
+            method="bounded",
+            options={"xatol": 0.02},
+        )
+        return float(2.0**result.x)
 
     def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
         """Return the accuracy, and the log-loss at the best slope."""
@@ -192,27 +152,23 @@ class LabelTargets(Targets):
 class ClassTargets(LabelTargets):
     """One label per row: +1 for its class and -1 for others; one column for two classes."""
 
-    labels: Values  # distinct ones in order
+    values: Values  # distinct labels in order
     weights: Floats | None = None  # one per class; they multiply those of the rows
 
     @property
-    def values(self) -> Values:
-        return self.labels
-
-    @property
     def outputs(self) -> int:
-        return len(self.labels) if len(self.labels) > 2 else 1
+        return len(self.values) if len(self.values) > 2 else 1
 
     def index(self, y: Values) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the number of each label among the classes."""
-        text = self.labels.dtype.kind in "UO"
+        text = self.values.dtype.kind in "UO"
         if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
             kind = "text" if text else "numbers"
             raise InvalidInput("y", allowed=f"one label per row, all {kind}")
-        index = np.minimum(np.searchsorted(self.labels, y), len(self.labels) - 1)
-        unknown = self.labels[index] != y
+        index = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
+        unknown = self.values[index] != y
         if np.any(unknown):
-            classes = ", ".join(map(str, self.labels[:MAX_LABELS_LISTED]))
+            classes = ", ".join(map(str, self.values[:MAX_LABELS_LISTED]))
             label = y[unknown][0]
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index
@@ -225,6 +181,7 @@ class ClassTargets(LabelTargets):
         return of_class if w is None else of_class * w
 
     def encode(self, y: Values) -> Floats:
+        """Return (n, K) plus and minus ones."""
         index = self.index(y)
         if self.outputs == 1:
             return np.where(index == 1, 1.0, -1.0)[:, None]
@@ -234,7 +191,7 @@ class ClassTargets(LabelTargets):
 
     def decode(self, t: Floats) -> Values:
         """Return the most likely labels."""
-        labels: Values = self.labels[self._number(t)]
+        labels: Values = self.values[self._number(t)]
         return labels
 
     def _number(self, t: Floats) -> Any:
@@ -252,6 +209,7 @@ class ClassTargets(LabelTargets):
         return loss
 
     def probabilities(self, t: Floats) -> Floats:
+        """Return the (n, K) probabilities of slope 2, in the form of the targets."""
         if self.outputs == 1:  # softmax of (-2t, 2t) where there is one score for two classes
             return np.asarray(scipy.special.expit(4 * t))
         return np.asarray(scipy.special.softmax(2 * t, axis=1))
@@ -264,19 +222,16 @@ class ClassTargets(LabelTargets):
 class MultilabelTargets(LabelTargets):
     """Several labels per row, each present (+1) or absent (-1); one column per label."""
 
-    columns: int
-
-    @property
-    def outputs(self) -> int:
-        return self.columns
+    outputs: int
 
     @property
     def values(self) -> Values:
-        return np.arange(self.columns)
+        return np.arange(self.outputs)
 
     def encode(self, y: Values) -> Floats:
-        if y.ndim != 2 or y.shape[1] != self.columns or not np.isin(y, (0, 1)).all():
-            raise InvalidInput("y", allowed=f"a matrix of 0 and 1 with {self.columns} columns")
+        """Return (n, K) plus and minus ones."""
+        if y.ndim != 2 or y.shape[1] != self.outputs or not np.isin(y, (0, 1)).all():
+            raise InvalidInput("y", allowed=f"a matrix of 0 and 1 with {self.outputs} columns")
         return np.where(np.asarray(y) == 1, 1.0, -1.0)
 
     def decode(self, t: Floats) -> Values:
@@ -293,6 +248,7 @@ class MultilabelTargets(LabelTargets):
         return loss
 
     def probabilities(self, t: Floats) -> Floats:
+        """Return the (n, K) probabilities of slope 2."""
         return np.asarray(scipy.special.expit(4 * t))
 
     def correct(self, t: Floats, target: Floats) -> Floats:
@@ -300,9 +256,4 @@ class MultilabelTargets(LabelTargets):
         return correct
 
 
-def best_slope(loss: Callable[[float], float]) -> float:
-    """Return the slope between 1/8 and 64 with the lowest loss."""
-    result = scipy.optimize.minimize_scalar(
-        lambda s: loss(2.0**s), bounds=(-3, 6), method="bounded", options={"xatol": 0.02}
-    )
-    return float(2.0**result.x)
+Targets = NumericTargets | ClassTargets | MultilabelTargets

@@ -12,25 +12,31 @@ from onegrad.data.encoding import encode
 from onegrad.data.partitions import RowBlock
 from onegrad.data.tally import add_tallies
 from onegrad.estimators.model.fitted import Fitted, RowChanges
-from onegrad.estimators.model.row_sums import RowSums, block_targets, block_weights, checked
+from onegrad.estimators.model.row_sums import (
+    RowSums,
+    block_targets,
+    block_weights,
+    checked,
+    widened,
+)
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import ScaledRows
 
 
-def add_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     """Return the model with more rows."""
     changes = fitted.changes
     return replace(
         fitted.with_moments(fitted.moments + rows.moments),
-        targets=fitted.targets.widened_by(rows.targets),
+        targets=widened(fitted.targets, rows.targets),
         tally=add_tallies(fitted.tally, rows.tally),
         changes=replace(changes, added=changes.added + rows.moments.rows),
     )
 
 
-def remove_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     """Return the model without some rows; refuse rows that it does not have, where it can tell."""
     tally = None
     if fitted.tally is not None and rows.tally is not None:

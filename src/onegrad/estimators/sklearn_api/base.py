@@ -18,21 +18,21 @@ from onegrad.arrays import Floats
 from onegrad.data import sum_over_partitions
 from onegrad.estimators.fitting import pipeline
 from onegrad.estimators.fitting.candidates import Candidates
-from onegrad.estimators.fitting.settings import Settings, check_number
-from onegrad.estimators.fitting.task import Task
+from onegrad.estimators.fitting.settings import Settings, check_parameter
+from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model import saving, update
 from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.model.report import Report
 from onegrad.estimators.model.row_sums import RowSums, RowSumsPass
-from onegrad.estimators.sklearn_api.inputs import (
+from onegrad.estimators.sklearn_api.input_data import (
     first_rows,
     is_source,
     more_rows,
     numeric_blocks,
 )
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
-from onegrad.io.progress import Progress
+from onegrad.io.progress import TerminalProgress
 
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
@@ -66,7 +66,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """Return the checked settings of the family."""
         raise NotImplementedError
 
-    def _task(self) -> Task:
+    def _task(self) -> LearningTask:
         """Return what is to be predicted."""
         raise NotImplementedError
 
@@ -113,18 +113,18 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: Any,
         sample_weight: Any,
-        task: Task,
+        task: LearningTask,
         client: Any = None,
         progress: Any = None,
     ) -> Self:
         settings, sample_rows = self._settings(), self._sample_rows()
-        check_number("sample_rows", sample_rows, 1, whole=True)
-        check_number("hold_out", self.hold_out, 0, 0.9)
+        check_parameter("sample_rows", sample_rows, 1, whole=True)
+        check_parameter("hold_out", self.hold_out, 0, 0.9)
         data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         jobs = 1 if self.n_jobs is None else self.n_jobs
         if self.verbose and progress is None:
-            progress = Progress()
+            progress = TerminalProgress()
         fitted = pipeline.fit(
             data,
             task,
@@ -160,7 +160,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "fitted_"):
             return self.fit(X, y, sample_weight)
         rows = self._sum_rows(X, y, sample_weight)
-        return self._publish(update.add_rows(self.fitted_, rows))
+        return self._publish(update.with_rows(self.fitted_, rows))
 
     def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows out of the readout, exactly; the first layer stays.
@@ -169,7 +169,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rows = self._sum_rows(X, y, sample_weight)
-        return self._publish(update.remove_rows(self.fitted_, rows))
+        return self._publish(update.without_rows(self.fitted_, rows))
 
     def merge(self, other: FeatureLearner) -> Self:
         """Add the rows of an estimator that has the same first layer (see `blank`)."""
@@ -180,13 +180,13 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         ):
             problem = "it needs the same first layer; make it with blank() and fill it"
             raise InvalidInput("other", problem=problem)
-        return self._publish(update.add_rows(self.fitted_, update.all_rows(other.fitted_)))
+        return self._publish(update.with_rows(self.fitted_, update.all_rows(other.fitted_)))
 
     def blank(self) -> Self:
         """Return a copy with the same first layer and no rows, to be filled by partial_fit."""
         check_is_fitted(self)
         rows = update.all_rows(self.fitted_)
-        return copy(self)._publish(update.remove_rows(self.fitted_, rows))
+        return copy(self)._publish(update.without_rows(self.fitted_, rows))
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Let other rows, which are not in the model, say how good it is.

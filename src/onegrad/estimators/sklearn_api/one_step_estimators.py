@@ -254,7 +254,7 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
     True
     """
 
-    def _task(self) -> task.Task:
+    def _task(self) -> task.LearningTask:
         return task.any_targets()
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:

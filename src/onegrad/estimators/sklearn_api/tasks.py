@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_y, column_or_1d, validate_data
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting import task
 from onegrad.estimators.model.fitted import Fitted
-from onegrad.estimators.model.targets import ClassTargets, LabelTargets, NumericTargets
+from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.exceptions import InvalidInput
 
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     """Numbers, one or several per row."""
 
-    def _task(self) -> task.Task:
+    def _task(self) -> task.LearningTask:
         return task.regression()
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
@@ -98,7 +98,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     class_weight: Any
 
-    def _task(self) -> task.Task:
+    def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
@@ -109,9 +109,9 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         return _labels(_check_y(y, multi_output=True, estimator=self))
 
     @property
-    def _targets(self) -> LabelTargets:
+    def _targets(self) -> ClassTargets | MultilabelTargets:
         targets = self.fitted_.targets
-        assert isinstance(targets, LabelTargets)
+        assert not isinstance(targets, NumericTargets)
         return targets
 
     def _publish(self, fitted: Fitted) -> Self:

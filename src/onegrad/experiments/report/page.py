@@ -1,8 +1,9 @@
-"""The report's content as values and words; page.html is its form."""
+"""The content of the report as values; page.html and study.md are its form."""
 
 from __future__ import annotations
 
 import base64
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,107 +11,128 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from onegrad.experiments.checks import LIMIT, SHARE, Check, Verdict
+from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Verdict
 from onegrad.io.files import atomic_write
 
 TITLE = "One gradient step, then ridge: theory and simulation"
+PIXELS_PER_POINT = 1.4  # at which a picture is shown
 
 
 class Picture(NamedTuple):
-    """A figure inside the page: its bytes as an address, and the widest it is shown in pixels."""
+    """A picture inside the page: its bytes as an address, and its largest width in pixels."""
 
     source: str
     width: int | None
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """The sizes of a run: quick or full, with at most about so many seeds per point."""
+
+    quick: bool = False
+    seeds: int | None = None
+
+    def __str__(self) -> str:
+        limit = f", at most about {self.seeds} seeds per point" if self.seeds else ""
+        return ("quick" if self.quick else "full") + limit
+
+    @property
+    def options(self) -> str:
+        """Options of `onegrad reproduce` that give these sizes."""
+        return " --quick" * self.quick + (f" --seeds {self.seeds}" if self.seeds else "")
+
+
+@dataclass(frozen=True)
 class Section:
-    """One figure of the report."""
+    """One study of the report.
+
+    text : its texts, filled: title, paper, question, finding, caption, explained, parameters.
+    svg : the picture; None if it was not drawn.
+    notes : further remarks.
+    grids : the parameters of each grid in one line.
+    networks : number of networks behind the study.
+    """
 
     name: str
-    about: Mapping[str, Any]
+    text: Mapping[str, str]
     svg: Path | None
     checks: Sequence[Check]
     notes: Sequence[str]
-    parameters: Sequence[str]
-    finding: str = ""
+    grids: Sequence[str]
+    networks: int
+    sizes: Sizes
 
     @property
     def title(self) -> str:
-        return str(self.about.get("title", self.name))
+        return self.text.get("title", self.name)
 
     @property
     def verdict(self) -> Verdict:
         return Verdict.of(self.checks)
 
     @property
-    def numbers(self) -> list[str]:
-        """Of the summary: points, how many hold, the worst score, the largest difference."""
+    def summary(self) -> list[str]:
+        """Cells of the summary: points, how many hold, worst score, largest difference."""
         verdict = self.verdict
         if not verdict.points:
             return ["–"] * 5
         worst = max(abs(c.z_beyond) for c in self.checks)
-        off = max((abs(c.difference / c.theory) for c in self.checks if c.theory), default=math.nan)
+        differences = (abs(c.difference / c.theory) for c in self.checks if c.theory)
+        largest = max(differences, default=math.nan)
         counts = (verdict.points, verdict.exact, verdict.holding)
-        return [*map(str, counts), f"{worst:.1f}", f"{off:.1%}"]
+        return [*map(str, counts), f"{worst:.1f}", f"{largest:.1%}"]
 
     @property
-    def word(self) -> str:
+    def outcome(self) -> str:
         if self.svg is None:
             return "not drawn"
         if not self.checks:
-            return "shown, not verified"
+            return "not verified"
         return "holds" if self.verdict.passed else "missed"
 
     @property
-    def kind(self) -> str:
-        """The style of the word."""
-        return {"holds": "pass", "shown, not verified": "plain"}.get(self.word, "miss")
+    def style(self) -> str:
+        """Name of the style of the outcome."""
+        return {"holds": "pass", "not verified": "plain"}.get(self.outcome, "miss")
 
     def picture(self) -> Picture:
+        """Return the picture as it is embedded in the page."""
         assert self.svg is not None
         svg = _compact(self.svg.read_text("utf-8"))
         width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
         source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-        return Picture(source, round(1.4 * float(width[1])) if width else None)
+        return Picture(source, round(PIXELS_PER_POINT * float(width[1])) if width else None)
 
 
 @dataclass(frozen=True)
 class Page:
-    """The report: its figures and what was run."""
+    """The report: its studies and what was run."""
 
     sections: tuple[Section, ...]
+    sizes: Sizes
     about: Mapping[str, str]
 
     @property
     def verdict(self) -> Verdict:
         return Verdict.of(c for s in self.sections for c in s.checks)
 
-    @property
-    def quick(self) -> bool:
-        return self.about.get("sizes") == "quick"
-
 
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
+    html = _template("page.html").render(page=page, table_row=table_row, title=TITLE)
     with atomic_write(target) as file:
-        file.write(render(page).encode())
+        file.write(html.encode())
     return target
 
 
-def render(page: Page) -> str:
-    """The page as one HTML document without scripts or outside references."""
-    from jinja2 import Environment, FileSystemLoader
-
-    loader = FileSystemLoader(Path(__file__).parent)
-    forms = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    values = {"title": TITLE, "limit": f"{LIMIT:g}", "share": f"{SHARE:.0%}", "words": words}
-    return forms.get_template("page.html").render(page=page, **values)
+def study_page(section: Section) -> str:
+    """Return the page of one study in Markdown, next to NAME.svg and NAME.csv."""
+    return str(_template("study.md").render(section=section))
 
 
-def words(check: Check) -> list[str]:
-    """One row of a table of checks, without its verdict."""
+def table_row(check: Check) -> list[str]:
+    """Return the cells of one row of a table of checks, without its verdict."""
     c = check
     return [
         c.quantity,
@@ -125,8 +147,25 @@ def words(check: Check) -> list[str]:
     ]
 
 
+@functools.cache
+def _template(name: str) -> Any:
+    from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(("html",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals |= {"max_score": f"{MAX_SCORE:g}", "min_holding": f"{MIN_HOLDING:.0%}"}
+    # teachers such as H1@1*H1@2 are not emphasis
+    environment.filters["markdown"] = lambda text: str(text).replace("*", r"\*")
+    return environment.get_template(name)
+
+
 def _compact(svg: str) -> str:
-    """The picture without comments, metadata, indentation; paths to 1/100 point."""
+    """Return the picture without comments, metadata and indentation, its paths to 1/100 point."""
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)

@@ -47,7 +47,7 @@ def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
     first = _top(to_numpy(network.W[0]), 1)[0][0]
     after, aligned = [], []
     for eta in cell.etas:
-        W = np.asarray(network.trained((eta,)).W[0])  # type: ignore[attr-defined]
+        W = np.asarray(network.trained_weights(eta)[0])
         values, left = _top(W, TOP)
         after.append(values)
         aligned.append(((star.T @ W.T @ left) ** 2).sum(0) / values)  # v = W^T u / s

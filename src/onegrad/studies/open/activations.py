@@ -7,74 +7,79 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.drawing import heat_map
+from onegrad.studies.text import Facts
 
 DEGREES = 4
-SEEN = 0.3  # squared cosine that counts as alignment
+WEIGHTS = ("gaussian", "sphere")
+MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
 
 
-def draw(results: Results) -> Drawing:
-    names = list(dict.fromkeys(p.problem.activation for p in results["spectrum"]))
+def draw(results: Results) -> Any:
+    """Draw the alignments, the energies and the drops, one row per activation."""
+    names = results["spectrum"].distinct("activation")
     figure, axes = style.panels(3, width=4.0, height=1.2 + 0.27 * len(names))
-    aligned, energy, drops = [], [], []
-    for name in names:
-        point = results["spectrum"].where(activation=name)[0]
-        found = np.nanmean(point.values["alignments"], axis=0)[:DEGREES, :DEGREES]
-        aligned.append(found.max(0))
-        c = point.problem.sigma.c
-        shares = np.array([math.factorial(k) * c[k] ** 2 for k in range(1, DEGREES + 1)])
-        energy.append(shares / point.problem.sigma.variance)
-        drops.append([drop(results, name, weights) for weights in ("gaussian", "sphere")])
-    table(axes[0, 0], np.array(aligned), names, "alignment with He_k")
-    table(axes[0, 1], np.array(energy), names, "energy of the activation at k")
-    for i, weights in enumerate(("gaussian", "sphere")):
-        y, se = np.array([d[i] for d in drops]).T
-        axes[0, 2].errorbar(y, np.arange(len(names)) + 0.15 * (2 * i - 1), xerr=2 * se,
-                            linestyle="none", marker=style.MARKERS[i], color=style.SERIES[i],
-                            label=f"W₀ {weights}")  # fmt: skip
+    titles = {
+        "alignment with He_k": alignments(results),
+        "energy of the activation at k": energies(results),
+    }
+    degrees = [str(k) for k in range(1, DEGREES + 1)]
+    for ax, (title, values) in zip(axes[0], titles.items(), strict=False):
+        heat_map(ax, values, names, degrees, values > 0.6, vmin=0, vmax=1, cmap="Blues")
+        ax.set(xlabel="degree k", title=title)
+    for i, weights in enumerate(WEIGHTS):
+        y, se = np.array([drop(results, name, weights) for name in names]).T
+        rows = np.arange(len(names)) + 0.15 * (2 * i - 1)
+        look = {"linestyle": "none", "marker": style.MARKERS[i], "color": style.SERIES[i]}
+        axes[0, 2].errorbar(y, rows, xerr=2 * se, label=f"W₀ {weights}", **look)
     axes[0, 2].set(xlabel="drop of the test error", ylim=(len(names) - 0.5, -0.5), yticks=[])
     style.legend(axes[0, 2], 2)
-    return Drawing(figure, (), (), finding(names, np.array(aligned), np.array(energy), drops))
+    return figure
+
+
+def alignments(results: Results) -> Floats:
+    """Return the largest squared cosine over the vectors, (activations, degrees)."""
+    tables = [np.nanmean(p.values["alignments"], axis=0) for p in results["spectrum"]]
+    return np.array([table[:DEGREES, :DEGREES].max(0) for table in tables])
+
+
+def energies(results: Results) -> Floats:
+    """Return the share of each degree in the variance of an activation."""
+    functions = [p.problem.sigma for p in results["spectrum"]]
+    shares = [[math.factorial(k) * f.c[k] ** 2 for k in range(1, DEGREES + 1)] for f in functions]
+    return np.asarray(np.array(shares) / np.array([f.variance for f in functions])[:, None])
 
 
 def drop(results: Results, name: str, weights: str) -> tuple[float, float]:
-    """Test error before minus after the step, over seeds, and its standard error."""
+    """Return the test error before minus after the step, and its standard error."""
     points = results["errors"].where(activation=name, weights=weights).ordered("eta")
     values = points[0].values["test"] - points[-1].values["test"]
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()), float(standard_error(values))
 
 
-def table(ax: Any, values: Floats, names: list[str], title: str) -> None:
-    ax.grid(visible=False)
-    ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
-    for (i, k), value in np.ndenumerate(values):
-        shade = "white" if value > 0.6 else "black"
-        ax.annotate(f"{value:.2f}", (k, i), ha="center", va="center", fontsize=7, color=shade)
-    ax.set_xticks(range(values.shape[1]), [f"{k + 1}" for k in range(values.shape[1])])
-    ax.set_xlabel("degree k")
-    ax.set_yticks(range(len(names)), names)
-    ax.set_title(title)
-
-
-def finding(names: list[str], aligned: Floats, energy: Floats, drops: Any) -> str:
-    present = energy[:, :2] > 1e-6
+def facts(results: Results) -> Facts:
+    """Return where coefficients and spikes disagree, the largest drop, and whether W_0 matters."""
+    names, aligned = results["spectrum"].distinct("activation"), alignments(results)
+    present = energies(results)[:, :2] > 1e-6
     present[:, 1] &= present[:, 0]  # the second spike is c_2 (c_1 eta)^2
-    seen = aligned[:, :2] > SEEN
-    hit = int((seen == present).sum())
-    wrong = [
-        f"{names[i]} (He{'₁₂'[k]} {aligned[i, k]:.2f})" for i, k in np.argwhere(seen != present)
-    ]
-    but = f", not for {', '.join(wrong)}" if wrong else ""
-    best = int(np.argmax([d[0][0] for d in drops]))
-    apart = [names[i] for i, (g, s) in enumerate(drops)
-             if abs(g[0] - s[0]) > 3 * np.hypot(g[1], s[1])]  # fmt: skip
-    same = ", ".join(apart) if apart else "none"
-    return (
-        f"c₁ ≠ 0 predicts whether a leading singular vector is aligned (squared cosine above "
-        f"{SEEN:g}) with He₁, and c₁c₂ ≠ 0 whether one is with He₂, in {hit} of {2 * len(names)} "
-        f"cases{but}; the largest drop of the test error has {names[best]} "
-        f"({drops[best][0][0]:.3f} ± {drops[best][0][1]:.3f}); sphere and Gaussian weights differ "
-        f"by more than three standard errors for {same}."
-    )
+    seen = aligned[:, :2] > MIN_ALIGNMENT
+    drops = {w: np.array([drop(results, name, w) for name in names]).T for w in WEIGHTS}
+    (gaussian, gaussian_se), (sphere, sphere_se) = drops.values()
+    best = int(np.argmax(gaussian))
+    differ = np.abs(gaussian - sphere) > 3 * np.hypot(gaussian_se, sphere_se)
+    return {
+        "min_alignment": MIN_ALIGNMENT,
+        "hits": int((seen == present).sum()),
+        "cases": 2 * len(names),
+        "misses": [
+            {"activation": names[i], "degree": "₁₂"[k], "alignment": aligned[i, k]}
+            for i, k in np.argwhere(seen != present)
+        ],
+        "best": names[best],
+        "best_drop": gaussian[best],
+        "best_drop_se": gaussian_se[best],
+        "weights_differ": [name for name, far in zip(names, differ, strict=True) if far],
+    }

@@ -1,50 +1,70 @@
-"""Round by round: how much of the teacher's subspace the metric's leading subspace has."""
+"""How much of the teacher's subspace the metric's leading subspace has, round by round."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from onegrad.experiments.results import Curve, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
 
-FOUND = 0.9  # overlap of a subspace that counts as found
+MIN_OVERLAP = 0.9  # with which a subspace counts as found
 
 
-def draw(results: Results) -> Drawing:
-    rounds = [int(name) for name in results]
-    teachers = list(dict.fromkeys(p.problem.teacher for p in results["0"]))
-    sizes = results["0"].levels("n")
+def draw(results: Results) -> Any:
+    """Draw overlap and test error against the rounds, one row per teacher."""
+    teachers = results["0"].distinct("teacher")
     figure, axes = style.panels(2, len(teachers), width=4.4, height=3.4)
-    told, leads = [], []
     for row, teacher in zip(axes, teachers, strict=True):
-        last: dict[int, float] = {}
-        for i, n in enumerate(sizes):
+        for i, n in enumerate(results["0"].levels("n")):
             for ax, quantity in zip(row, ("overlap", "risk"), strict=True):
-                at = [results[str(r)].where(teacher=teacher, n=n)[0] for r in rounds]
-                y = np.array([p.mean(quantity) for p in at])
-                se = np.array([p.se(quantity) for p in at])
-                curve = Curve(np.array(rounds, dtype=float), y, se)
+                curve = along_rounds(results, teacher, n, quantity)
                 style.markers(ax, curve, i, f"n = {n}", linestyle="-", linewidth=0.8)
-                if quantity == "overlap":
-                    last[n] = float(y[-1])
-                    told.append(
-                        f"{teacher}, n = {n}: {y[0]:.2f} → {y[1]:.2f} → {y[-1]:.2f} ± {se[-1]:.2f}"
-                    )
         row[0].set(xlabel="rounds", ylabel="overlap of the subspaces")
         row[1].set(xlabel="rounds", ylabel="test error / variance")
         row[1].set_title(teacher)
         style.legend(row[0], 3)
-        leads.append(lead(teacher, last))
-    d = results["0"][0].problem.d
-    return Drawing(
-        figure, (), (),
-        f"{' '.join(leads)} Overlap of the metric's leading subspace with the teacher's at d = {d} "
-        f"with at most 0, 1 and {rounds[-1]} rounds (chance is {2 / d:.2f}): {'; '.join(told)}.",
-    )  # fmt: skip
+    return figure
 
 
-def lead(teacher: str, last: dict[int, float]) -> str:
-    """From how many rows on the subspace is found."""
-    found = [n for n in last if min(v for m, v in last.items() if m >= n) > FOUND]
-    how = f"is found from n = {found[0]} on" if found else f"is not found up to n = {max(last)}"
-    return f"The subspace of {teacher} {how} (overlap above {FOUND:g})."
+def along_rounds(results: Results, teacher: str, n: int, quantity: str) -> Curve:
+    """Return a quantity against the largest number of rounds."""
+    points = [results[name].where(teacher=teacher, n=n)[0] for name in results]
+    return Curve(
+        np.array([int(name) for name in results], dtype=float),
+        np.array([p.mean(quantity) for p in points]),
+        np.array([p.se(quantity) for p in points]),
+    )
+
+
+def facts(results: Results) -> Facts:
+    """Return the overlaps by teacher and rows, and the rows from which a subspace is found."""
+    sizes, d = results["0"].levels("n"), results["0"][0].problem.d
+    teachers, overlaps = [], []
+    for teacher in results["0"].distinct("teacher"):
+        curves = {n: along_rounds(results, teacher, n, "overlap") for n in sizes}
+        last = [float(curve.y[-1]) for curve in curves.values()]
+        enough = [n for i, n in enumerate(sizes) if min(last[i:]) > MIN_OVERLAP]
+        rows = enough[0] if enough else sizes[-1]
+        teachers.append({"teacher": teacher, "found": bool(enough), "rows": rows})
+        overlaps += [
+            {
+                "teacher": teacher,
+                "n": n,
+                "none": curve.y[0],
+                "one": curve.y[1],
+                "last": curve.y[-1],
+                "last_se": curve.se[-1],
+            }
+            for n, curve in curves.items()
+        ]
+    return {
+        "min_overlap": MIN_OVERLAP,
+        "teachers": teachers,
+        "d": d,
+        "max_rounds": max(map(int, results)),
+        "chance": 2 / d,
+        "overlaps": overlaps,
+    }

@@ -2,62 +2,67 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
-from onegrad.studies.open.same_data import best
+from onegrad.pictures import style
+from onegrad.studies.drawing import best_penalty
+from onegrad.studies.text import Facts
 
-LABELS = {"first": "step on the first layer", "second": "on the second", "both": "on both",
-          "two-layers": "two layers"}  # fmt: skip
+THREE_LAYERS = {"first": "step on the first layer", "second": "on the second", "both": "on both"}
+LABELS = THREE_LAYERS | {"two-layers": "two layers"}
+MIN_ALIGNMENT = 0.3  # squared cosine with a degree that counts as a spike of that degree
 
-SEEN = 0.3  # squared cosine with a degree that counts as a spike of that degree
 
-
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against the exponent, and the alignments at the largest step."""
     figure, axes = style.panels(2, width=4.8, height=4.0)
-    untrained = best(results["none"])
-    style.level(axes[0, 0], float(untrained.y[0]), "untrained, three layers")
-    told, lowest = [], {}
-    aligned, spread = {}, {}
+    left, right = axes[0]
+    style.level(left, float(best_penalty(results["none"]).y[0]), "untrained, three layers")
     for i, (name, label) in enumerate(LABELS.items()):
-        curve = best(results[name])
-        style.markers(axes[0, 0], curve, i, label, linestyle="-", linewidth=0.8)
-        k = int(np.argmin(curve.y))
-        lowest[label] = float(curve.y[k])
-        told.append(f"{label} {curve.y[k]:.3f} ± {curve.se[k]:.3f} (α = {curve.x[k]:.2f})")
-        if name != "two-layers":
-            last = results[name].ordered("alpha")[-1]
-            most = last.values["alignments"].max(1)
-            aligned[name] = most.mean(0)
-            spread[name] = np.asarray(standard_error(most))
+        curve = best_penalty(results[name])
+        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
     x = np.arange(1, 5)
-    for i, (name, values) in enumerate(aligned.items()):
-        axes[0, 1].bar(x + 0.27 * (i - 1), values, 0.25, yerr=2 * spread[name],
-                       color=style.SERIES[i], label=LABELS[name])  # fmt: skip
-    axes[0, 0].set(xlabel="step exponent α", ylabel="test error, best penalty")
-    axes[0, 1].set(xlabel="degree k", ylabel="squared cosine with He_k", xticks=x)
+    for i, (name, label) in enumerate(THREE_LAYERS.items()):
+        values = alignments(results, name)  # (seeds, degrees)
+        bars = {"yerr": 2 * np.asarray(standard_error(values)), "color": style.SERIES[i]}
+        right.bar(x + 0.27 * (i - 1), values.mean(0), 0.25, label=label, **bars)
+    left.set(xlabel="step exponent α", ylabel="test error, best penalty")
+    right.set(xlabel="degree k", ylabel="squared cosine with He_k", xticks=x)
     for ax in axes[0]:
         style.legend(ax, 2)
-    spikes = "; ".join(
-        f"{LABELS[name]} {', '.join(f'{v:.2f}' for v in values)}"
-        for name, values in aligned.items()
-    )
-    return Drawing(
-        figure, (), (),
-        f"{survive(aligned['first'])} The lowest test error has: "
-        f"{min(lowest, key=lowest.__getitem__)}. Lowest test error (untrained "
-        f"{untrained.y[0]:.3f}): {'; '.join(told)}. Squared cosines "
-        f"of the last features' leading vectors with He₁ … He₄ at the largest step: {spikes}.",
-    )  # fmt: skip
+    return figure
 
 
-def survive(aligned: Floats) -> str:
-    """Which degrees of a step on the first layer are seen behind the second."""
-    seen = [f"He{'₁₂₃₄'[k]}" for k, value in enumerate(aligned) if value > SEEN]
-    degrees = " and ".join(seen) if seen else "no degree"
-    return (
-        f"Of a step on the first layer, {degrees} of the teacher's index can be seen in a leading "
-        f"singular vector behind the second layer (squared cosine above {SEEN:g})."
-    )
+def alignments(results: Results, name: str) -> Floats:
+    """Return the largest squared cosine over the vectors at the largest step, (seeds, degrees)."""
+    largest = results[name].ordered("alpha")[-1]
+    return np.asarray(largest.values["alignments"].max(1))
+
+
+def facts(results: Results) -> Facts:
+    """Return the lowest test errors and the degrees that can be seen behind the second layer."""
+    errors = []
+    for name, label in LABELS.items():
+        curve = best_penalty(results[name])
+        k = int(np.argmin(curve.y))
+        lowest = {"test": curve.y[k], "test_se": curve.se[k], "alpha": curve.x[k]}
+        errors.append({"layers": label, **lowest})
+    first = alignments(results, "first").mean(0)
+    return {
+        "min_alignment": MIN_ALIGNMENT,
+        "degrees": [f"He{'₁₂₃₄'[k]}" for k, value in enumerate(first) if value > MIN_ALIGNMENT],
+        "best": min(errors, key=lambda error: error["test"])["layers"],
+        "untrained": best_penalty(results["none"]).y[0],
+        "errors": errors,
+        "spikes": [
+            {
+                "layers": label,
+                "cosines": [{"cosine": v} for v in alignments(results, name).mean(0)],
+            }
+            for name, label in THREE_LAYERS.items()
+        ],
+    }

@@ -1,42 +1,61 @@
-"""One step, a few steps, all of training, trees: the same rows for all."""
+"""One step, a few steps, full training and trees, all on the same rows."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import numpy as np
 
 from onegrad.experiments.results import Point, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
 
 METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test errors as bars, one group per task."""
+    points = by_task(results)
+    figure, axes = style.panels(1, width=2.0 + 1.7 * len(points), height=4.0)
+    ax = axes[0, 0]
+    for i, method in enumerate(METHODS):
+        y = [of_task[method].mean("test") for of_task in points.values()]
+        se = [of_task[method].se("test") for of_task in points.values()]
+        x = np.arange(len(points)) + 0.14 * (i - 2.5)
+        colour = style.SERIES[i % len(style.SERIES)]
+        ax.bar(x, y, 0.13, yerr=2 * np.array(se), color=colour, label=method)
+    ax.set_xticks(range(len(points)), list(points), fontsize=7)
+    ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
+    style.legend(ax, 3)
+    return figure
+
+
+def by_task(results: Results) -> dict[str, dict[str, Point]]:
+    """Return the points by task and method."""
     tasks: dict[str, dict[str, Point]] = {}
     for method in METHODS:
         for p in results[method]:
             tasks.setdefault(p.problem.teacher_function.name, {})[method] = p
         tasks.setdefault("digits ≥ 5", {})[method] = results[f"digits-{method}"][0]
-    figure, axes = style.panels(1, width=2.0 + 1.7 * len(tasks), height=4.0)
-    ax, lines = axes[0, 0], []
-    for i, method in enumerate(METHODS):
-        y = [found[method].mean("test") for found in tasks.values()]
-        se = [found[method].se("test") for found in tasks.values()]
-        x = np.arange(len(tasks)) + 0.14 * (i - 2.5)
-        colour = style.SERIES[i % len(style.SERIES)]
-        ax.bar(x, y, 0.13, yerr=2 * np.array(se), color=colour, label=method)
-    for task, found in tasks.items():
-        before, one, all_ = (found[m].mean("test") for m in ("untrained", "one-step", "trained"))
-        gains = before > all_
-        part = f"{(before - one) / (before - all_):.0%}" if gains else "training gains nothing"
-        others = ", ".join(
-            f"{m} {found[m].mean('test'):.3f} ± {found[m].se('test'):.3f}" for m in METHODS
+    return tasks
+
+
+def facts(results: Results) -> Facts:
+    """Return for each task the errors of all methods and the share of one step in the gain."""
+    tasks = []
+    for task, points in by_task(results).items():
+        errors = {method: points[method].mean("test") for method in METHODS}
+        full = errors["untrained"] - errors["trained"]
+        one = errors["untrained"] - errors["one-step"]
+        tasks.append(
+            {
+                "task": task,
+                "gains": full > 0,
+                "share": one / full if full > 0 else math.nan,
+                "errors": [
+                    {"method": m, "test": errors[m], "se": points[m].se("test")} for m in METHODS
+                ],
+            }
         )
-        lines.append(f"{task}: {part} ({others})")
-    ax.set_xticks(range(len(tasks)), list(tasks), fontsize=7)
-    ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
-    style.legend(ax, 3)
-    return Drawing(
-        figure, (), (),
-        "Gain of one step over the untrained network, as a share of the gain of full training: "
-        f"{'; '.join(lines)}.",
-    )  # fmt: skip
+    return {"tasks": tasks}

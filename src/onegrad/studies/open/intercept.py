@@ -3,94 +3,117 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import standard_error
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
 
 WEIGHTS = ("gaussian", "sphere")
+START = 0.2  # exponent at which the linear spike alone is out
 BETWEEN, BEYOND = 0.32, 0.45  # exponents between the thresholds 1/4 and 1/3, and beyond
 LABELS = {False: "no constant", True: "free constant"}
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against the exponent, one panel per n, and the limit of the gains."""
     sizes = results["networks"].levels("n")
     figure, axes = style.panels(len(sizes) + 1, width=4.0, height=3.8)
-    lines = [limit(axes[0, -1], results["limit"])]
+    _draw_limit(axes[0, -1], results["limit"])
     for ax, n in zip(axes[0], sizes, strict=False):
-        gains = []
         for i, (free, label) in enumerate(LABELS.items()):
             networks, theory = (
                 results[k].where(n=n, intercept=free) for k in ("networks", "uniform")
             )
-            curve = networks.curve("alpha", "test")
-            style.markers(ax, curve, i, f"{label}, networks")
+            style.markers(ax, networks.curve("alpha", "test"), i, f"{label}, networks")
             style.line(ax, theory.curve("alpha", "test"), i, f"{label}, theory")
-            gains.append(fall(networks))
         ax.set(xlabel="step exponent α", ylabel="test error")
         style.heading(ax, f"n = {n}")
         style.legend(ax, 2)
-        (without, se0, start), (with_, se1, _) = gains
-        ratio = with_ / without
-        se = ratio * np.hypot(se0 / without, se1 / with_)
-        lines.append(
-            f"Networks at n = {n}: from α = {start:.2g} to ½ the test error falls by "
-            f"{without:.3f} ± {se0:.3f} without and {with_:.3f} ± {se1:.3f} with a free "
-            f"constant, a ratio of {ratio:.2f} ± {se:.2f}."
-        )
-    checks = compare(results["networks"], results["uniform"], ("train", "test"))
-    return Drawing(figure, checks, (), " ".join(lines))
+    return figure
 
 
-def fall(points: Points) -> tuple[float, float, float]:
-    """Fall of the test error of the same networks up to the largest step: mean, error, from where.
-
-    From the exponent nearest to 0.2, where the linear spike alone is out.
-    """
-    ordered = points.ordered("alpha")
-    start = min(ordered, key=lambda p: abs(p.field("alpha") - 0.2))
-    values = start.values["test"] - ordered[-1].values["test"]
-    return float(values.mean()), float(standard_error(values)), float(start.field("alpha"))
-
-
-def limit(ax: Any, points: Points) -> str:
-    """How the gain with a constant compares with that without, as n grows; what it tends to."""
-    sizes = points.levels("n")
-    last: dict[str, float] = {}
-    for i, (weights, phi) in enumerate(itertools.product(WEIGHTS, points.levels("phi"))):
-        at = points.where(weights=weights, phi=phi)
-        ratio = np.array([growth(at.where(n=n), BETWEEN) for n in sizes])
-        label = f"{weights}, {1 / phi:g} rows an input"
-        curve = Curve(np.array(sizes, dtype=float), ratio, np.zeros(len(sizes)))
+def _draw_limit(ax: Any, points: Points) -> None:
+    for i, (weights, rows, curve) in enumerate(limits(points)):
+        label = f"{weights}, {rows:g} rows per input"
         style.line(ax, curve, i, label, marker=style.MARKERS[i])
-        last[label] = float(ratio[-1])
     style.level(ax, 1.5, "3/2")
     ax.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
     style.legend(ax, 2)
-    told = "; ".join(f"{value:.2f} ({label})" for label, value in last.items())
-    largest = points.where(weights=WEIGHTS[0], n=sizes[-1], phi=max(points.levels("phi")))
-    return (
-        f"A free constant raises the quadratic gain by {min(last.values()) - 1:.0%} to "
-        f"{max(last.values()) - 1:.0%} (half by energies alone): in the theory at n = "
-        f"{sizes[-1]:.0e}, N = d, from α = 0.2 to {BETWEEN}, by the factor {told}, for Gaussian "
-        "rows of W₀ and rows on the sphere. Beyond ⅓, where further even spikes bring a constant "
-        f"of their own, it is {growth(largest, BEYOND):.2f} (α = {BEYOND}, {WEIGHTS[0]}, "
-        f"{1 / largest[0].field('phi'):g} rows an input)."
-    )
 
 
-def growth(points: Points, alpha: float) -> float:
-    """The gain up to alpha with a free constant over that without."""
-    without, with_ = (gain(points.where(intercept=free), alpha) for free in LABELS)
-    return with_ / without
+def limits(points: Points) -> Iterator[tuple[str, float, Curve]]:
+    """Yield weights, rows per input, and the ratio of the gains against n."""
+    sizes = points.levels("n")
+    for weights, phi in itertools.product(WEIGHTS, points.levels("phi")):
+        chosen = points.where(weights=weights, phi=phi)
+        ratio = np.array([gain_ratio(chosen.where(n=n), BETWEEN) for n in sizes])
+        curve = Curve(np.array(sizes, dtype=float), ratio, np.zeros(len(sizes)))
+        yield weights, 1 / phi, curve
+
+
+def gain_ratio(points: Points, alpha: float) -> float:
+    """Return the gain up to alpha with a free constant over that without."""
+    without, with_constant = (gain(points.where(intercept=free), alpha) for free in LABELS)
+    return with_constant / without
 
 
 def gain(points: Points, alpha: float) -> float:
-    """Fall of the test error from alpha = 0.2, where the linear spike alone is out."""
+    """Return the fall of the predicted test error from START to alpha."""
     exponents = [round(float(np.log(p.problem.step) / np.log(p.problem.n)), 6) for p in points]
-    at = dict(zip(exponents, (p.mean("test") for p in points), strict=True))
-    return float(at[0.2] - at[alpha])
+    errors = dict(zip(exponents, (p.mean("test") for p in points), strict=True))
+    return float(errors[START] - errors[alpha])
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare both errors with the uniform theory."""
+    return compare(results["networks"], results["uniform"], ("train", "test"))
+
+
+def facts(results: Results) -> Facts:
+    """Return the ratios of the gains, of theory at the largest n and of networks at each n."""
+    points, networks = results["limit"], results["networks"]
+    largest = points.levels("n")[-1]
+    last = points.where(weights=WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
+    ratios: list[dict[str, Any]] = [
+        {"weights": weights, "rows": rows, "ratio": float(curve.y[-1])}
+        for weights, rows, curve in limits(points)
+    ]
+    return {
+        "lowest": min(r["ratio"] for r in ratios) - 1,
+        "highest": max(r["ratio"] for r in ratios) - 1,
+        "largest": largest,
+        "between": BETWEEN,
+        "ratios": ratios,
+        "beyond": BEYOND,
+        "ratio_beyond": gain_ratio(last, BEYOND),
+        "weights_beyond": WEIGHTS[0],
+        "rows_beyond": 1 / last[0].field("phi"),
+        "networks": [_measured(networks.where(n=n)) for n in networks.levels("n")],
+    }
+
+
+def _measured(points: Points) -> dict[str, float]:
+    """Return the fall of the networks' test error without and with a constant, and their ratio."""
+    falls = []
+    for free in LABELS:
+        ordered = points.where(intercept=free).ordered("alpha")
+        start = min(ordered, key=lambda p: abs(p.field("alpha") - START))
+        falls.append(start.values["test"] - ordered[-1].values["test"])
+    (without, with_constant), errors = (x.mean() for x in falls), [*map(standard_error, falls)]
+    ratio = with_constant / without
+    return {
+        "n": points[0].problem.n,
+        "start": float(start.field("alpha")),
+        "without": without,
+        "without_se": float(errors[0]),
+        "with_constant": with_constant,
+        "with_constant_se": float(errors[1]),
+        "ratio": ratio,
+        "ratio_se": ratio * np.hypot(errors[0] / without, errors[1] / with_constant),
+    }

@@ -8,39 +8,37 @@ import numpy as np
 
 from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Point, Points, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
 
 LABELS = {"plain": "labels as they are", "residual-linear": "linear part taken off"}
 SIZES = ("d", "small", "middle", "large")
-PUBLISHED = {3326: (0.336, 0.006), 29532: (0.207, 0.006), 262144: (0.077, 0.002)}
+PUBLISHED = {3326: (0.336, 0.006), 29532: (0.207, 0.006), 262144: (0.077, 0.002)}  # by n
+PUBLISHED_D = 512
+MANY = 10**6  # seeds that turn a score into a plain ratio: those of the publication are not known
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against n, and at proportional sizes against the exponent."""
     figure, axes = style.panels(2, width=4.9, height=4.2)
-    ax = axes[0, 0]
-    every = Points([p for name in SIZES for p in results[name]])
+    ax, points = axes[0, 0], giant_steps(results)
+    p = points[0].problem
     for i, (labels, words) in enumerate(LABELS.items()):
-        curve = every.where(labels=labels).curve("n", "test")
+        curve = points.where(labels=labels).curve("n", "test")
         style.markers(ax, curve, i, words, linestyle="-", linewidth=0.8)
-    checks: list[Check] = []
-    if every[0].problem.d == 512:
+    if p.d == PUBLISHED_D:
         n, values = np.array(list(PUBLISHED)), np.array(list(PUBLISHED.values()))
         style.markers(ax, Curve(n, *values.T), 3, "Dandi et al. 2023", marker="x")
-        checks = [against_print(p) for p in every.where(labels="residual-linear")
-                  if p.problem.n in PUBLISHED]  # fmt: skip
-    p = every[0].problem
     ax.set(xscale="log", xlabel=f"rows n (d = {p.d}, N = {p.N})", ylabel="test error")
     for power, text in ((1, "d"), (1.5, "d^1.5"), (2, "d²")):
         ax.axvline(p.d**power, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
         ax.annotate(text, (p.d**power, 0.02), xycoords=("data", "axes fraction"), fontsize=7)
     style.legend(ax, 2)
-    printed = against(checks, every)
-    checks += proportional(axes[0, 1], results)
-    return Drawing(figure, checks, (), finding(every) + printed)
+    _draw_proportional(axes[0, 1], results)
+    return figure
 
 
-def proportional(ax: Any, results: Results) -> list[Check]:
-    """The same teacher with rows, inputs and neurons of one order, where the theory holds."""
+def _draw_proportional(ax: Any, results: Results) -> None:
     networks, theory = results["proportional"], results["uniform"]
     style.markers(ax, networks.curve("alpha", "test"), 0, "networks, fresh rows")
     style.line(ax, theory.curve("alpha", "test"), 0, "theory of two indices")
@@ -48,46 +46,51 @@ def proportional(ax: Any, results: Results) -> list[Check]:
     ax.set(xlabel="step exponent α", ylabel="test error")
     style.heading(ax, f"n = {p.n}, d = {p.d}, N = {p.N}")
     style.legend(ax, 2)
-    return compare(networks, theory, ("train", "test"))
 
 
-def against_print(point: Point) -> Check:
-    """Our mean against the published one, with the standard errors of both."""
-    mean, se = PUBLISHED[point.problem.n]
-    both = float(np.hypot(se, point.se("test")))
-    where = f"n={point.problem.n} d={point.problem.d} N={point.problem.N}"
-    plain = 10**6  # a plain ratio to the combined error: the networks of the print are not known
-    return Check("test", where, "published", mean, point.mean("test"), both, plain, 0.0)
+def giant_steps(results: Results) -> Points:
+    """Return the points of all sizes."""
+    return Points([p for name in SIZES for p in results[name]])
 
 
-def against(checks: list[Check], every: Points) -> str:
-    """How far the published numbers are, in combined standard errors."""
-    told = []
-    for c in checks:
-        n = int(c.where.split()[0].removeprefix("n="))
-        networks = every.where(n=n, labels="residual-linear")[0].seeds
-        told.append(
-            f"{c.simulated:.3f} for the printed {c.theory:.3f} at n = {n} ({c.z:+.1f} combined "
-            f"standard errors, {networks} networks)"
-        )
-    apart = "" if all(c.holds for c in checks) else (
-        " Where these are more than three apart, the setting is the printed one as far as it is "
-        "described (d, N, teacher, step, penalty, labels), and the reason is not known."
-    )  # fmt: skip
-    return f" Against Dandi et al. 2023: {'; '.join(told)}.{apart}" if told else ""
+def published(results: Results) -> list[tuple[Point, Check]]:
+    """Return our mean and the published one, with the standard errors of both, by point."""
+    rows = []
+    for p in giant_steps(results).where(labels="residual-linear", d=PUBLISHED_D):
+        problem = p.problem
+        if problem.n in PUBLISHED:
+            mean, se = PUBLISHED[problem.n]
+            both = float(np.hypot(se, p.se("test")))
+            where = f"n={problem.n} d={problem.d} N={problem.N}"
+            check = Check("test", where, "published", mean, p.mean("test"), both, MANY, 0.0)
+            rows.append((p, check))
+    return rows
 
 
-def finding(every: Points) -> str:
-    words, better = [], []
-    for n in every.levels("n"):
-        plain, residual = (every.where(n=n, labels=labels)[0] for labels in LABELS)
-        told = [f"{p.mean('test'):.3f} ± {p.se('test'):.3f}" for p in (plain, residual)]
-        words.append(f"{told[1]} instead of {told[0]} at n = {n}")
-        apart = plain.mean("test") - residual.mean("test")
-        if apart > 3 * np.hypot(plain.se("test"), residual.se("test")):
-            better.append(f"{n}")
-    where = f"at n = {', '.join(better)}" if better else "at none of the sizes"
-    return (
-        "Taking the linear part off the labels before the giant step lowers the test error by more "
-        f"than three standard errors {where}: {'; '.join(words)}."
-    )
+def checks(results: Results) -> list[Check]:
+    """Compare with the published errors, and at proportional sizes with the uniform theory."""
+    theory = compare(results["proportional"], results["uniform"], ("train", "test"))
+    return [check for _, check in published(results)] + theory
+
+
+def facts(results: Results) -> Facts:
+    """Return the test errors by n, where the linear part matters, and how publications compare."""
+    points, sizes, better = giant_steps(results), [], []
+    for n in points.levels("n"):
+        plain, residual = (points.where(n=n, labels=labels)[0] for labels in LABELS)
+        errors = {"plain": plain, "residual": residual}
+        row = {name: p.mean("test") for name, p in errors.items()}
+        row |= {f"{name}_se": p.se("test") for name, p in errors.items()}
+        sizes.append({"n": n, **row})
+        if row["plain"] - row["residual"] > 3 * np.hypot(row["plain_se"], row["residual_se"]):
+            better.append(n)
+    rows = published(results)
+    return {
+        "better": better,
+        "sizes": sizes,
+        "published": [
+            {"n": p.problem.n, "ours": c.simulated, "theirs": c.theory, "z": c.z, "seeds": p.seeds}
+            for p, c in rows
+        ],
+        "all_published_hold": all(c.holds for _, c in rows),
+    }

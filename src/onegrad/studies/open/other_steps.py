@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
 
 UPDATES = ("gradient", "preconditioned", "spectral")
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against the exponent, one panel per law of the inputs."""
     points = results["networks"]
-    laws = list(dict.fromkeys(p.problem.inputs for p in points))
+    laws = points.distinct("inputs")
     figure, axes = style.panels(len(laws), width=3.8, height=3.9)
-    lines, wins = [], []
     for ax, law in zip(axes[0], laws, strict=True):
-        told, lowest = [], {}
         for i, update in enumerate(UPDATES):
-            at = points.where(inputs=law, update=update)
-            curve = at.curve("alpha", "test")
+            curve = points.where(inputs=law, update=update).curve("alpha", "test")
             style.markers(ax, curve, i, update, linestyle="-", linewidth=0.8)
-            best = int(np.argmin(curve.y))
-            lowest[update] = float(curve.y[best])
-            told.append(f"{update} {curve.y[best]:.3f} ± {curve.se[best]:.3f}")
-        cosine = points.where(inputs=law, update="gradient")[0].mean("overlap")
-        lines.append(f"{law} inputs: {', '.join(told)} (the gradient's cosine is {cosine:.2f})")
-        wins.append(f"{min(lowest, key=lowest.__getitem__)} for {law}")
         ax.set(xlabel="step exponent α", ylabel="test error")
         style.heading(ax, f"{law} inputs")
         style.legend(ax, 2)
-    return Drawing(
-        figure, (), (),
-        f"The best step at its best length is {', '.join(wins)} inputs. Lowest test error: "
-        f"{'; '.join(lines)}.",
-    )  # fmt: skip
+    return figure
+
+
+def facts(results: Results) -> Facts:
+    """Return the lowest test error of each step and the gradient's cosine, by law."""
+    points, laws = results["networks"], []
+    for law in points.distinct("inputs"):
+        updates = []
+        for update in UPDATES:
+            curve = points.where(inputs=law, update=update).curve("alpha", "test")
+            i = int(np.argmin(curve.y))
+            updates.append({"update": update, "test": curve.y[i], "test_se": curve.se[i]})
+        best = min(updates, key=lambda row: row["test"])["update"]
+        cosine = points.where(inputs=law, update="gradient")[0].mean("overlap")
+        laws.append({"law": law, "best": best, "updates": updates, "cosine": cosine})
+    return {"winners": laws, "laws": laws}

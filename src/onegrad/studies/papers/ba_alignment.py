@@ -1,28 +1,29 @@
-"""Ba et al.: alignment of the first gradient with the teacher, and its nearness to rank one."""
+"""Ba et al.: alignment of the first gradient with the teacher, and how close it is to rank one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
 from onegrad.theory.direction import direction
 
-STATED = 0.01  # corrections of order 1/d that c_star_1 / b leaves out
+RESIDUALS = ("labels", "full")
+ACCURACY = 0.01  # of c_star_1 / b, which leaves out corrections of order 1/d
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the cosine against n/d, and the second singular value against d."""
     figure, ((left, right),) = style.panels(2, width=4.4, height=3.4)
-    checks: list[Check] = []
-    for i, residual in enumerate(("labels", "full")):
+    for i, residual in enumerate(RESIDUALS):
         points = results[residual].ordered("n")
         curve = points.ratio("n", "cosine")
         style.markers(left, curve, i, f"residual: {residual}")
-        theory = [direction(p.problem).rho for p in points]
-        left.plot(curve.x, theory, color=style.SERIES[i])
-        for p, limit in zip(points, theory, strict=True):
-            checks.append(check("cosine", p.problem, p.values["cosine"], limit, "c⋆₁/b", STATED))
+        limit = [direction(p.problem).rho for p in points]
+        left.plot(curve.x, limit, color=style.SERIES[i])
     style.legend_entry(left, "theory, n → ∞: c⋆₁/b")
     style.log_axis(left, "x", (1, 2, 4, 8))
     left.set(xlabel="sample size n/d", ylabel="cosine of Xᵀ(residual) and β⋆")
@@ -37,4 +38,13 @@ def draw(results: Results) -> Drawing:
         growing.x, rate, ":", color=style.BLACK, label="rate 1/√d: Proposition 2 up to logarithms"
     )
     style.legend(right, 1)
-    return Drawing(figure, checks)
+    return figure
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare the cosines with their limit."""
+    return [
+        check("cosine", p.problem, p.values["cosine"], direction(p.problem).rho, "c⋆₁/b", ACCURACY)
+        for residual in RESIDUALS
+        for p in results[residual].ordered("n")
+    ]

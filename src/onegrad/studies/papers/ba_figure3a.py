@@ -1,23 +1,25 @@
-"""Ba et al., Figure 3(a): risk against sample size for steps of order one."""
+"""Ba et al., Figures 3(a) and 3(b): risk against sample size or width, for steps of order one."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import standard_error
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.text import Facts
+
+AXES = {"n": "sample size n/d", "N": "width N/d"}
 
 
-def draw(results: Results) -> Drawing:
-    return risk_along("n", results, "sample size n/d")
-
-
-def risk_along(size: str, results: Results, label: str) -> Drawing:
-    """Risk, and its relative gain over the untrained network, against n/d or N/d."""
+def draw(results: Results) -> Any:
+    """Draw the risk, and its gain over the untrained network, against the size that varies."""
     figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
-    simulated = results["simulation"]
+    simulated, bound = results["simulation"], results["uniform"][0]
+    size = "n" if len(simulated.levels("n")) > 1 else "N"
     for i, eta in enumerate(simulated.levels("eta")):
         for name, dash in (("uniform", style.SOLID), ("small-step", style.DASH_DOTS)):
             points = results[name]
@@ -28,27 +30,25 @@ def risk_along(size: str, results: Results, label: str) -> Drawing:
         style.markers(left, simulated.where(eta=eta).ratio(size, "risk"), i, f"η = {eta:g}")
         if eta > 0:
             style.markers(right, gain(simulated, eta, size), i, f"η = {eta:g}, paired")
-    bound = results["uniform"][0]
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
     style.legend_entry(left, "uniform theory")
     style.legend_entry(right, "uniform theory")
     style.legend_entry(right, "Theorem 5, n → ∞", style.DASH_DOTS)
     right.axhline(0, color="black", linewidth=0.8)
-    left.set(xlabel=label, ylabel="prediction risk")
-    right.set(xlabel=label, ylabel="gain over the untrained network, %")
+    left.set(xlabel=AXES[size], ylabel="prediction risk")
+    right.set(xlabel=AXES[size], ylabel="gain over the untrained network, %")
     style.log_axis(left, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     style.legend(left, 3)
     style.legend(right, 3)
-    checks = compare(simulated, results["uniform"], ("risk",))
-    return Drawing(figure, checks, asymptotic_note(results))
+    return figure
 
 
 def gain(points: Points, eta: float, size: str) -> Curve:
-    """100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
+    """Return 100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
     x, y, se = [], [], []
     for p in points.where(eta=eta).ordered(size):
-        start = points.where(eta=0, n=p.problem.n, N=p.problem.N)[0]
-        before, after = (np.atleast_1d(q.values["risk"]) for q in (start, p))
+        untrained = points.where(eta=0, n=p.problem.n, N=p.problem.N)[0]
+        before, after = (np.atleast_1d(q.values["risk"]) for q in (untrained, p))
         ratio = after.mean() / before.mean()
         x.append(p.field(size) / p.problem.d)
         y.append(100 * (1 - ratio))
@@ -56,8 +56,13 @@ def gain(points: Points, eta: float, size: str) -> Curve:
     return Curve(np.array(x), np.array(y), np.array(se))
 
 
-def asymptotic_note(results: Results) -> list[str]:
-    """How far the asymptotic curve is at these sizes."""
-    checks = compare(results["simulation"], results["small-step"], ("risk",), "small step")
-    off = max((abs(c.difference / c.simulated) for c in checks), default=float("nan"))
-    return [f"Largest difference of Theorem 5 (n → ∞) from the networks at these sizes: {off:.1%}."]
+def checks(results: Results) -> list[Check]:
+    """Compare the risks with the uniform theory."""
+    return compare(results["simulation"], results["uniform"], ("risk",))
+
+
+def facts(results: Results) -> Facts:
+    """Return how far the limit of Theorem 5 is from the networks at these sizes."""
+    limit = compare(results["simulation"], results["small-step"], ("risk",), "small step")
+    differences = (abs(c.difference / c.simulated) for c in limit)
+    return {"theorem5_difference": max(differences, default=float("nan"))}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the risk against n/d, one colour per step exponent."""
     from matplotlib import colormaps
 
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
@@ -33,4 +35,9 @@ def draw(results: Results) -> Drawing:
     style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
     ax.set(xlabel="sample size n/d", ylabel="prediction risk")
     style.legend(ax, 5)
-    return Drawing(figure, compare(simulated, uniform, ("risk",)))
+    return figure
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare the risks with the uniform theory."""
+    return compare(results["simulation"], results["uniform"], ("risk",))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from onegrad.arrays import standard_error
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
+from onegrad.studies.drawing import relative_difference
+from onegrad.studies.text import Facts
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the risks of F and of its equivalent against the steps, and the gap between them."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.7)
     trained, gaussian, uniform = (results[k] for k in ("trained", "gaussian", "uniform"))
     *_, largest = trained.levels("d")
@@ -18,32 +20,48 @@ def draw(results: Results) -> Drawing:
         curve = points.where(d=largest).curve("steps", "risk")
         style.markers(left, curve, i, f"{label}, d = {largest}", linestyle=":")
     one = uniform.where(d=largest)[0]
-    left.plot(1, one.mean("risk"), "x", color=style.BLACK, markersize=9, zorder=5,
-              label="uniform theory, one step")  # fmt: skip
+    cross = {"color": style.BLACK, "markersize": 9, "zorder": 5}
+    left.plot(1, one.mean("risk"), "x", label="uniform theory, one step", **cross)
     kernel = one.mean("kernel_bound") - one.problem.noise**2
     style.level(left, kernel, "kernel lower bound")
     style.log_axis(left, "y", (0.01, 0.02, 0.05, 0.1, 0.2))
     left.set(xlabel="gradient steps", ylabel="prediction risk")
-    notes = []
-    for i, d in enumerate(trained.levels("d")):
-        curve = gap(trained.where(d=d), gaussian.where(d=d))
+    for i, (d, curve) in enumerate(gaps(results).items()):
         style.markers(right, curve, i, f"networks, d = {d}", linestyle=":")
-        ends = f"{curve.y[0]:+.1%} ± {curve.se[0]:.1%} after one step, {curve.y[-1]:+.0%}"
-        notes.append(f"d = {d}: {ends} ± {curve.se[-1]:.0%} after {curve.x[-1]:.0f}")
     right.axhline(0, color="black", linewidth=0.8, label="Theorem 3: no gap, n → ∞")
     right.set(xlabel="gradient steps", ylabel="risk of the equivalent / risk of F, minus 1")
     style.legend(left, 2)
     style.legend(right, 2)
-    single = Points([p for p in trained if p.problem.steps == 1])
-    checks = compare(single, uniform, ("train", "test"))
-    return Drawing(figure, checks, [f"Gap of the Gaussian equivalent: {'; '.join(notes)}."])
+    return figure
 
 
-def gap(trained: Points, other: Points) -> Curve:
-    """Relative difference of mean risks on the same seeds, against the number of steps."""
-    a, b = (np.array([p.values["risk"] for p in points.ordered("steps")])
-            for points in (trained, other))  # fmt: skip
-    ratio = b.mean(1) / a.mean(1)
-    linear = (b - ratio[:, None] * a) / a.mean(1)[:, None]  # its deviation seed by seed
-    x = np.array([p.problem.steps for p in trained.ordered("steps")], dtype=float)
-    return Curve(x, ratio - 1, standard_error(linear, axis=1))
+def gaps(results: Results) -> dict[int, Curve]:
+    """Return the relative gap in risk against the number of steps, by d."""
+    trained, gaussian = results["trained"], results["gaussian"]
+    return {
+        d: relative_difference(trained.where(d=d), gaussian.where(d=d), "steps", "risk")
+        for d in trained.levels("d")
+    }
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare the errors after one step with the uniform theory."""
+    single = Points([p for p in results["trained"] if p.problem.steps == 1])
+    return compare(single, results["uniform"], ("train", "test"))
+
+
+def facts(results: Results) -> Facts:
+    """Return the gap after one step and after the last, by d."""
+    return {
+        "gaps": [
+            {
+                "d": d,
+                "first": curve.y[0],
+                "first_se": curve.se[0],
+                "last": curve.y[-1],
+                "last_se": curve.se[-1],
+                "steps": int(curve.x[-1]),
+            }
+            for d, curve in gaps(results).items()
+        ]
+    }

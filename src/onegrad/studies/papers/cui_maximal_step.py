@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.pictures import style
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against n/d, one colour per step size."""
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.0)
     simulated, uniform = results["simulation"], results["uniform"]
     for i, eta in enumerate(simulated.levels("eta")):
@@ -22,4 +24,9 @@ def draw(results: Results) -> Drawing:
     style.log_axis(ax, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     ax.set(xlabel="sample size n/d", ylabel="test error")
     style.legend(ax, 5)
-    return Drawing(figure, compare(simulated, uniform, ("train", "test")))
+    return figure
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare both errors with the uniform theory."""
+    return compare(results["simulation"], results["uniform"], ("train", "test"))

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from onegrad.arrays import standard_error
-from onegrad.experiments.checks import compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.studies.drawing import Drawing, style
+from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.results import Curve, Results
+from onegrad.pictures import style
+from onegrad.studies.drawing import relative_difference
+from onegrad.studies.text import Facts
 
-MODELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
+SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
+LABELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test errors against the exponent, and the gaps to the trained features against n."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.9)
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
     style.markers(left, results["trained"].curve("alpha", "test"), 0, "F: trained")
-    notes = []
-    for i, (name, label) in enumerate(MODELS.items(), start=1):
+    for i, (name, label) in enumerate(LABELS.items(), start=1):
         style.markers(left, results[name].curve("alpha", "test"), i, label)
-        for j, alpha in enumerate(results["growing-trained"].levels("alpha")):
-            pairs = (results[f"growing-{k}"].where(alpha=alpha) for k in ("trained", name))
-            curve = gaps(*pairs)
+        for j, (alpha, curve) in enumerate(gaps(results, name).items()):
             look = {"markerfacecolor": style.SERIES[i]} if j else {}
-            words = f"{label.split(':')[0]}, α = {alpha:.2f}"
+            words = f"{SHORT[name]}, α = {alpha:.2f}"
             style.markers(right, curve, i, words, linestyle=("-", "--")[j], **look)
-            size, last = int(curve.x[-1]), f"{curve.y[-1]:+.1f} ± {curve.se[-1]:.1f} %"
-            notes.append(f"{words}: {curve.y[0]:+.1f} % at n = {curve.x[0]:.0f}, {last}")
     style.level(left, results["uniform"][0].mean("linear"), "best linear = kernel bound")
     style.mark_thresholds(left, high=0.46)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
@@ -35,17 +35,40 @@ def draw(results: Results) -> Drawing:
     right.set(xlabel="n", ylabel="test error relative to F, minus 1, in %")
     style.legend(left, 2)
     style.legend(right, 2)
-    checks = compare(results["trained"], results["uniform"], ("train", "test"))
-    return Drawing(figure, checks, [f"Gap to F: {'; '.join(notes)} at n = {size}."])
+    return figure
 
 
-def gaps(trained: Points, other: Points) -> Curve:
-    """Relative difference of mean test errors on the same seeds, against n."""
-    sizes = trained.levels("n")
-    a, b = (
-        np.array([points.where(n=n)[0].values["test"] for n in sizes])
-        for points in (trained, other)
-    )
-    ratio = b.mean(1) / a.mean(1)  # (sizes,)
-    linear = (b - ratio[:, None] * a) / a.mean(1)[:, None]  # its deviation seed by seed
-    return Curve(np.array(sizes), 100 * (ratio - 1), 100 * standard_error(linear, axis=1))
+def gaps(results: Results, name: str) -> dict[float, Curve]:
+    """Return the gap to the trained features in per cent against n, by exponent."""
+    trained, other = results["growing-trained"], results[f"growing-{name}"]
+    curves = {}
+    for alpha in trained.levels("alpha"):
+        pair = trained.where(alpha=alpha), other.where(alpha=alpha)
+        curve = relative_difference(*pair, "n", "test")
+        curves[alpha] = Curve(curve.x, 100 * curve.y, 100 * np.asarray(curve.se))
+    return curves
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare the errors of the trained features with the uniform theory."""
+    return compare(results["trained"], results["uniform"], ("train", "test"))
+
+
+def facts(results: Results) -> Facts:
+    """Return the gaps at the smallest and at the largest n."""
+    sizes = results["growing-trained"].levels("n")
+    return {
+        "smallest": sizes[0],
+        "largest": sizes[-1],
+        "gaps": [
+            {
+                "features": SHORT[name],
+                "alpha": alpha,
+                "first": curve.y[0],
+                "last": curve.y[-1],
+                "last_se": curve.se[-1],
+            }
+            for name in LABELS
+            for alpha, curve in gaps(results, name).items()
+        ],
+    }

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from onegrad.experiments.checks import compare
+from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
-from onegrad.studies.drawing import Drawing, style
-from onegrad.studies.papers.moniri_setting1 import broken
+from onegrad.pictures import style
+from onegrad.studies.drawing import with_gaps
+from onegrad.studies.text import Facts
+
+FIRST_STAIR, SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
 
 
-def draw(results: Results) -> Drawing:
+def draw(results: Results) -> Any:
+    """Draw the test error against the exponent, and the share of the second stair against n."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.7)
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
         style.line(left, curve, i, f"uniform theory, n = {style.power_of_ten(n)}")
-    stairs = results["corrected"].curve("alpha", "test")
-    style.line(left, broken(stairs), 6, "staircase, n → ∞", dash=style.LONG_DASHES)
+    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
+    style.line(left, stairs, 6, "staircase, n → ∞", dash=style.LONG_DASHES)
     style.level(left, growing[0].mean("kernel_bound"), "kernel lower bound")
     style.mark_thresholds(left, low=-0.01, high=0.371)
     left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
-    first, second = (float(np.interp(a, stairs.x, stairs.y)) for a in (0.15, 0.29))
-    notes = []
+    first, second = stair_levels(results)
     for i, alpha in enumerate(results["shares"].levels("alpha")):
-        theory = taken(results["shares"].where(alpha=alpha), first, second)
+        theory, networks = (
+            stair_share(results[name].where(alpha=alpha), first, second)
+            for name in ("shares", "simulation")
+        )
         style.line(right, theory, i, f"α = {alpha:.2f}")
-        style.markers(right, taken(results["simulation"].where(alpha=alpha), first, second), i)
-        notes.append(f"{abs(theory.y[-1]):.0%} at α = {alpha:.2f}")
+        style.markers(right, networks, i)
     style.legend_entry(right, "uniform theory")
     right.plot([], [], "o", color="#555555", markerfacecolor="white", label="networks")
     for y in (0, 1):
@@ -35,14 +42,37 @@ def draw(results: Results) -> Drawing:
     right.set(xscale="log", xlabel="n", ylabel="share of the second stair")
     style.legend(left, 2)
     style.legend(right, 3)
-    largest = results["shares"].levels("n")[-1]
-    note = f"Of the second stair, at n = {style.power_of_ten(largest)}: {', '.join(notes)}."
-    checks = compare(results["simulation"], results["shares"], ("train", "test"))
-    return Drawing(figure, checks, [note])
+    return figure
 
 
-def taken(points: Points, first: float, second: float) -> Curve:
-    """Test error from the first stair, 0, to the second, 1, against n."""
+def stair_levels(results: Results) -> tuple[float, float]:
+    """Return the test error on the first and on the second stair."""
+    stairs = results["corrected"].curve("alpha", "test")
+    first, second = (
+        float(np.interp(alpha, stairs.x, stairs.y)) for alpha in (FIRST_STAIR, SECOND_STAIR)
+    )
+    return first, second
+
+
+def stair_share(points: Points, first: float, second: float) -> Curve:
+    """Return the test error against n, from 0 on the first stair to 1 on the second."""
     curve, height = points.curve("n", "test"), first - second
     half = None if curve.band is None else curve.band / height
     return Curve(curve.x, (first - curve.y) / height, curve.se / height, half)
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare both errors with the uniform theory."""
+    return compare(results["simulation"], results["shares"], ("train", "test"))
+
+
+def facts(results: Results) -> Facts:
+    """Return the share of the second stair at the largest n, by exponent."""
+    shares, levels = results["shares"], stair_levels(results)
+    return {
+        "largest": style.power_of_ten(shares.levels("n")[-1]),
+        "shares": [
+            {"alpha": alpha, "share": abs(stair_share(shares.where(alpha=alpha), *levels).y[-1])}
+            for alpha in shares.levels("alpha")
+        ],
+    }

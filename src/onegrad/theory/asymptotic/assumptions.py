@@ -1,4 +1,4 @@
-"""What the asymptotic theories assume of a problem, and the warnings of a problem outside."""
+"""Assumptions of the asymptotic theories, and the warnings of a problem that violates them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onegrad.problem import Problem
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a theorem assumes of one field of a problem.
+    """An assumption about one field of a problem.
 
     statement : the assumption in words; consequence : what is lost without it.
     violated : whether a problem is outside.

@@ -73,7 +73,7 @@ class Bulk:
 
     @cached_property
     def excess_at_edge(self) -> float:
-        """kappa - 1 at the right edge: where x(kappa) stops falling and d kappa/dx diverges."""
+        """Excess kappa - 1 at the right edge, where x(kappa) stops falling."""
 
         def turning(log_excess: Floats) -> Floats:
             excess = np.exp(log_excess)

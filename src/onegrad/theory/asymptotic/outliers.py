@@ -168,7 +168,7 @@ def outliers_beyond(bulk: Bulk, change: Perturbation) -> list[tuple[float, Float
         y = np.linalg.eigh(S)[1][:, -1 - i]
         Gc = -C @ y
         c = change.gamma(float(t.kappa)) @ C @ y
-        dGamma = float(t.dkappa) * (change.K - np.outer(change.p, change.p))
-        norm = -c @ change.G(float(t.dM1), float(t.dM2)) @ c + Gc @ dGamma @ Gc
+        dGamma = float(t.kappa_prime) * (change.K - np.outer(change.p, change.p))
+        norm = -c @ change.G(float(t.M1_prime), float(t.M2_prime)) @ c + Gc @ dGamma @ Gc
         outliers.append((-float(t.lam), Gc[3:] ** 2 / norm))
     return outliers

@@ -49,9 +49,9 @@ def untrained(s: Scalars) -> Pair:
     w, dw = s.constant_weight
     constant, linear = s.c_star[:, 0] ** 2, s.c_star[:, 1] ** 2
     rest = s.c_star_squared - linear + s.noise_squared
-    M0, dM0 = w * t.M1, dw * t.M1 + w * t.dM1
+    M0, dM0 = w * t.M1, dw * t.M1 + w * t.M1_prime
     train = s.lam * (linear * t.M2 + constant * M0 + rest * t.M1)
-    test = -(linear * t.dM2 + constant * dM0 + rest * t.dM1) / t.M1**2
+    test = -(linear * t.M2_prime + constant * dM0 + rest * t.M1_prime) / t.M1**2
     return Pair(train, test)
 
 

@@ -41,10 +41,10 @@ class Traces:
     M1: Floats
     M2: Floats
     h: Floats
-    dkappa: Floats
-    dM1: Floats
-    dM2: Floats
-    dh: Floats
+    kappa_prime: Floats
+    M1_prime: Floats
+    M2_prime: Floats
+    h_prime: Floats
     residual: Floats | float
     iterations: int
 
@@ -112,10 +112,18 @@ def complete_traces(
     scale = lam * (1 + E * (M1 + kappa / (r * lam)))  # lam D
     M2 = M1 / q
     return Traces(
-        lam=lam, kappa=kappa, M1=M1, M2=M2, h=h,
-        dkappa=E * h / scale, dM1=-M1 * (1 + E * M1) / scale, dM2=-M2 * (1 / q + E * M1) / scale,
-        dh=-h / scale, residual=residual, iterations=iterations,
-    )  # fmt: skip
+        lam=lam,
+        kappa=kappa,
+        M1=M1,
+        M2=M2,
+        h=h,
+        kappa_prime=E * h / scale,
+        M1_prime=-M1 * (1 + E * M1) / scale,
+        M2_prime=-M2 * (1 / q + E * M1) / scale,
+        h_prime=-h / scale,
+        residual=residual,
+        iterations=iterations,
+    )
 
 
 def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:

@@ -117,4 +117,4 @@ class Scalars:
         """
         slope = self.gaussian_weights * 2 * self.c[:, 2] ** 2 / self.psi
         w = np.where(self.free_constant, 0.0, 1 / (1 + slope * self.traces.h))
-        return w, -(w**2) * slope * self.traces.dh
+        return w, -(w**2) * slope * self.traces.h_prime

@@ -37,8 +37,8 @@ def small_step_drops(s: Scalars) -> Pair:
     step = s.c1**2 * s.eta
     Q = step**2 * s.direction.b_squared - 2 * s.full * step * s.c1**2
     p = t.kappa * t.M2
-    dp = t.dkappa * t.M2 + t.kappa * t.dM2
+    dp = t.kappa_prime * t.M2 + t.kappa * t.M2_prime
     linear = s.c_star[:, 1] ** 4 * step**2
     D = linear * t.M2 * p / (1 + p * Q)
-    dD = linear * (t.dM2 * p / (1 + p * Q) + t.M2 * dp / (1 + p * Q) ** 2)
+    dD = linear * (t.M2_prime * p / (1 + p * Q) + t.M2 * dp / (1 + p * Q) ** 2)
     return Pair(s.lam * D, -dD / t.M1**2)

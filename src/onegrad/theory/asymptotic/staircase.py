@@ -141,7 +141,7 @@ def _closed_form(
     B = w * c0**2 + np.sum(teacher**2, axis=1) - w * at_origin**2 / denominator
     dB = dw * (c0**2 - (at_origin * unit / denominator) ** 2)
     linear = np.where(learned[:, 1], s.c_star[:, 1] ** 2 * s.direction.rho**2, 0.0)
-    return linear * t.M2 + B * t.M1, linear * t.dM2 + B * t.dM1 + dB * t.M1
+    return linear * t.M2 + B * t.M1, linear * t.M2_prime + B * t.M1_prime + dB * t.M1
 
 
 def _projection(
@@ -156,9 +156,9 @@ def _projection(
     maximum only m depends on lam.
     """
     t, k = s.traces, _DEGREES
-    M1, dM1 = t.M1[i], t.dM1[i]
-    metric, slope = np.full(MAX_HERMITE_DEGREE + 1, M1), np.full(MAX_HERMITE_DEGREE + 1, dM1)
-    metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * dM1, t.dM2[i])
+    M1, M1_prime = t.M1[i], t.M1_prime[i]
+    metric, slope = np.full(MAX_HERMITE_DEGREE + 1, M1), np.full(MAX_HERMITE_DEGREE + 1, M1_prime)
+    metric[:2], slope[:2] = (w * M1, t.M2[i]), (dw * M1 + w * M1_prime, t.M2_prime[i])
     teacher = s.c_star[i] * s.direction.rho[i] ** k * _ROOT_FACTORIAL
     # He_j coefficient of E_z (u + nu z)^k: binom(k, j) (1 + nu^2)^((k-j)/2) (k-j-1)!!
     basis = np.zeros((len(degrees), MAX_HERMITE_DEGREE + 1))
@@ -193,8 +193,8 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     warnings += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
     t, r = s.traces, s.psi / s.phi
     start, drop = untrained(s), staircase_drops(s, all_degrees(count), rank_one=True)
-    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.dM2 / r, 0.0)
-    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.dM1 * r / t.M1**2
+    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.M2_prime / r, 0.0)
+    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.M1_prime * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
     errors = Pair(start.train - drop.train, start.test - test)
     return replace(with_squared_loss(s, errors, warnings), squared_loss=None)

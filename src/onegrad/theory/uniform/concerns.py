@@ -8,7 +8,14 @@ from __future__ import annotations
 from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
+from onegrad.theory.scope import require_known_fields
 
+# what the theory reads, and fields without meaning for one step on Gaussian inputs
+UNIFORM_FIELDS = (
+    "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
+    "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
+    "input_overlap",
+)  # fmt: skip
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
 MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
 MAX_SILENT_SPREAD = 0.2  # the same for the spread of single networks
@@ -16,17 +23,7 @@ MAX_SILENT_SPREAD = 0.2  # the same for the spread of single networks
 
 def require_covered(p: Problem) -> None:
     """Raise OutOfScope for a problem that the theory does not describe."""
-    covered = {
-        "steps": (1, "one step"),
-        "update": ("gradient", "the gradient itself"),
-        "labels": ("plain", "plain labels"),
-        "inputs": ("gaussian", "'gaussian'"),
-        "ridge_rows": ("fresh", "ridge on fresh rows"),
-    }
-    for field, (default, words) in covered.items():
-        value = getattr(p, field)
-        if value != default:
-            raise OutOfScope("uniform", field, value, words)
+    require_known_fields("uniform", UNIFORM_FIELDS, [p])
     labels, noise = p.teacher_function.second_moment, p.noise * p.noise
     if labels + noise == 0.0:
         raise OutOfScope("uniform", "teacher", covered="labels that are not all zero")

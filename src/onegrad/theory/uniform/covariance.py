@@ -41,17 +41,18 @@ CONTOUR_SCALES = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # of the contour, from fa
 
 @dataclass(frozen=True)
 class AlongStep:
-    """M and S along the learned direction v: v^T M v, |M v|^2, v^T S v.
+    """M and S along the learned direction v.
 
-    vMe, vM2e : v^T M e and v^T M^2 e for the teacher's orthonormal directions e off v, (t,); the
+    M_vv, Mv_squared, S_vv : v^T M v, |M v|^2, v^T S v.
+    M_ve, M2_ve : v^T M e and v^T M^2 e for the teacher's orthonormal directions e off v, (t,); the
         second is left out (zero) unless all of Mv lies in those directions.
     """
 
-    vMv: float
-    Mv2: float
-    vSv: float
-    vMe: Floats
-    vM2e: Floats
+    M_vv: float
+    Mv_squared: float
+    S_vv: float
+    M_ve: Floats
+    M2_ve: Floats
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class StepCovariance:
 
     def with_drift(self, p: float, q: float) -> StepCovariance:
         """Return the same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
-        G, S, vMe, vM2e = add_drift_direction(self.off, p, q, self.along.vMv)
+        G, S, M_ve, M2_ve = add_drift_direction(self.off, p, q, self.along.M_vv)
         teacher = gauss_nodes(self.off.points, self.off.jacobian, G, S)
-        return replace(self, teacher=teacher, along=replace(self.along, vMe=vMe, vM2e=vM2e))
+        return replace(self, teacher=teacher, along=replace(self.along, M_ve=M_ve, M2_ve=M2_ve))
 
     def shifted(self, by: float) -> StepCovariance:
         """Return the same for M + by I."""
@@ -80,9 +81,9 @@ class StepCovariance:
         v = self.along
         along = replace(
             v,
-            vMv=v.vMv + by,
-            Mv2=v.Mv2 + 2 * by * v.vMv + by**2,
-            vM2e=v.vM2e + 2 * by * v.vMe,
+            M_vv=v.M_vv + by,
+            Mv_squared=v.Mv_squared + 2 * by * v.M_vv + by**2,
+            M2_ve=v.M2_ve + 2 * by * v.M_ve,
         )
         return replace(self, trace=trace, teacher=teacher, along=along)
 
@@ -145,9 +146,11 @@ def step_covariance(
 
     trace = gauss_nodes(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
     along, b, wide = _along_v(law, phi, t), np.sqrt(b2), np.s_[:, None, None]
-    to_Mv = c[:t] / b - b * ratio.swapaxes(1, 2)
-    of_Mv = (along.vMv - points - b2 / G_hh)[wide]
-    off = OrthogonalResolvent(points, jacobian, e[:, :t], S_e, to_Mv, of_Mv, energy=mean(r2)[wide])
+    Mv_to_teacher = c[:t] / b - b * ratio.swapaxes(1, 2)
+    Mv_to_Mv = (along.M_vv - points - b2 / G_hh)[wide]
+    off = OrthogonalResolvent(
+        points, jacobian, e[:, :t], S_e, Mv_to_teacher, Mv_to_Mv, energy=mean(r2)[wide]
+    )
     return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along, off)
 
 
@@ -163,15 +166,15 @@ def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
     c_tau_tau = np.tensordot(c, law.tau_tau, axes=1)  # (k, J): E[(c.tau) tau]
     square = c @ c_tau_tau + 2 * phi * r * along + phi**2 * r * r + phi * energy  # E[(h.x)^2 | r]
     b2 = c @ c + phi * energy
-    vSv = p @ (r * r * square) / b2
+    S_vv = p @ (r * r * square) / b2
     drift = (c_tau_tau + phi * r * law.tau) @ (p * r)  # E[r x (h.x)] along the indices
     drift2 = drift @ drift + phi * energy * (p @ r) ** 2
-    vMv = p @ (r * square) / b2
+    M_vv = p @ (r * square) / b2
     overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
     root = symmetric_matrix_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
-    vMe = root @ (drift[:indices] / np.sqrt(b2) - overlaps * vMv)
-    Mv2 = float(phi * vSv + drift2 / b2)
-    return AlongStep(float(vMv), Mv2, float(vSv), vMe, np.zeros(indices))
+    M_ve = root @ (drift[:indices] / np.sqrt(b2) - overlaps * M_vv)
+    Mv_squared = float(phi * S_vv + drift2 / b2)
+    return AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
 
 
 def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:

@@ -29,7 +29,7 @@ class OrthogonalResolvent:
     """Resolvent of PMP on a contour, (C, ...).
 
     teacher : between the teacher's directions, (C, t, t); S : the same with S in front of it.
-    to_Mv, of_Mv : from them to Mv, (C, t, 1), and from Mv to itself, (C, 1, 1).
+    Mv_to_teacher : between Mv and those directions, (C, t, 1); Mv_to_Mv : of Mv, (C, 1, 1).
     energy : E[r^2/D], which is S for a direction that is independent of it, (C, 1, 1).
     """
 
@@ -37,8 +37,8 @@ class OrthogonalResolvent:
     jacobian: Complexes
     teacher: Complexes
     S: Complexes
-    to_Mv: Complexes
-    of_Mv: Complexes
+    Mv_to_teacher: Complexes
+    Mv_to_Mv: Complexes
     energy: Complexes
 
     def integral(self, G: Complexes) -> Floats:
@@ -47,16 +47,16 @@ class OrthogonalResolvent:
 
 
 def add_drift_direction(
-    off: OrthogonalResolvent, p: float, q: float, vMv: float
+    off: OrthogonalResolvent, p: float, q: float, M_vv: float
 ) -> tuple[Complexes, Complexes, Floats, Floats]:
     """Return resolvents of the orthonormal directions e (the teacher's, then u), e^T Mv, e^T M^2 v.
 
     p, q : coefficients of u = P(p M + q M^2) v.
     """
     t = off.teacher.shape[1]
-    once = (off.points + vMv)[:, None, None]
+    once = (off.points + M_vv)[:, None, None]
     w = p + q * once
-    to_u, of_u = w * off.to_Mv, w * w * off.of_Mv
+    to_u, of_u = w * off.Mv_to_teacher, w * w * off.Mv_to_Mv
     G = np.block([[off.teacher, to_u], [to_u.swapaxes(1, 2), of_u]])
     S = G * off.energy
     S[:, :t, :t] = off.S
@@ -67,6 +67,6 @@ def add_drift_direction(
     T = np.block(
         [[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]]
     )
-    to_all = np.concatenate([off.to_Mv, w * off.of_Mv], axis=1)
+    to_all = np.concatenate([off.Mv_to_teacher, w * off.Mv_to_Mv], axis=1)
     f, f2 = (T @ off.integral(x)[:, 0] for x in (to_all, once * to_all))
     return T @ G @ T.T, T @ S @ T.T, f, f2

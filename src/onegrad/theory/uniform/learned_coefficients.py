@@ -24,11 +24,11 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import require_covered
 from onegrad.theory.uniform.discretisation import equations
 from onegrad.theory.uniform.fixed_point import solve_fixed_point
-from onegrad.theory.uniform.preparation import NodeCounts, prepare
+from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
 from onegrad.theory.uniform.ridge_errors import fit_labels, mean_part
 
 LEARNED_NODES = NodeCounts(14, 24)
-MAX_LEARNED_DEGREE = 12  # products of two polynomials of this degree are integrated exactly
+MAX_FITTED_DEGREE = 12  # products of two polynomials of this degree are integrated exactly
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     require_covered(problem)
-    eq = equations(prepare(problem), LEARNED_NODES)
+    eq = equations(prepare_problem(problem), LEARNED_NODES)
     state = solve_fixed_point(eq, problem.ridge).state
     fit, _ = fit_labels(eq, mean_part(eq, state))
-    h = normalised_hermite(eq.index, MAX_LEARNED_DEGREE) * eq.p
+    h = normalised_hermite(eq.index, MAX_FITTED_DEGREE) * eq.p
     a = h @ (eq.Y0 - fit[0] / state.pi)
     b = h @ (eq.Y1[0] - fit[2] / state.pi)
-    theta, k = eq.step.theta, np.arange(MAX_LEARNED_DEGREE + 1)
+    theta, k = eq.step.theta, np.arange(MAX_FITTED_DEGREE + 1)
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt((1 - theta**2) * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     norms = np.array([math.sqrt(math.factorial(j)) for j in k])
-    return LearnedCoefficients(norms * problem.sigma_star.c[: MAX_LEARNED_DEGREE + 1], coefficients)
+    return LearnedCoefficients(norms * problem.sigma_star.c[: MAX_FITTED_DEGREE + 1], coefficients)

@@ -13,13 +13,13 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
-from onegrad.theory.spectral_law import SHOWN_DEGREES, Spectrum, make_spikes
+from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, make_spikes
 from onegrad.theory.uniform.accuracy import slope_kurtosis
 from onegrad.theory.uniform.concerns import require_covered
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
-from onegrad.theory.uniform.preparation import NodeCounts, prepare
+from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
 from onegrad.theory.uniform.real_branch import (
     RealBranch,
     find_outliers,
@@ -50,10 +50,10 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
             "rule the largest eigenvalues, and the edge is not sharp"
         )
         warnings = (AssumptionWarning("uniform", "activation", text),)
-    prepared = prepare(problem)
+    prepared = prepare_problem(problem)
     branch = RealBranch(spectral_equations(prepared))
     edge = branch.edge()
-    outliers = find_outliers(branch, SHOWN_DEGREES)
+    outliers = find_outliers(branch, MAX_ALIGNMENT_DEGREE)
     eq = spectral_equations(prepared, DENSITY_NODES)
     lower = _lower_edge(eq, edge)
     start = lower or 1e-4 * edge

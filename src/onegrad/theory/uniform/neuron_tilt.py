@@ -30,7 +30,7 @@ MIN_VARIANCE_SHARE = 0.05  # of a variance that is left
 
 @dataclass(frozen=True)
 class Tilt:
-    """How each of U neurons leans towards t directions off v.
+    """The tilt of each of U neurons towards t directions off v.
 
     epsilon, along : epsilon_2 and kappa_v of each neuron, (U,).
     k, f : covariances of its weights along v and the directions, (t, U), and e^T Mv, (t,).
@@ -84,5 +84,5 @@ class Tilt:
 
 def neuron_tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, exact: bool) -> Tilt:
     """Return the tilt of neurons with these epsilon_2."""
-    k = 2 * np.outer(along.vMe, epsilon) + np.outer(along.vM2e, epsilon**2)
-    return Tilt(epsilon, k, along.vMe, np.maximum(neurons.along, MIN_VARIANCE_SHARE), exact)
+    k = 2 * np.outer(along.M_ve, epsilon) + np.outer(along.M2_ve, epsilon**2)
+    return Tilt(epsilon, k, along.M_ve, np.maximum(neurons.along, MIN_VARIANCE_SHARE), exact)

@@ -49,7 +49,7 @@ class Prepared:
     neuron_rule: GradedRule
 
 
-def prepare(problem: Problem, constant: float | None = None) -> Prepared:
+def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared:
     """Prepare a problem for any number of nodes.
 
     constant : constant of the initial output, see `output_constants`; by default their mean.
@@ -69,11 +69,11 @@ def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]
     The first decides how many nodes are needed. Predictions are means over the others, which
     differ from it only with the full residual of an activation that is not centred.
     """
-    mean = prepare(problem)
+    mean = prepare_problem(problem)
     constants = output_constants(problem)
     if len(constants) == 1 or problem.residual != "full" or not problem.step:
         return mean, (mean,)
-    return mean, tuple(prepare(problem, constant) for constant in constants)
+    return mean, tuple(prepare_problem(problem, constant) for constant in constants)
 
 
 def node_counts(

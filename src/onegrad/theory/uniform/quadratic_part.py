@@ -85,7 +85,7 @@ def orthonormal_span(vectors: Floats) -> Floats:
     """Return an orthonormal basis, (t, r) with r >= 1, of the span of the columns of (t, K)."""
     if len(vectors) == 1:
         return np.ones((1, 1))
-    left, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
+    basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
     return np.asarray(
-        left[:, : max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)]
+        basis[:, : max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)]
     )

@@ -34,7 +34,7 @@ from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
 from onegrad.theory.uniform.graded_rule import GradedRule
 
-SIGNS = np.array([1.0, -1.0])  # two nodes of N(0, 1), exact to degree three: for O(1/sqrt d) noise
+TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class NeuronNodes:
 def sample_nodes(d: int, index: GradedRule, k: int) -> tuple[Floats, Floats, Floats]:
     """Return index, squared length off it and probability: k indices for each of two lengths."""
     x, p = index.nodes(k)
-    return np.tile(x, 2), 1 + np.repeat(SIGNS, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
+    return np.tile(x, 2), 1 + np.repeat(TWO_POINT_NODES, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
 def neuron_nodes(
@@ -70,12 +70,12 @@ def neuron_nodes(
     the product of the others: every pair is independent, which is all that second order needs.
     """
     fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
-    lengths = np.sqrt(1 + SIGNS * fluctuation)
+    lengths = np.sqrt(1 + TWO_POINT_NODES * fluctuation)
     c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
     x, p = rule.nodes(k)
     parts = [_neurons_of_one_length(problem, step, x, p, float(c)) for c in c1]
     g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
-    xi = np.repeat(SIGNS, len(s) // 2)
+    xi = np.repeat(TWO_POINT_NODES, len(s) // 2)
     along_row = g / np.sqrt(problem.N)
     own = 6 * step.c3 * step.b * (omega - step.backward * along_row)
     own += np.sqrt(step.own_noise) * xi * sign - step.own_output * along_row
@@ -83,8 +83,8 @@ def neuron_nodes(
     gamma_g = step.gamma * g
     kappa_v = (
         1
-        + 4 * step.c2 * gamma_g * v.vMv
-        + gamma_g**2 * (4 * step.c2**2 * v.Mv2 + step.nu * problem.phi_step * v.vSv)
+        + 4 * step.c2 * gamma_g * v.M_vv
+        + gamma_g**2 * (4 * step.c2**2 * v.Mv_squared + step.nu * problem.phi_step * v.S_vv)
     )
     kappa_v = np.maximum(kappa_v, 0.0)
     s = s + omega * (np.sqrt(kappa_v) - 1 + own)
@@ -121,13 +121,13 @@ def _neurons_of_one_length(
     """
     t = step.gamma * c1 * step.b
     k = len(x)
-    sign, weight = np.tile(SIGNS, k), np.repeat(p, 2) / 2
+    sign, weight = np.tile(TWO_POINT_NODES, k), np.repeat(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
         s = np.repeat(np.sqrt(variance) * x, 2)
         g = s * t / variance + sign / np.sqrt(problem.d * variance)
     else:
-        values = SIGNS[:1] if problem.readout == "constant" else SIGNS
+        values = TWO_POINT_NODES[:1] if problem.readout == "constant" else TWO_POINT_NODES
         g = np.repeat(values, 2 * k)
         s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)

@@ -6,7 +6,7 @@ Problems are solved in a row: each starts at the solution of the one before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -50,28 +50,19 @@ class WarmStart:
 class Evaluation:
     """Errors with given numbers of nodes.
 
-    values : one entry for each constant of the initial output; the errors are their means.
-    residual, iterations : of the first of them.
-    last : the solution of the last of them.
+    train, test, squared_loss : means over the constants of the initial output.
+    values : errors at each of these constants.
+    residual, iterations : of the first solution; last : the last one.
     """
 
     nodes: NodeCounts
+    train: float
+    test: float
+    squared_loss: float
     values: tuple[RidgeErrors, ...]
     residual: float
     iterations: int
     last: WarmStart
-
-    @property
-    def train(self) -> float:
-        return float(np.mean([v.train for v in self.values]))
-
-    @property
-    def test(self) -> float:
-        return float(np.mean([v.test for v in self.values]))
-
-    @property
-    def squared_loss(self) -> float:
-        return float(np.mean([v.train - v.penalty for v in self.values]))
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ def uniform_errors(
         if nodes is None:
             refinement = refine(mean, constants, rtol, start, spacings)
         else:
-            fixed = evaluate(constants, nodes, start)
+            fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
         points.append(_errors_of_one(problem, constants, refinement))
         start, spacings = refinement.last, refinement.spacings
@@ -142,11 +133,11 @@ def refine(
     start, spacings : the last solution and the spacings of the problem before.
     """
     spacing = list(spacings)
-    finest = latest = evaluate(constants, node_counts(mean, *spacing), start)
+    finest = latest = evaluate_at_nodes(constants, node_counts(mean, *spacing), start)
     changes, estimates = [0.0, 0.0], [0.0, 0.0]
     for i in range(2):
         coarser = [s * (COARSER if i == j else 1) for j, s in enumerate(spacing)]
-        latest = evaluate(constants, node_counts(mean, *coarser), latest.last)
+        latest = evaluate_at_nodes(constants, node_counts(mean, *coarser), latest.last)
         changes[i] = _relative_change(latest, finest)
         estimates[i] = SHRINKING * changes[i]
     resolved = True
@@ -158,7 +149,7 @@ def refine(
         if spacing[i] < MIN_SPACING or too_many:
             resolved = False
             break
-        latest = evaluate(constants, nodes, latest.last)
+        latest = evaluate_at_nodes(constants, nodes, latest.last)
         change = _relative_change(finest, latest)
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, latest
@@ -166,7 +157,7 @@ def refine(
     return Refinement(finest, sum(estimates), resolved, following, latest.last)
 
 
-def evaluate(
+def evaluate_at_nodes(
     constants: Sequence[Prepared], nodes: NodeCounts, start: WarmStart | None
 ) -> Evaluation:
     """Solve a problem with given nodes at each constant of its initial output."""
@@ -176,9 +167,18 @@ def evaluate(
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start)
         start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
         values.append(ridge_errors(eq, solution))
-        solutions.append((solution.residual, solution.iterations))
+        solutions.append(solution)
     assert start is not None
-    return Evaluation(nodes, tuple(values), *solutions[0], start)
+    return Evaluation(
+        nodes,
+        train=float(np.mean([v.train for v in values])),
+        test=float(np.mean([v.test for v in values])),
+        squared_loss=float(np.mean([v.train - v.penalty for v in values])),
+        values=tuple(values),
+        residual=solutions[0].residual,
+        iterations=solutions[0].iterations,
+        last=start,
+    )
 
 
 def _solve_from(
@@ -243,25 +243,13 @@ def _errors_of_one(
 
 def _columns(points: Sequence[Errors]) -> Errors:
     """Return errors of single problems as columns, and each text of their warnings once."""
-
-    def column(name: str) -> Any:
-        return np.array([getattr(point, name) for point in points])
-
-    def pair(name: str) -> TrainTest:
-        pairs = [getattr(point, name) for point in points]
-        return TrainTest(
-            train=np.array([p.train for p in pairs]), test=np.array([p.test for p in pairs])
-        )
-
-    return Errors(
-        train=column("train"),
-        test=column("test"),
-        squared_loss=column("squared_loss"),
-        residual=column("residual"),
-        iterations=column("iterations"),
-        accuracy=pair("accuracy"),
-        spread=pair("spread"),
-        quadrature_error=column("quadrature_error"),
-        nodes=column("nodes"),
-        warnings=tuple({str(w): w for point in points for w in point.warnings}.values()),
-    )
+    columns: dict[str, Any] = {}
+    for name in (f.name for f in fields(Errors) if f.name != "warnings"):
+        values = [getattr(point, name) for point in points]
+        if isinstance(values[0], TrainTest):
+            train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
+            columns[name] = TrainTest(train=train, test=test)
+        else:
+            columns[name] = np.array(values)
+    warnings = {str(warning): warning for point in points for warning in point.warnings}
+    return Errors(**columns, warnings=tuple(warnings.values()))

@@ -61,7 +61,7 @@ class MeanPart:
     """
 
     H: Numbers  # (U, (2 + t + Q) K)
-    teacher_L: Numbers  # (R', K, K)
+    L_teacher: Numbers  # (R', K, K)
     P: Numbers  # ((2 + t + Q) K, (2 + t + Q) K)
     Xi: Numbers  # the same
 
@@ -69,10 +69,10 @@ class MeanPart:
 def mean_part(eq: Equations, x: State) -> MeanPart:
     """Return how neurons read functions of the index, at a fixed point."""
     Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
-    teacher_L = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
+    L_teacher = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
     H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
     products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
-    along_teacher = np.tensordot(products, x.pi[:, None] * teacher_L, axes=(0, 0))  # (t, t, K, K)
+    along_teacher = np.tensordot(products, x.pi[:, None] * L_teacher, axes=(0, 0))  # (t, t, K, K)
     t, K, Q = len(eq.aside), len(x.pi), len(eq.squares.Y)
     P = block_diag(
         np.diag(x.pi),
@@ -88,7 +88,7 @@ def mean_part(eq: Equations, x: State) -> MeanPart:
         axes=(0, 0),
     )
     Xi[-Q * K :, -Q * K :] += fluctuation.swapaxes(1, 2).reshape(Q * K, Q * K)
-    return MeanPart(H, teacher_L, P, Xi)
+    return MeanPart(H, L_teacher, P, Xi)
 
 
 def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
@@ -121,7 +121,7 @@ def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
 
     # d(train) = rest^T dP rest + fit^T dXi fit
     omega = _bulk_fractions(eq)
-    along_teacher = _apply(mean.teacher_L, eq.varpi @ rest[learned])
+    along_teacher = _apply(mean.L_teacher, eq.varpi @ rest[learned])
     along_row = x.L[: eq.bulk] @ rest[1]
     at_fixed_delta = (
         eq.Y2

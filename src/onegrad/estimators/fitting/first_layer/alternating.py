@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.estimators.fitting.candidates import Candidates, evaluate, lowest
+from onegrad.estimators.fitting.candidates import Candidates, evaluate_layer, lowest
 from onegrad.estimators.fitting.first_layer.alternating_settings import AlternatingSettings
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.first_layer.search import NeuronSearch
@@ -42,7 +42,7 @@ def learn(
     ]
     results = [*thread_map(lambda search: search.run(), searches, training_set.threads)]
     best = [result.best for result in results]
-    pooled = evaluate(
+    pooled = evaluate_layer(
         training_set,
         pool([candidate.layer for candidate in best]),
         {key: [candidate.label[key] for candidate in best] for key in ("update", "round")},

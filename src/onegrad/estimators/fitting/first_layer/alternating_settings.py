@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from onegrad.estimators.fitting.settings import check_layer, check_number
+from onegrad.estimators.fitting.settings import check_layer, check_parameter
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import check_choice
 
@@ -84,9 +84,9 @@ class AlternatingSettings:
     def __post_init__(self) -> None:
         check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
         if self.members is not None:
-            check_number("members", self.members, 1, whole=True)
+            check_parameter("members", self.members, 1, whole=True)
         if self.rounds is not None:
-            check_number("rounds", self.rounds, 0, whole=True)
+            check_parameter("rounds", self.rounds, 0, whole=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
 
     def capacity(self, rows: int, outputs: int) -> Capacity:

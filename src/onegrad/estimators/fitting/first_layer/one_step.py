@@ -23,13 +23,13 @@ from onegrad.estimators.fitting.candidates import (
     Candidate,
     Candidates,
     choose,
-    evaluate,
+    evaluate_layer,
 )
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
-from onegrad.estimators.fitting.settings import check_layer, check_number, number_or_none
+from onegrad.estimators.fitting.settings import check_layer, check_parameter, number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput, check_choice
-from onegrad.functions import Function, resolve
+from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -72,14 +72,14 @@ class OneStepSettings:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         if self.eta != "auto":
-            check_number("eta", self.eta, 0)
+            check_parameter("eta", self.eta, 0)
         if self.alpha is not None:
-            check_number("alpha", self.alpha, -10, 10)
-            check_number("c", self.c, 0)
+            check_parameter("alpha", self.alpha, -10, 10)
+            check_parameter("c", self.c, 0)
             if self.eta != "auto":
                 raise InvalidInput("eta", self.eta, '"auto" where alpha is given')
         if self.rows == "fresh":
-            check_number("step_share", self.step_share, 0.01, 0.99)
+            check_parameter("step_share", self.step_share, 0.01, 0.99)
 
     def step(self, n: int) -> float | None:
         """Return eta for n rows; None where held-out rows choose it."""
@@ -117,8 +117,7 @@ def learn(
         W = W * (np.sqrt(d) / np.linalg.norm(W, axis=1, keepdims=True))
     W /= np.sqrt(d)
     A = random_readout(settings.readout, (N, training_set.targets.outputs), rng)
-    activation = resolve(settings.activation)
-    assert isinstance(activation, Function)
+    activation = resolve_activation(settings.activation)
     clip = float(settings.clip)
     without_biases = Layer(training_set.scaling, W, np.zeros(N), activation, settings.skip, clip)
     sampler = NeuronSampler.of(training_set.update, clip)
@@ -130,7 +129,7 @@ def learn(
         return replace(without_biases, W=W, b=-(W * kinks).sum(1))  # b_i = -w_i . z_j(i)
 
     untrained = layer(W)
-    G = gradient(training_set.update, untrained, A, settings)
+    G = step_gradient(training_set.update, untrained, A, settings)
     length = float(np.linalg.norm(G))
     unit = float(np.linalg.norm(W)) / length if length > 0 else 0.0
     step_rows = len(training_set.update)
@@ -145,7 +144,7 @@ def learn(
     for eta in etas:
         if tried and training_set.progress.stopped:
             break
-        candidate = evaluate(
+        candidate = evaluate_layer(
             training_set,
             untrained if eta == 0 else layer(W + eta * G),
             {
@@ -172,7 +171,7 @@ def random_readout(law: str, shape: tuple[int, int], rng: np.random.Generator) -
     return A
 
 
-def gradient(rows: ScaledRows, layer: Layer, A: Floats, settings: OneStepSettings) -> Floats:
+def step_gradient(rows: ScaledRows, layer: Layer, A: Floats, settings: OneStepSettings) -> Floats:
     """Return minus the (N, d) gradient of half the mean squared loss."""
     offset = (rows.w @ rows.t) / rows.w.sum() if settings.intercept else 0.0
 

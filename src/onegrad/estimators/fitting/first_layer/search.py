@@ -28,7 +28,7 @@ from onegrad.estimators.fitting.candidates import (
     Candidate,
     Candidates,
     choose,
-    evaluate,
+    evaluate_layer,
     lowest,
 )
 from onegrad.estimators.fitting.first_layer.alternating_settings import (
@@ -40,8 +40,8 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
 from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.estimators.fitting.settings import number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.estimators.model.targets import LabelTargets, Targets
-from onegrad.functions import Function, resolve
+from onegrad.estimators.model.targets import NumericTargets, Targets
+from onegrad.functions import Function, resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -50,7 +50,7 @@ STAYING_SHARE = 0.4  # share of the neurons that stays in a round
 ENTRANTS_PER_PLACE = 4  # new neurons that compete for a place
 NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the others
 MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
-PATIENCE = 4  # rounds without improvement after which they end
+ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
@@ -58,9 +58,7 @@ METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there a
 @cache
 def relu() -> Function:
     """Return the activation of all neurons."""
-    activation = resolve("relu:raw")
-    assert isinstance(activation, Function)
-    return activation
+    return resolve_activation("relu:raw")
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class NeuronSearch:
         if not len(self.training_set.held_out) or not rounds:
             return
         if candidate.ridge <= MAX_NOISELESS_RIDGE:
-            count, patience = self.capacity.further, PATIENCE
+            count, patience = self.capacity.further, ROUND_PATIENCE
         else:
             count, patience = -(-rounds // 2), 1
         numbers = range(1, count + 1)
@@ -124,7 +122,7 @@ class NeuronSearch:
         candidate: Candidate,
         numbers: range,
         lowest_score: float = np.inf,
-        patience: int = PATIENCE,
+        patience: int = ROUND_PATIENCE,
     ) -> Iterator[Candidate]:
         """Make rounds at one width, until so many in a row do not lower the score."""
         waited = 0
@@ -190,7 +188,7 @@ class NeuronSearch:
     ) -> Candidate:
         """Evaluate the layer of these neurons."""
         clip, scaling = float(self.settings.clip), self.training_set.scaling
-        return evaluate(
+        return evaluate_layer(
             self.training_set,
             Layer(scaling, neurons.W, neurons.b, relu(), True, clip),
             label,
@@ -207,7 +205,7 @@ def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> F
     .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i)) \quad\text{is its residual.}
     """
     layer, readout = candidate.layer, candidate.readout
-    assert isinstance(targets, LabelTargets)
+    assert not isinstance(targets, NumericTargets)
 
     def residual(block: ScaledRows, _: Floats) -> Floats:
         f = layer.features(block.z) @ readout.coef + readout.intercept
