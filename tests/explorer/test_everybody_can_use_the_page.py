@@ -14,7 +14,7 @@ def test_bad_input_is_shown_at_its_field_and_the_picture_stays(page, url) -> Non
     finished(page)
     before = series(page, "errors", "test")
     for field, bad, word in (
-        ("teacher", "H1 + ", "formula"),
+        ("teacher", "H1 + ", "a term is missing"),
         ("ridge", "-3", "ridge must be"),
         ("n", "ten", "n must be a whole number"),
         ("alpha", "7", "alpha must be"),
