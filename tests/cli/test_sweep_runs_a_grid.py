@@ -72,7 +72,7 @@ def test_a_failing_cell_is_reported_and_the_rest_is_kept(
     spec.write_text(SPEC + grid)
     assert main(["sweep", "run", str(spec)]) == 1
     captured = capsys.readouterr()
-    assert "3 computed, 0 there already, 1 failed of 4 cells" in captured.out
+    assert "3 computed, 0 in the store already, 1 failed of 4 cells" in captured.out
     assert "a cell failed: ValueError: sleep length must be non-negative" in captured.err
     assert main(["sweep", "status", str(spec)]) == 0
     assert "rehearsal: 0 of 1 cells done, 1 failed" in capsys.readouterr().out

@@ -32,7 +32,7 @@ def test_every_cell_has_the_key_it_had(store):
 
 def test_a_run_finds_nothing_to_do(store, capsys):
     assert main(["sweep", "run", str(EARLIER / "small.toml"), "--store", str(store)]) == 0
-    assert "0 computed, 6 there already" in capsys.readouterr().out
+    assert "0 computed, 6 in the store already" in capsys.readouterr().out
 
 
 def test_the_exported_table_is_the_same(store, tmp_path, capsys):

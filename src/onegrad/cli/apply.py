@@ -12,16 +12,17 @@ from typing import IO, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_json_option, check_not_an_input
+from onegrad.cli.options import add_command, check_not_an_input
 from onegrad.cli.output import print_json
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
-EXAMPLE = """examples:
-  onegrad apply price.model new.parquet --out predicted.parquet
-  onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9
-  onegrad apply click.model new.csv --out predicted.csv --proba
-  onegrad apply price.model new.csv --out - | head"""
+EXAMPLES = (
+    "onegrad apply price.model new.parquet --out predicted.parquet",
+    "onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9",
+    "onegrad apply click.model new.csv --out predicted.csv --proba",
+    "onegrad apply price.model new.csv --out - | head",
+)
 TABLE_SUFFIXES = (".csv", ".parquet", ".npz")
 STANDARD_OUTPUT = "-"
 
@@ -29,13 +30,9 @@ Columns = dict[str, np.ndarray[Any, Any]]  # predictions of one block, by name
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "apply",
-        help="predict with a saved model",
-        description="Predict every row of the data; columns are found by name.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad apply`."""
+    description = "Predict every row of the data; columns are found by name."
+    parser = add_command(subparsers, "apply", "predict with a saved model", description, *EXAMPLES)
     parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     out = f"{', '.join(TABLE_SUFFIXES)}, or - for CSV on standard output"
@@ -43,10 +40,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--std", action="store_true", help="add the standard deviation")
     parser.add_argument("--interval", type=float, metavar="P", help="add an interval of coverage P")
     parser.add_argument("--proba", action="store_true", help="add the classes' probabilities")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Write the predictions of a model."""
     from onegrad.data import source
     from onegrad.estimators import load
     from onegrad.estimators.sklearn_api.input_data import (

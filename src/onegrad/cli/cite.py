@@ -8,21 +8,19 @@ from importlib import resources
 from typing import Any
 
 from onegrad import __version__
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "cite",
-        help="BibTeX of the results used",
-        description="Print BibTeX for the software and the papers whose results it implements.",
-        epilog="example: onegrad cite > onegrad.bib",
-    )
-    add_json_option(parser)
+    """Add `onegrad cite`."""
+    description = "Print BibTeX for the software and the papers whose results it implements."
+    example = "onegrad cite > onegrad.bib"
+    add_command(subparsers, "cite", "BibTeX of the results used", description, example)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the references."""
     bibtex = resources.files("onegrad.cli").joinpath("references.bib").read_text(encoding="utf-8")
     bibtex = bibtex.replace("VERSION", __version__)
     if args.json:

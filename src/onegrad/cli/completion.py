@@ -12,15 +12,16 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
 from onegrad.cli.parser import options_of, positionals_of, subcommands
 from onegrad.problem import FIELDS
 
-EXAMPLE = """examples:
-  source <(onegrad completion bash)                     # in ~/.bashrc
-  source <(onegrad completion zsh)                      # in ~/.zshrc, after compinit
-  onegrad completion fish > ~/.config/fish/completions/onegrad.fish"""
+EXAMPLES = (
+    "source <(onegrad completion bash)                     # in ~/.bashrc",
+    "source <(onegrad completion zsh)                      # in ~/.zshrc, after compinit",
+    "onegrad completion fish > ~/.config/fish/completions/onegrad.fish",
+)
 BASH = """_onegrad_words() {
     case "$1" in
 %s
@@ -71,18 +72,15 @@ CASES = {
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "completion",
-        help="a script by which a shell completes commands and options",
-        description="Print what bash, zsh or fish needs to complete commands, options and names.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad completion`."""
+    summary = "a script by which a shell completes commands and options"
+    description = "Print what bash, zsh or fish needs to complete commands, options and names."
+    parser = add_command(subparsers, "completion", summary, description, *EXAMPLES)
     parser.add_argument("shell", type=str.lower, choices=tuple(SHELLS), help="whose script")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the script of a shell."""
     from onegrad.cli import build_parser
 
     case = CASES.get(args.shell, CASES["bash"])

@@ -13,7 +13,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.arrays import gpus
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, styled
 from onegrad.parallel import core_count
 
@@ -35,16 +35,14 @@ PACKAGES = (
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "doctor",
-        help="what is installed, which devices are seen, a self-check",
-        description="Report versions and devices and check theory and simulation on known values.",
-        epilog="example: onegrad doctor --json",
-    )
-    add_json_option(parser)
+    """Add `onegrad doctor`."""
+    summary = "what is installed, which devices are seen, a self-check"
+    description = "Report versions and devices and check theory and simulation on known values."
+    add_command(subparsers, "doctor", summary, description, "onegrad doctor --json")
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the report; return 1 if a check fails."""
     report: dict[str, Any] = {
         "onegrad": og.__version__,
         "python": platform.python_version(),

@@ -13,24 +13,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel import core_count
 
+EXAMPLES = ("onegrad explore --port 8321", "onegrad explore --export page.html")
 LOOPBACK_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8321
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "explore",
-        help="the interactive page",
-        description="Serve the explorer on this machine and open it in the browser, or write it as "
-        "one page that needs no server.",
-        epilog="example: onegrad explore --port 8321, or onegrad explore --export page.html",
+    """Add `onegrad explore`."""
+    description = (
+        "Serve the explorer on this machine and open it in the browser, or write it as one page "
+        "that needs no server."
     )
+    parser = add_command(subparsers, "explore", "the interactive page", description, *EXAMPLES)
     parser.add_argument(
         "--port",
         default=str(DEFAULT_PORT),
@@ -47,10 +47,10 @@ def add_parser(subparsers: Any) -> None:
         metavar="FILE",
         help="write one self-contained page with precomputed numbers instead, and stop",
     )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Serve the page until it is stopped, or write it to a file."""
     if args.export is not None:
         return _export(args.export, args.json)
     with _extra_needed():

@@ -6,27 +6,29 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, print_table
 from onegrad.functions import exponents
 
+DESCRIPTION = (
+    "The first degree of a teacher's labels (information), the first that some function of a label "
+    "has (generative), and the first that one gradient step sees."
+)
+EXAMPLE = 'onegrad exponents "H3 + 0.1*H2" --activation tanh'
+
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "exponents",
-        help="information and generative exponent of a teacher",
-        description="The first degree of a teacher's labels (information), the first that some "
-        "function of a label has (generative), and the first that one gradient step sees.",
-        epilog='example: onegrad exponents "H3 + 0.1*H2" --activation tanh',
-    )
+    """Add `onegrad exponents`."""
+    summary = "information and generative exponent of a teacher"
+    parser = add_command(subparsers, "exponents", summary, DESCRIPTION, EXAMPLE)
     parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="as for --teacher elsewhere")
     parser.add_argument(
         "--activation", metavar="A", help="whose degrees the step can use (default: all)"
     )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the exponents of each teacher."""
     rows = [{"teacher": t, **asdict(exponents(t, args.activation))} for t in args.teacher]
     if args.json:
         print_json({"results": rows, "activation": args.activation})

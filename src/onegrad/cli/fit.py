@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.cli.options import add_json_option, check_not_an_input
+from onegrad.cli.options import add_command, check_not_an_input
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
 
-EXAMPLE = """examples:
-  onegrad fit sales.parquet --target price --out price.model
-  onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model
-  onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model"""
+EXAMPLES = (
+    "onegrad fit sales.parquet --target price --out price.model",
+    "onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model",
+    "onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model",
+)
 
 MAX_CLASS_CODES = 20  # numbers among text that may be names of classes
 MAX_SEED = 2**32 - 1
@@ -41,13 +42,10 @@ class FamilyNames:
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "fit",
-        help="train on Parquet, CSV, npz or npy files of any size",
-        description="Learn the first layer on a sample of rows and the readout on all of them.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad fit`."""
+    summary = "train on Parquet, CSV, npz or npy files of any size"
+    description = "Learn the first layer on a sample of rows and the readout on all of them."
+    parser = add_command(subparsers, "fit", summary, description, *EXAMPLES)
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
     parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")
@@ -80,10 +78,10 @@ def add_parser(subparsers: Any) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="K", help="processes on this machine")
     where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Train on the data and save the model."""
     from onegrad.data import source
 
     _check_arguments(args)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +72,26 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+def add_command(
+    subparsers: Any,
+    name: str,
+    summary: str,
+    description: str,
+    *examples: str,
+    json_option: bool = True,
+) -> argparse.ArgumentParser:
+    """Add the parser of a command, with examples in its help, and with `--json`."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name,
+        help=summary,
+        description=textwrap.fill(description),
+        epilog="\n  ".join(["examples:", *examples]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if json_option:
+        text = "print one JSON object, nothing else"
+        parser.add_argument("--json", action="store_true", help=text)
+    return parser
 
 
 def check_not_an_input(option: str, out: Path, inputs: Iterable[str | Path]) -> None:

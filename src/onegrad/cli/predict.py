@@ -5,27 +5,24 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.theory import THEORIES, predict
 
-EXAMPLE = """examples:
-  onegrad predict                                       # the setting of the docs' first page
-  onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" --alpha 0.3
-  onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11 --plot curve.svg
-  onegrad predict --n 1000 --phi 0.5 --psi 0.75 --alpha -0.2:0.5:8"""
+EXAMPLES = (
+    "onegrad predict                                       # the setting of the docs' first page",
+    'onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" --alpha 0.3',
+    "onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11 --plot curve.svg",
+    "onegrad predict --n 1000 --phi 0.5 --psi 0.75 --alpha -0.2:0.5:8",
+)
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "predict",
-        help="errors from theory",
-        description="Train and test error after one gradient step and ridge, from theory.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad predict`."""
+    description = "Train and test error after one gradient step and ridge, from theory."
+    parser = add_command(subparsers, "predict", "errors from theory", description, *EXAMPLES)
     add_problem_options(parser)
     parser.add_argument(
         "--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}"
@@ -34,10 +31,10 @@ def add_parser(subparsers: Any) -> None:
         "--printed", action="store_true", help="the staircase's formulas as printed in the paper"
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the curve (.svg, .png or .pdf)")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the errors that theory predicts."""
     options = read_problem_options(args)
     problem, axes = options.problem, options.axes
     if args.plot:

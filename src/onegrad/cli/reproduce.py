@@ -6,28 +6,26 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, run_options
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
 from onegrad.studies.reproduce import Reproduction, reproduce, to_json
 
-EXAMPLE = """examples:
-  onegrad reproduce --quick                       # the papers' figures, small, in a minute
-  onegrad reproduce open --quick                  # the questions that the papers leave open
-  onegrad reproduce ba-figure3a --workers 8       # one figure at full size
-  onegrad reproduce --cells-only --shard 3/20     # one of twenty batch jobs; draw afterwards"""
+EXAMPLES = (
+    "onegrad reproduce --quick                       # the papers' figures, small, in a minute",
+    "onegrad reproduce open --quick                  # the questions that the papers leave open",
+    "onegrad reproduce ba-figure3a --workers 8       # one figure at full size",
+    "onegrad reproduce --cells-only --shard 3/20     # one of twenty batch jobs; draw afterwards",
+)
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "reproduce",
-        help="the papers' figures, theory against simulation, one HTML report",
-        description="Compute what is missing, draw the figures, write DIR/report.html.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad reproduce`."""
+    summary = "the papers' figures, theory against simulation, one HTML report"
+    description = "Compute what is missing, draw the figures, write DIR/report.html."
+    parser = add_command(subparsers, "reproduce", summary, description, *EXAMPLES)
     parser.add_argument(
         "figures",
         nargs="*",
@@ -43,10 +41,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
     parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
     add_run_options(parser)
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Reproduce figures and write the report."""
     if args.list:
         return _list(args)
     out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")

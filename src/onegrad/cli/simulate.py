@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 DEFAULT_ALPHA = "0,0.2,0.4"  # fewer than predict has: networks take their time
 
+EXAMPLES = (
+    "onegrad simulate --n 1000 --d 500 --N 667 --alpha 0:0.45:10 --seeds 20",
+    "onegrad simulate --n 100000 --d 50000 --N 60000 --dry-run",
+)
 DEVICE_NUMBERS = "random numbers are drawn on the device; --random host draws the same on all"
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "simulate",
-        help="errors measured on real networks",
-        description="Train real networks, one per seed, and measure their errors.",
-        epilog='example: onegrad simulate --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" '
-        "--alpha 0:0.45:10 --seeds 20",
-    )
+    """Add `onegrad simulate`."""
+    summary = "errors measured on real networks"
+    description = "Train real networks, one per seed, and measure their errors."
+    parser = add_command(subparsers, "simulate", summary, description, *EXAMPLES)
     add_problem_options(parser)
     group = parser.add_argument_group("simulation")
     group.add_argument(
@@ -51,10 +52,10 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--dry-run", action="store_true", help="print flops, bytes, memory and seconds; run nothing"
     )
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the errors of real networks."""
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 

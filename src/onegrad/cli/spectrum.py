@@ -6,33 +6,33 @@ import argparse
 import math
 from typing import Any
 
-from onegrad.cli.options import add_json_option, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
 
+EXAMPLE = (
+    "onegrad spectrum --n 1000 --d 500 --N 667 --alpha 0.3 --simulate --seeds 5 --plot spectrum.svg"
+)
 DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
 SHOWN_DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "spectrum",
-        help="bulk, spikes and alignments of the features",
-        description="Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments.",
-        epilog="example: onegrad spectrum --n 1000 --d 500 --N 667 --alpha 0.3 "
-        "--simulate --seeds 5 --plot spectrum.svg",
-    )
+    """Add `onegrad spectrum`."""
+    summary = "bulk, spikes and alignments of the features"
+    description = "Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments."
+    parser = add_command(subparsers, "spectrum", summary, description, EXAMPLE)
     add_problem_options(parser)
     parser.add_argument("--simulate", action="store_true", help="measure networks beside theory")
     parser.add_argument("--seeds", type=int, default=5, metavar="K", help="networks (default 5)")
     parser.add_argument("--plot", metavar="FILE", help="draw it (.svg, .png or .pdf)")
-    add_json_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Print the bulk and the spikes."""
     from onegrad.theory import spectrum
 
     options = read_problem_options(args, alpha=DEFAULT_ALPHA)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_json_option
+from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.export import FORMATS, export
@@ -18,36 +18,31 @@ from onegrad.experiments.store import Store
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
-EXAMPLE = """examples:
-  onegrad sweep run sweeps/staircase.toml --workers 4
-  onegrad sweep run sweeps/staircase.toml --shard 2/8        # one of eight batch jobs
-  onegrad sweep status sweeps/staircase.toml
-  onegrad sweep export sweeps/staircase.toml --format parquet"""
+EXAMPLES = (
+    "onegrad sweep run sweeps/staircase.toml --workers 4",
+    "onegrad sweep run sweeps/staircase.toml --shard 2/8        # one of eight batch jobs",
+    "onegrad sweep status sweeps/staircase.toml",
+    "onegrad sweep export sweeps/staircase.toml --format parquet",
+)
 
 
 def add_parser(subparsers: Any) -> None:
-    parser = subparsers.add_parser(
-        "sweep",
-        help="run any grid of problems, resumable",
-        description="Run the cells of a grid that its store does not hold yet.",
-        epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    """Add `onegrad sweep` with its actions."""
+    summary = "run any grid of problems, resumable"
+    description = "Run the cells of a grid that its store does not hold yet."
+    parser = add_command(
+        subparsers, "sweep", summary, description, *EXAMPLES, json_option=False
+    )  # its actions have --json
     actions = parser.add_subparsers(dest="action", metavar="run|status|export", required=True)
     for name, text in (
         ("run", "compute what is missing"),
-        ("status", "what is done, missing, failed"),
-        ("export", "one table of all results"),
+        ("status", "show what is done, missing, failed"),
+        ("export", "write one table of all results"),
     ):
-        action = actions.add_parser(
-            name,
-            help=text,
-            description=f"{text.capitalize()}.",
-            epilog=f"example: onegrad sweep {name} sweeps/staircase.toml",
-        )
+        example = f"onegrad sweep {name} sweeps/staircase.toml"
+        action = add_command(actions, name, text, f"{text.capitalize()}.", example)
         action.add_argument("spec", type=Path, metavar="SPEC.toml", help="the grid")
         action.add_argument("--store", type=Path, metavar="DIR", help="default out/NAME")
-        add_json_option(action)
         if name == "run":
             add_run_options(action)
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
@@ -59,7 +54,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Where cells run."""
+    """Add the options that say where cells run."""
     parser.add_argument(
         "--device", default="cpu", help="cpu (default) or cuda; --workers own the GPUs in turn"
     )
@@ -73,16 +68,19 @@ def run_options(args: argparse.Namespace) -> RunOptions:
     if args.device.split(":")[0] == "cuda":
         print(
             "random numbers are drawn on the device, and recorded so; "
-            "random = 'host' among a grid's options draws those of every device",
+            "random = 'host' among a grid's options draws the same on every device",
             file=sys.stderr,
         )
     return RunOptions(args.workers, args.cluster, args.device, args.shard)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run, describe or export a grid."""
     spec = read_spec(args.spec, MEASURES, quick=getattr(args, "quick", False))
     directory = args.store or Path("out") / spec.name
-    return {"run": _run, "status": _status, "export": _export}[args.action](args, spec, directory)
+    if args.action == "export":
+        return _export(args, directory)
+    return _run(args, spec, directory) if args.action == "run" else _status(args, spec, directory)
 
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
@@ -94,7 +92,7 @@ def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
         print_json({"store": str(directory), **done.__dict__})
     else:
         print(
-            f"{done.computed} computed, {done.skipped} there already, {done.failed} failed "
+            f"{done.computed} computed, {done.skipped} in the store already, {done.failed} failed "
             f"of {done.cells} cells in {done.seconds:.1f} s; store: {directory}"
         )
     return 1 if done.failed else 0
@@ -118,7 +116,7 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     return 0
 
 
-def _export(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
+def _export(args: argparse.Namespace, directory: Path) -> int:
     target = args.out or directory / f"table.{args.format}"
     with Store(directory, create=False) as store:
         count = export(store, target, args.format)
