@@ -24,7 +24,7 @@ EXTENDING: dict[str, set[str]] = {
     "docs/add_a_figure.md": {
         "onegrad.experiments.checks",
         "onegrad.experiments.results",
-        "onegrad.studies.drawing",
+        "onegrad.studies.text",
     },
 }
 
@@ -39,7 +39,7 @@ def scripts() -> dict[str, str]:
         )
     }
     files = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in EXAMPLES}
-    return blocks | files | {f"explorer {v}": recompute.python(PROBLEM, v) for v in VIEWS}
+    return blocks | files | {f"explorer {v}": recompute.python_script(PROBLEM, v) for v in VIEWS}
 
 
 def private_names(code: str, modules: set[str] = frozenset()) -> Iterator[str]:

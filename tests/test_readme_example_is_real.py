@@ -23,8 +23,10 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
-from onegrad.functions import registry
-from onegrad.theory import THEORIES, dispatch, theories
+from onegrad.functions import REGISTRY
+from onegrad.networks import ENTRY_LAWS
+from onegrad.problem import INPUT_LAWS
+from onegrad.theory import THEORIES
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -40,6 +42,7 @@ BLOCK = re.compile(r"^```([a-z]*)( no-run)?\n(.*?)^```", re.S | re.M)
 NUMBER = re.compile(r"-?\d+\.\d+")
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 SCRIPT = re.compile(r"\bpython ((?:docs|benchmarks|tests)/\S+?\.py)")
+TABLES = (REGISTRY, THEORIES, INPUT_LAWS, ENTRY_LAWS)  # that pages add to
 
 # blocks that are not run, and why
 NOT_RUN = {
@@ -117,10 +120,11 @@ def run_console(code: str) -> None:
 @pytest.fixture(autouse=True)
 def left_as_it_was(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "REGISTRY", dict(registry.REGISTRY))
-    table = dict(THEORIES)
-    for module in (theories, dispatch):
-        monkeypatch.setattr(module, "THEORIES", table)
+    before = [dict(table) for table in TABLES]
+    yield
+    for table, entries in zip(TABLES, before, strict=True):
+        table.clear()
+        table.update(entries)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -13,8 +13,10 @@ from onegrad.networks.plan import MODELS, GradientGroup, Options, Plan, make_pla
 from onegrad.networks.run import run_plan, run_stack
 from onegrad.networks.simulation import SampleMean, Simulation, SimulationProvenance, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
+from onegrad.networks.streams import ENTRY_LAWS
 
 __all__ = [
+    "ENTRY_LAWS",
     "MODELS",
     "Cost",
     "FirstStep",

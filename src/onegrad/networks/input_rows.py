@@ -11,8 +11,8 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats
 from onegrad.networks.streams import (
+    ENTRY_LAWS,
     GAUSSIAN,
-    INDEPENDENT_LAWS,
     RANDOM_SIGNS,
     Purpose,
     Streams,
@@ -76,7 +76,7 @@ class InputRows:
             orders = [generator(s, Purpose.ORDER).permutation(len(data)) for s in streams.seeds]
             return cls(problem, streams, data=data, orders=tuple(orders))
         law, d = problem.input_law, problem.d
-        if law.name in INDEPENDENT_LAWS:
+        if law.name in ENTRY_LAWS:
             return cls(problem, streams)
         if law.name == "power-law":  # eigenvalues k^-p, mean 1
             assert law.parameter is not None
@@ -94,7 +94,7 @@ class InputRows:
         if self.data is not None:
             return lambda: self._user_rows(rows, start, count)
         law = self.problem.input_law
-        entries = law if law.name in INDEPENDENT_LAWS else GAUSSIAN
+        entries = law if law.name in ENTRY_LAWS else GAUSSIAN
         key = (rows.purpose, rows.batch)
         drawn = self.streams.begin_entries(entries, key, start, count, self.problem.d)
         return lambda: self._shaped(drawn(), rows, start, count)

@@ -41,8 +41,6 @@ class Purpose(IntEnum):
 GAUSSIAN = Law("gaussian")
 RANDOM_SIGNS = Law("rademacher")
 UNIT_INTERVAL = Law("unit")  # uniform over [0, 1)
-INDEPENDENT_LAWS = ("gaussian", "rademacher", "uniform", "student-t")  # of independent entries
-
 DEVICE_ENTRIES = ("gaussian", "rademacher", "uniform", "unit")  # laws that a device draws
 DEVICE_LAWS = (*DEVICE_ENTRIES, "power-law", "spiked", "mixture")  # and those made of them
 
@@ -113,19 +111,40 @@ def generator(seed: int, *key: int) -> np.random.Generator:
 
 def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
     """Fill an array with independent entries of mean 0 and variance 1 (`unit`: over [0, 1))."""
-    if law.name == "gaussian":
-        rng.standard_normal(out=out)
-    elif law.name == "rademacher":
-        out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
-        out *= 2.0
-        out -= 1.0
-    elif law.name == "uniform":
-        rng.random(out=out)
-        out -= 0.5
-        out *= math.sqrt(12)
-    elif law.name == "unit":
-        rng.random(out=out)
-    else:
-        assert law.name == "student-t" and law.parameter is not None
-        out[...] = rng.standard_t(law.parameter, out.shape)
-        out *= math.sqrt(1 - 2 / law.parameter)
+    ENTRY_LAWS[law.name](rng, law, out)
+
+
+def _fill_gaussian(rng: np.random.Generator, _: Law, out: Floats) -> None:
+    rng.standard_normal(out=out)
+
+
+def _fill_rademacher(rng: np.random.Generator, _: Law, out: Floats) -> None:
+    out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
+    out *= 2.0
+    out -= 1.0
+
+
+def _fill_uniform(rng: np.random.Generator, _: Law, out: Floats) -> None:
+    rng.random(out=out)
+    out -= 0.5
+    out *= math.sqrt(12)
+
+
+def _fill_student_t(rng: np.random.Generator, law: Law, out: Floats) -> None:
+    assert law.parameter is not None
+    out[...] = rng.standard_t(law.parameter, out.shape)
+    out *= math.sqrt(1 - 2 / law.parameter)
+
+
+def _fill_unit(rng: np.random.Generator, _: Law, out: Floats) -> None:
+    rng.random(out=out)
+
+
+# laws of independent entries; the others are made of Gaussian ones in input_rows.py
+ENTRY_LAWS: dict[str, Callable[[np.random.Generator, Law, Floats], None]] = {
+    "gaussian": _fill_gaussian,
+    "rademacher": _fill_rademacher,
+    "uniform": _fill_uniform,
+    "student-t": _fill_student_t,
+    "unit": _fill_unit,
+}
