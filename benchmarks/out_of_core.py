@@ -172,7 +172,7 @@ def main() -> None:
     if not args.only_dask:
         whole = fit_and_products(args)
         print(f"{1e6 * whole['cpu'] / args.rows:.1f} processor microseconds a row", flush=True)
-    rates = Rates.ops(path, args.width, args.columns)
+    rates = Rates.measure(path, args.width)
     print(rates)
     size = Size(args.rows, args.columns, args.width, args.members)
     if not args.only_dask:

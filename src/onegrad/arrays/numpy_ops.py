@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import blas, tiles
-from onegrad.arrays.executor import HostExecutor
+from onegrad.arrays.executor import Executor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy, host_policy
@@ -24,7 +24,7 @@ class NumpyOps:
     def __init__(self, device: str = "cpu", dtype: str = "float64") -> None:
         self.device = device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.executor = HostExecutor()
+        self.executor = Executor()
 
     def policy(self, threads: int) -> ExecutionPolicy:
         return host_policy(threads)

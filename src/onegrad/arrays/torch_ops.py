@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays.namespace import Array, is_torch, transpose
 from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
-from onegrad.arrays.torch_executor import RANDOM_BLOCK_ROWS, TorchExecutor
+from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
 
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
@@ -65,7 +65,7 @@ class TorchOps:
             stacks_at_once=QUEUES if is_cuda else 1,
             max_stack=MAX_STACK if is_cuda else 1,
             max_stack_entries=MAX_STACK_ENTRIES,
-            min_block_rows=RANDOM_BLOCK_ROWS,  # the numbers do not depend on the size of a block
+            min_block_rows=STREAM_ROWS,  # the numbers do not depend on the size of a block
             block_entries=BLOCK_ENTRIES,
             max_kept_entries=8 * BLOCK_ENTRIES,
         )
@@ -102,6 +102,7 @@ class TorchOps:
         scale: float = 0.0,
         out: Array | None = None,
     ) -> Array:
+        del out  # torch makes new tensors as fast
         return f(x if y is None else self.torch.add(x, y, alpha=scale))
 
     def scale_rows(self, X: Array, r: Array) -> Array:
@@ -140,7 +141,7 @@ class TorchOps:
     def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
         for other in others:
             for into, x in zip(total, other, strict=True):
-                into += x
+                into.add_(x)
 
     # -- symmetric matrices ------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "BLIS_NUM_THREADS",
 )
-_watched = 0  # the process that is watched already: a fork starts without the thread
+_watched = set[int]()  # processes that are watched already: a fork starts without the thread
 
 
 def child_map(
@@ -203,9 +203,8 @@ def end_with_parent(parent: int) -> None:
             time.sleep(PARENT_CHECK)
         os._exit(1)  # not sys.exit: the main thread may be blocked in a pipe for ever
 
-    global _watched
-    if _watched != os.getpid():
-        _watched = os.getpid()
+    if os.getpid() not in _watched:
+        _watched.add(os.getpid())
         threading.Thread(target=watch, name="onegrad-end-with-parent", daemon=True).start()
 
 
