@@ -78,14 +78,9 @@ def accuracy(problem: Problem, step: StepNumbers, values: RidgeErrors) -> tuple[
     The error of quadrature is not part of it.
     """
     terms = neglected_terms(problem, step, values)
-    train, test = (
-        sum(c[k] * f for k, f in terms.items()) for c in (TRAIN_COEFFICIENTS, TEST_COEFFICIENTS)
-    )
-
-    def contribution(k: str) -> float:
-        return max(TRAIN_COEFFICIENTS[k], TEST_COEFFICIENTS[k]) * terms[k]
-
-    largest = max(terms, key=contribution)
+    train = sum(TRAIN_COEFFICIENTS[k] * f for k, f in terms.items())
+    test = sum(TEST_COEFFICIENTS[k] * f for k, f in terms.items())
+    largest = max(terms, key=lambda k: max(TRAIN_COEFFICIENTS[k], TEST_COEFFICIENTS[k]) * terms[k])
     return TrainTest(train=float(train), test=float(test)), REASONS[largest]
 
 

@@ -71,7 +71,9 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
     """
     problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
     d = problem.d
-    neurons = neuron_nodes(problem, step, covariance.along, prepared.neuron_rule, nodes.neuron)
+    neurons = neuron_nodes(
+        problem, step, prepared.slopes, covariance.along, prepared.neuron_rule, nodes.neuron
+    )
     index, norm, p = sample_nodes(d, prepared.index_rule, nodes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa, kappa_teacher = (

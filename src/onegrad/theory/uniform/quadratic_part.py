@@ -86,6 +86,5 @@ def orthonormal_span(vectors: Floats) -> Floats:
     if len(vectors) == 1:
         return np.ones((1, 1))
     basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
-    return np.asarray(
-        basis[:, : max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)]
-    )
+    rank = max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)
+    return np.asarray(basis[:, :rank])
