@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as data: an exception holds facts, and `str` makes the sentence.
+"""Exceptions and warnings that hold facts; `str` makes one line of them.
 
 The command line maps these classes to exit codes and replaces an argument's name by its option.
 """
@@ -14,10 +14,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
-PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
-MAX_WORD = 400  # characters of a word that a message quotes in full: more than any path has
-MAX_VALUE = 60  # characters of a value that a message quotes
-MAX_PATH = 200
+_PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
+_MAX_WORD_LENGTH = 400  # of a word that a message quotes in full: longer than any path
+_MAX_VALUE_LENGTH = 60  # of a value that a message quotes
+_MAX_PATH_LENGTH = 200
 
 
 class _NotGiven:
@@ -38,10 +38,10 @@ class InvalidInput(ValueError):
 
     Parameters
     ----------
-    argument : the argument's name, or the file or column that is at fault.
+    argument : name of the argument, or the file or column that is at fault.
     value : the value that was passed.
-    allowed : what it must be, as the end of the sentence "argument must be ...".
-    problem : what is wrong with it, where "must be" does not say it.
+    allowed : end of the sentence "argument must be ...".
+    problem : what is wrong, where the argument cannot simply be something else.
     suggestion : an allowed value with nearly the same spelling.
 
     Examples
@@ -71,23 +71,22 @@ class InvalidInput(ValueError):
     def describe(self, name: str) -> str:
         """Return the sentence with another name for the argument, such as that of an option."""
         value = "" if self.value is NOT_GIVEN else _quoted(self.value)
-        subject = f"{name} {value}".rstrip()
+        name_and_value = f"{name} {value}".rstrip()
         if self.suggestion:
-            sentence = f"{subject}: did you mean {self.suggestion}? It must be {self.allowed}"
+            question = f"did you mean {self.suggestion}?"
+            sentence = f"{name_and_value}: {question} It must be {self.allowed}"
         elif self.allowed:
             sentence = f"{name} must be {self.allowed}" + (f"; got {value}" if value else "")
-        elif self.problem:
-            sentence = f"{subject}: {self.problem}"
         else:
-            sentence = name
+            sentence = f"{name_and_value}: {self.problem}"
         return printable(sentence)  # it may quote names from files and requests
 
     def renamed(self, argument: str) -> InvalidInput:
-        """Return the same complaint about an argument of another name."""
+        """Return the same exception with another name for the argument."""
         return _rebuilt(type(self), self.__dict__ | {"argument": argument})
 
     def __reduce__(self) -> Any:
-        """Cross a process boundary with any value: one that is not plain travels as its text."""
+        """Pickle with any value: one that is not a plain number or text travels as its text."""
         plain = isinstance(self.value, str | int | float | Path | None | _NotGiven)
         state = self.__dict__ | ({} if plain else {"value": _quoted(self.value)})
         return _rebuilt, (type(self), state)
@@ -101,8 +100,8 @@ def _rebuilt(kind: type[InvalidInput], facts: dict[str, Any]) -> InvalidInput:
 
 def _quoted(value: object) -> str:
     if isinstance(value, Path):
-        return f"{str(value)!r:.{MAX_PATH}}"
-    return f"{value!r:.{MAX_VALUE}}"
+        return f"{str(value)!r:.{_MAX_PATH_LENGTH}}"
+    return f"{value!r:.{_MAX_VALUE_LENGTH}}"
 
 
 class OutOfScope(InvalidInput):
@@ -110,10 +109,10 @@ class OutOfScope(InvalidInput):
 
     Parameters
     ----------
-    theory : the name of the theory.
+    theory : name of the theory.
     field : the field of the problem that it does not cover.
     value : the value of that field.
-    covered : what it covers, as the end of the sentence "the theory covers ...".
+    covered : end of the sentence "the theory covers ...".
 
     Examples
     --------
@@ -124,15 +123,13 @@ class OutOfScope(InvalidInput):
     """
 
     def __init__(
-        self, theory: str, field: str = "", value: object = NOT_GIVEN, covered: str = ""
+        self, theory: str, field: str, value: object = NOT_GIVEN, covered: str = ""
     ) -> None:
         super().__init__(field, value, covered)
         self.theory, self.field, self.covered = theory, field, covered
 
     def describe(self, name: str) -> str:
         """Return the sentence with another name for the field, such as that of an option."""
-        if not self.field:
-            return printable(self.theory)
         got = "" if self.value is NOT_GIVEN else f"; got {_quoted(self.value)}"
         return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}")
 
@@ -172,18 +169,18 @@ class AssumptionWarning(UserWarning):
     True
     """
 
-    def __init__(self, theory: str, field: str = "", text: str = "") -> None:
+    def __init__(self, theory: str, field: str, text: str) -> None:
         super().__init__(theory, field, text)
-        self.theory, self.field, self.text = theory, field, text or theory
+        self.theory, self.field, self.text = theory, field, text
 
     def __str__(self) -> str:
         return printable(self.text)
 
 
-def warn(*concerns: Warning | str) -> None:
+def warn(*concerns: Warning) -> None:
     """Issue each warning at the line outside this package that led here."""
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
     place = {
         "filename": frame.f_code.co_filename,
@@ -192,8 +189,7 @@ def warn(*concerns: Warning | str) -> None:
         "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
     }
     for concern in concerns:
-        warning = AssumptionWarning(concern) if isinstance(concern, str) else concern
-        warnings.warn_explicit(warning, type(warning), **place)
+        warnings.warn_explicit(concern, type(concern), **place)
 
 
 def printable(text: str) -> str:
@@ -203,7 +199,9 @@ def printable(text: str) -> str:
     no column 'a\\n\\x1b[2J'
     """
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return re.sub(rf"\S{{{MAX_WORD},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line)
+    return re.sub(
+        rf"\S{{{_MAX_WORD_LENGTH},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line
+    )
 
 
 def check_choice(argument: str, value: Any, choices: Collection[str]) -> str:
@@ -234,15 +232,3 @@ def closest(value: str, choices: Collection[str]) -> str:
     spellings = {name.casefold(): name for name in choices}
     near = difflib.get_close_matches(value.casefold()[:80], spellings, 1)
     return spellings[near[0]] if near else ""
-
-
-def subject(error: Exception) -> str:
-    """Return the first word of a sentence. Goes when every exception holds its argument."""
-    match = re.match(r"[A-Za-z_]+", str(error))
-    return match[0] if match else ""
-
-
-def did_you_mean(value: str, choices: Collection[str]) -> str:
-    """Return a question that names the closest choice; an empty string if there is none."""
-    near = closest(value, choices)
-    return f"did you mean {near}?" if near else ""

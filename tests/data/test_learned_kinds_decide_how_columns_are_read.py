@@ -87,9 +87,11 @@ def test_the_index_of_a_pandas_frame_is_no_input(tmp_path, name):
     assert len(model().fit(asked).input_names_) == 2  # where it is asked for it is there
 
 
-@pytest.mark.parametrize(("mark", "said"), [("?", True), ("1.5.", True), ("", False), ("7", False)])
-def test_one_entry_that_is_no_number_is_said(tmp_path, mark, said):
-    """The column is then text of as many values as rows, which nobody meant."""
+@pytest.mark.parametrize(
+    ("mark", "warned"), [("?", True), ("1.5.", True), ("", False), ("7", False)]
+)
+def test_one_entry_that_is_not_a_number_is_a_warning(tmp_path, mark, warned):
+    """The column is then text with as many values as rows, which nobody meant."""
     numbers = [f"{x:.6f}" for x in RNG.standard_normal(200)]
     frame = pd.DataFrame({"x": [*numbers[:-1], mark], "y": Y})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -97,11 +99,11 @@ def test_one_entry_that_is_no_number_is_said(tmp_path, mark, said):
         warnings.simplefilter("always")
         model().fit(source(tmp_path / "t.csv", target="y"))
     expected = f"column 'x' holds numbers and '{mark}': it is read as text with 200 values"
-    assert [expected in str(w.message) for w in caught] == [True] * said
+    assert [expected in str(w.message) for w in caught] == [True] * warned
 
 
 def test_row_labels_of_a_csv_file_are_no_input(tmp_path):
-    """As pandas writes its index: first, without a name. It is said, and can be asked for."""
+    """pandas writes its index like that. A warning says so, and naming the column reads it."""
     frame = pd.DataFrame({"x": RNG.standard_normal(60), "y": np.arange(60.0)})
     frame.to_csv(path := tmp_path / "t.csv")
     with pytest.warns(og.AssumptionWarning, match=r"t\.csv: its first column has no name"):

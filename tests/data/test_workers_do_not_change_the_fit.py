@@ -22,13 +22,11 @@ def data():
     return X, np.tanh(X[:, 0] + X[:, 1] * X[:, 2])
 
 
-def parts(data):
+def many_partitions(data):
     X, y = data
     pieces = [slice(i, i + 1000) for i in range(0, N_ROWS, 1000)]
     assert PARTITION_ROWS > 1000
-    return Source(
-        [partition for p in pieces for partition in source(X[p], y[p]).partitions]
-    )  # 24 partitions
+    return Source([source(X[rows], y[rows]).partitions[0] for rows in pieces])  # 24
 
 
 def estimator(**settings):
@@ -48,7 +46,7 @@ def serial(data):
 def cluster():
     distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cluster's own affair
+        warnings.simplefilter("ignore")  # not about the fit
         with (
             distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
@@ -72,12 +70,12 @@ def test_blas_threads(data, make):
 
 
 def test_processes(data, serial):
-    got = estimator(n_jobs=2).fit(parts(data))
+    got = estimator(n_jobs=2).fit(many_partitions(data))
     np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
 def test_a_cluster(data, serial, cluster):
-    got = estimator().fit(parts(data), client=cluster)
+    got = estimator().fit(many_partitions(data), client=cluster)
     np.testing.assert_array_equal(got.readout_, serial.readout_)
 
 
@@ -101,7 +99,7 @@ def test_a_worker_killed_in_the_pass_changes_nothing(data, serial, cluster):
             killed.append((done, total))
 
     kill_one_worker.calls = 0
-    got = estimator().fit(parts(data), client=cluster, progress=kill_one_worker)
+    got = estimator().fit(many_partitions(data), client=cluster, progress=kill_one_worker)
     assert killed == [(3, 24)]  # three parts of the second pass were done
     np.testing.assert_array_equal(got.readout_, serial.readout_)
 
@@ -113,5 +111,9 @@ def test_a_committee_on_processes_and_on_a_cluster(data, cluster):
         )
 
     serial = make().fit(*data)
-    np.testing.assert_array_equal(make(n_jobs=2).fit(parts(data)).readout_, serial.readout_)
-    np.testing.assert_array_equal(make().fit(parts(data), client=cluster).readout_, serial.readout_)
+    np.testing.assert_array_equal(
+        make(n_jobs=2).fit(many_partitions(data)).readout_, serial.readout_
+    )
+    np.testing.assert_array_equal(
+        make().fit(many_partitions(data), client=cluster).readout_, serial.readout_
+    )

@@ -1,20 +1,23 @@
-"""scikit-learn's own checks hold for every estimator, none expected to fail."""
+"""scikit-learn's own checks hold for every estimator of every family, none expected to fail."""
+
+import inspect
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import onegrad as og
+from onegrad.estimators import FAMILIES
+
+SMALL = {"width": 20, "rounds": 2, "members": 1}
+COMMITTEE = {"width": 10, "rounds": 1, "members": 2}
 
 
-@parametrize_with_checks(
-    [
-        og.OneStepRegressor(20),
-        og.OneStepClassifier(20),
-        og.OneStepFeatures(20),
-        og.AlternatingRegressor(20, rounds=2, members=1),
-        og.AlternatingRegressor(10, rounds=1, members=2),
-        og.AlternatingClassifier(20, rounds=2, members=1),
-        og.AlternatingClassifier(10, rounds=1, members=2),
-    ]
-)
+def small_estimators():
+    for family in FAMILIES.values():
+        for kind in family.estimators:
+            names = inspect.signature(kind).parameters
+            for parameters in [SMALL, COMMITTEE] if "members" in names else [SMALL]:
+                yield kind(**{name: parameters[name] for name in parameters if name in names})
+
+
+@parametrize_with_checks(list(small_estimators()))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -33,7 +33,10 @@ GOOD: dict[str, Any] = {
         ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait must be a number"),
         ({"problem": {"n": 1, "noize": 2}}, r"problem\.noize: unknown key; did you mean noise\?"),
         ({"problem": {"n": "ten"}}, r"problem\.n must be a number, a list or a range; got 'ten'"),
-        ({"problem": {"ridge": "0:1:3:log"}}, r"problem\.ridge: a logarithmic range needs"),
+        (
+            {"problem": {"ridge": "0:1:3:log"}},
+            r"problem\.ridge '0:1:3:log': a logarithmic range",
+        ),
         ({"problem": {"n": []}}, r"problem\.n: an empty list"),
         ({"problem": {"n": ["a"]}}, r"problem\.n must be a number"),
         ({"problem": {"teacher": 3}}, r"problem\.teacher must be a text; got 3"),

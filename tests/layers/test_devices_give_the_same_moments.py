@@ -32,8 +32,8 @@ def test_fits_are_equal_to_the_last_bit(each_backend, weighted):
 
 
 @pytest.mark.parametrize("skip", [False, True])
-def test_whole_expressions_are_the_loops_over_warm_memory(each_backend, skip):
-    """The code for devices, on NumPy arrays too."""
+def test_whole_expressions_give_what_the_loops_over_cached_memory_give(each_backend, skip):
+    """Run the code for devices on NumPy arrays, too."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 4)), rng.integers(-9, 9, (3000, 2)) / 8
     scaling = Scaling.standard(X, np.ones(3000), 20.0)

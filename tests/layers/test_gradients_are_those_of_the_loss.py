@@ -21,7 +21,7 @@ def layer(weights, skip=False):
 
 
 def test_in_the_weights():
-    """Of half the weighted mean of squared residuals."""
+    """The loss is half the weighted mean of squared residuals."""
 
     def loss(weights):
         square = ((ROWS.t - layer(weights)(ROWS.z) @ A) ** 2).sum(1)

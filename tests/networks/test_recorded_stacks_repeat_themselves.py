@@ -10,7 +10,7 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.arrays.executor import run_directly
+from onegrad.arrays.executor import RandomBlock, run_directly
 from onegrad.arrays.recording import Recorder
 from onegrad.arrays.torch_executor import TorchExecutor
 
@@ -102,7 +102,7 @@ def two_numbers(ops):
     """Work of a constant and of random numbers."""
 
     def work(seeds, tick):
-        X = ops.executor.draw(seeds, True, (1,), 0, 4, 3)
+        X = ops.executor.draw(seeds, RandomBlock((1,), 0, 4, 3, normal=True))
         tick()
         tick()
         return {"sum": X.sum(-1) + ops.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}

@@ -1,7 +1,7 @@
 """The BLAS and LAPACK that SciPy carries, called without holding Python's lock.
 
-SciPy's own wrappers keep the lock while they compute, so that threads would wait for each other;
-a call through ctypes lets it go. Matrices are row-major with rows of any stride: to BLAS a
+SciPy's own wrappers hold the lock while they compute, so that threads would wait for each other;
+a call through ctypes releases it. Matrices are row-major with rows of any stride: to BLAS a
 row-major matrix is the transposed column-major one. Symmetric matrices live in their upper
 triangle, which BLAS sees as the lower one.
 """
@@ -17,15 +17,21 @@ import numpy as np
 
 Matrix = np.ndarray[Any, Any]
 
-LAPACK = ("geqrt", "pbsv", "potrf", "potrs", "trtri")  # the routines that report through `info`
+LAPACK_ROUTINES = (
+    "geqrt",
+    "pbsv",
+    "potrf",
+    "potrs",
+    "trtri",
+)  # the routines that report through `info`
 
 
 @lru_cache(maxsize=64)
 def _routine(name: str, dtype: str) -> tuple[Callable[..., None], Any, Any]:
-    """A routine of SciPy's Cython interface, with its integer and its scalar type."""
+    """Return a routine of SciPy's Cython interface, with its integer and its scalar type."""
     from scipy.linalg import cython_blas, cython_lapack
 
-    module = cython_lapack if name in LAPACK else cython_blas
+    module = cython_lapack if name in LAPACK_ROUTINES else cython_blas
     capsule = module.__pyx_capi__[("d" if dtype == "float64" else "s") + name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype = ctypes.c_char_p
@@ -40,7 +46,7 @@ def _routine(name: str, dtype: str) -> tuple[Callable[..., None], Any, Any]:
 
 
 def _call(name: str, dtype: Any, *arguments: Any) -> int:
-    """Fortran calls take everything by reference; returns `info` where the routine has one."""
+    """Call a routine, all arguments by reference, and return its `info` (0 if it has none)."""
     routine, integer, real = _routine(name, np.dtype(dtype).name)
     info = integer(0)
     passed: list[Any] = []
@@ -51,41 +57,41 @@ def _call(name: str, dtype: Any, *arguments: Any) -> int:
             passed.append(ctypes.c_char_p(x))
         else:
             passed.append(ctypes.byref(integer(x) if isinstance(x, int) else real(x)))
-    if name in LAPACK:
+    if name in LAPACK_ROUTINES:
         passed.append(ctypes.byref(info))
     routine(*passed)
     return int(info.value)
 
 
 def _stride(A: Matrix) -> int:
-    """Entries from one row to the next; entries of a row are neighbours."""
+    """Return the entries from one row to the next; those of a row are neighbours."""
     assert A.ndim == 2 and A.strides[1] == A.itemsize
     return A.strides[0] // A.itemsize
 
 
 def add_product(C: Matrix, A: Matrix, B: Matrix, over_rows: bool = False) -> None:
-    """C += A^T B, or A B^T where `over_rows`."""
+    """Add A^T B to C, or A B^T if `over_rows`."""
     (m, n), k = C.shape, A.shape[1] if over_rows else len(A)
     sizes = (n, m, k, 1.0, B, _stride(B), A, _stride(A), 1.0, C, _stride(C))
     _call("gemm", C.dtype, *((b"T", b"N") if over_rows else (b"N", b"T")), *sizes)
 
 
 def add_gram(C: Matrix, A: Matrix, over_rows: bool) -> None:
-    """C += A^T A, or A A^T where `over_rows`, in the upper triangle."""
+    """Add A^T A, or A A^T if `over_rows`, to the upper triangle of C."""
     rows, columns = A.shape
     n, k, trans = (rows, columns, b"T") if over_rows else (columns, rows, b"N")
     _call("syrk", C.dtype, b"L", trans, n, k, 1.0, A, _stride(A), 1.0, C, _stride(C))
 
 
 def subtract_products(C: Matrix, A: Matrix, B: Matrix) -> None:
-    """C -= A^T B + B^T A, in the upper triangle."""
+    """Subtract A^T B + B^T A from the upper triangle of C."""
     k, n = A.shape
     sizes = (n, k, -1.0, A, _stride(A), B, _stride(B), 1.0, C, _stride(C))
     _call("syr2k", C.dtype, b"L", b"N", *sizes)
 
 
 def symmetric_product(A: Matrix, S: Matrix) -> Matrix:
-    """A S for a symmetric S in its upper triangle."""
+    """Return A S for a symmetric S in its upper triangle."""
     k, n = A.shape
     C = np.empty_like(A)
     sizes = (n, k, 1.0, S, _stride(S), A, _stride(A), 0.0, C, _stride(C))
@@ -94,7 +100,7 @@ def symmetric_product(A: Matrix, S: Matrix) -> Matrix:
 
 
 def reflect(P: Matrix) -> tuple[Matrix, Matrix]:
-    r"""Reflections that make P (w, k) lower triangular, in place: (V, T).
+    r"""Make P (w, k) lower triangular in place; return the reflections (V, T) that do it.
 
     :math:`P\,Q = (L\ 0)` with :math:`Q = I - V^\top T^\top V`; V is (r, k) with r = min(w, k).
     """
@@ -108,7 +114,10 @@ def reflect(P: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def band_solve(A: Matrix, b: Matrix) -> Matrix:
-    """S^-1 b for the band matrix S_{i,i+t} = A_{i,t}, of which A is overwritten; else NaN."""
+    """Return S^-1 b for the band matrix S_{i,i+t} = A_{i,t}; NaN if it is indefinite.
+
+    A is overwritten.
+    """
     m, w = A.shape
     x = np.array(b, dtype=A.dtype)
     failed = _call("pbsv", A.dtype, b"L", m, w - 1, 1, A, w, x, m)
@@ -116,23 +125,23 @@ def band_solve(A: Matrix, b: Matrix) -> Matrix:
 
 
 def cholesky(A: Matrix) -> bool:
-    """The upper triangle of A becomes U with U^T U = A; whether A was positive definite."""
+    """Replace the upper triangle of A by U, U^T U = A; return whether A was positive definite."""
     return _call("potrf", A.dtype, b"L", len(A), A, _stride(A)) == 0
 
 
 def cholesky_solve(U: Matrix, b: Matrix) -> Matrix:
-    """(U^T U)^-1 b for the columns of b (m, k)."""
+    """Return (U^T U)^-1 b for the columns of b (m, k)."""
     x = np.array(b.T, dtype=U.dtype, order="C")
     _call("potrs", U.dtype, b"L", len(U), len(x), U, _stride(U), x, len(U))
     return x.T
 
 
 def solve_lower(U: Matrix, R: Matrix) -> None:
-    """The rows r of R become U^-T r."""
+    """Replace the rows r of R by U^-T r."""
     sizes = (len(U), len(R), 1.0, U, _stride(U), R, _stride(R))
     _call("trsm", U.dtype, b"L", b"L", b"N", b"N", *sizes)
 
 
 def invert_triangle(U: Matrix) -> None:
-    """The upper triangle of U becomes that of U^-1."""
+    """Replace the upper triangle of U by that of U^-1."""
     _call("trtri", U.dtype, b"L", b"N", len(U), U, _stride(U))

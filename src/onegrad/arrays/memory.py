@@ -1,4 +1,4 @@
-"""How much memory this process may still take: the machine's, or its container's if that is less.
+"""Memory that this process may still take: the machine's, or its container's if that is less.
 
 A container's limit is that of a control group of Linux, or of a group around it: the process is
 killed when it is passed, however much the machine has.
@@ -12,30 +12,31 @@ from pathlib import Path
 
 import numpy as np
 
-UNKNOWN = 8 * 2**30  # assumed where nobody says
-ADAPTS = 2**25  # bytes up to which glibc follows the largest array that was freed
+ASSUMED_BYTES = 8 * 2**30  # where the system does not say
+NO_LIMIT = 2**63
+MAX_ADAPTED_BYTES = 2**25  # up to which glibc follows the largest array that was freed
 
 
 def keep_freed_memory() -> None:
-    """From now on some megabytes of freed memory stay with the process, for the next arrays.
+    """Let the process keep some megabytes of freed memory for the next arrays.
 
     glibc gives freed memory back to the system once there is twice as much of it as the largest
-    array that was freed had, and memory of the system comes page by page, with zeros: a fifth of
-    the time of many small fits. An array that nobody writes to teaches it that up to 64 MB are
-    worth keeping. Where memory is managed otherwise nothing happens.
+    array that was freed had, and fresh memory comes page by page, filled with zeros: a fifth of
+    the time of many small fits. An array that is never written to teaches it to keep up to 64 MB.
+    Other allocators are not affected.
     """
-    np.empty(ADAPTS - 2**16, np.uint8)
+    np.empty(MAX_ADAPTED_BYTES - 2**16, np.uint8)
 
 
 def free_bytes(root: Path = Path("/")) -> int:
-    """Memory that is available now, caches that the system would give up included.
+    """Return the memory that is available now, with caches that the system would give up.
 
-    root : where /proc and /sys are looked up.
+    root : folder in which /proc and /sys are looked up.
     """
-    return max(0, min(_of_machine(root), *_of_groups(root)))
+    return max(0, min(_machine_bytes(root), *_container_bytes(root)))
 
 
-def _of_machine(root: Path) -> int:
+def _machine_bytes(root: Path) -> int:
     try:
         lines = (root / "proc/meminfo").read_text().splitlines()
         return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
@@ -43,12 +44,12 @@ def _of_machine(root: Path) -> int:
         try:
             return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         except (AttributeError, ValueError, OSError):
-            return UNKNOWN
+            return ASSUMED_BYTES
 
 
-def _of_groups(root: Path) -> Iterator[int]:
-    """What every control group around this process has left; at least one value."""
-    yield UNKNOWN**2
+def _container_bytes(root: Path) -> Iterator[int]:
+    """Yield what every control group around this process may still take; at least one value."""
+    yield NO_LIMIT
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -56,14 +57,16 @@ def _of_groups(root: Path) -> Iterator[int]:
     for line in lines:  # hierarchy:controllers:path
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            yield from _left(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "")
+            yield from _group_bytes(
+                root / "sys/fs/cgroup", path, "memory.max", "memory.current", ""
+            )
         elif "memory" in controllers.split(","):
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
-            yield from _left(root / "sys/fs/cgroup/memory", path, *names)
+            yield from _group_bytes(root / "sys/fs/cgroup/memory", path, *names)
 
 
-def _left(mount: Path, path: str, limit: str, used: str, prefix: str) -> Iterator[int]:
-    """Limit minus use, file caches that can be dropped not counted, of a group and those around it.
+def _group_bytes(mount: Path, path: str, limit: str, used: str, prefix: str) -> Iterator[int]:
+    """Yield limit minus use of a group and those around it; droppable file caches do not count.
 
     In a container the path may be the host's while the mount shows the container's own group.
     """
@@ -71,9 +74,9 @@ def _left(mount: Path, path: str, limit: str, used: str, prefix: str) -> Iterato
     for folder in (group, *group.parents):
         if folder.is_relative_to(mount):
             try:
-                most = int((folder / limit).read_text())  # "max": no limit
+                allowed = int((folder / limit).read_text())  # "max": no limit
                 taken = int((folder / used).read_text())
                 stat = dict(x.split() for x in (folder / "memory.stat").read_text().splitlines())
             except (OSError, ValueError):
                 continue
-            yield most - taken + int(stat.get(f"{prefix}inactive_file", 0))
+            yield allowed - taken + int(stat.get(f"{prefix}inactive_file", 0))

@@ -4,25 +4,25 @@ Arrays may have leading axes that count the matrices of a stack; B stands for on
 Symmetric matrices live in their upper triangles: what lies below is neither filled nor read.
 
 To add a backend, write a class with the members of `Ops` (`NumpyOps` and `TorchOps` are examples;
-neither inherits from the other) and give it a line in the table of `onegrad.arrays.devices`.
+neither inherits from the other) and of `Backend`, and give it a line in the table `DEVICES` of
+`onegrad.arrays.devices`.
 `onegrad.arrays.namespace` holds the few functions of single arrays that libraries spell
-differently. A device without queues or a generator of its own has a `HostExecutor`.
+differently. A device without queues or a generator of its own has a plain `DeviceExecutor`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays.executor import Executor
+from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, namespace
 from onegrad.arrays.policy import ExecutionPolicy
+from onegrad.parallel.threads import Item, Value
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
-Item = TypeVar("Item")
-Value = TypeVar("Value")
 
 
 class Ops(Protocol):
@@ -37,7 +37,7 @@ class Ops(Protocol):
         """Precision: float64 or float32."""
 
     @property
-    def executor(self) -> Executor:
+    def executor(self) -> DeviceExecutor:
         """Queues, recordings, random numbers and memory of the device."""
 
     def policy(self, threads: int) -> ExecutionPolicy:
@@ -84,16 +84,16 @@ class Ops(Protocol):
         """Return f(X W^T), (B, rows, N), for X (B, rows, d) and W (B, N, d)."""
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
-        """C += A^T B for C (..., m, k), A (..., rows, m) and B (..., rows, k)."""
+        """Add A^T B to C, for C (..., m, k), A (..., rows, m) and B (..., rows, k)."""
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
-        """C += A^T A, or A A^T if `over_rows`, for C (..., m, m), in the upper triangle."""
+        """Add A^T A, or A A^T if `over_rows`, to the upper triangle of C (..., m, m)."""
 
     def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
-        """c += y F for c (B, N), weights y (B, rows) and F (B, rows, N)."""
+        """Add y F to c, for c (B, N), weights y (B, rows) and F (B, rows, N)."""
 
     def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
-        """total[k] += other[k] for every one of the others."""
+        """Add other[k] to total[k], for every one of the others."""
 
     # -- symmetric matrices ------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Recording:
         self.shapes = {name: tuple(x.shape) for name, x in results.items()}
         self._old_graphs = old_graphs
 
-    def array(self, make: Callable[[], Array]) -> Array:
+    def array(self, _: Callable[[], Array]) -> Array:
         """Return the next array of the rehearsal."""
         array = next(self._unused, None)
         if array is None:

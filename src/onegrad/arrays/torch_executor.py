@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-from onegrad.arrays.executor import Repeat, run_directly
-from onegrad.arrays.memory import free_bytes
+from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
 from onegrad.arrays.namespace import Array
 from onegrad.arrays.recording import Recorder, Recording, current_recording
 from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
 
-RANDOM_BLOCK_ROWS = 8192  # rows that share a random stream
+STREAM_ROWS = 8192  # rows that share a random stream
 MAX_RECORDED_ENTRIES = 2**23  # of a stack, up to which launches take longer than the work
 MIN_RECORDED_STACKS = 8  # from which on a recording pays: each queue makes its own
 
@@ -23,8 +22,8 @@ _idle_streams: dict[Any, deque[Any]] = {}  # by device: they are few and kept, e
 _this_thread = threading.local()
 
 
-class TorchExecutor:
-    """A torch device, "cpu" or "cuda:k"; see `Executor` for what each member does."""
+class TorchExecutor(DeviceExecutor):
+    """A torch device, "cpu" or "cuda:k"."""
 
     can_draw = True
 
@@ -61,31 +60,24 @@ class TorchExecutor:
         recording = current_recording()
         return make() if recording is None else recording.array(make)
 
-    def draw(
-        self,
-        seeds: Sequence[int],
-        normal: bool,
-        key: Sequence[int],
-        start: int,
-        rows: int,
-        width: int,
-    ) -> Array:
-        shape, kind = (len(seeds), rows, width), {"dtype": self.kind, "device": self.place}
+    def draw(self, seeds: Sequence[int], block: RandomBlock) -> Array:
+        shape = (len(seeds), block.rows, block.width)
+        kind = {"dtype": self.kind, "device": self.place}
         out = self.reused(lambda: self.torch.empty(shape, **kind))
-        blocks = [
-            (reduce(_mix, (*key, start + r), 0), out[:, r : r + RANDOM_BLOCK_ROWS].unbind(0))
-            for r in range(0, rows, RANDOM_BLOCK_ROWS)
+        streams = [
+            (reduce(_mix, (*block.key, block.start + r), 0), out[:, r : r + STREAM_ROWS].unbind(0))
+            for r in range(0, block.rows, STREAM_ROWS)
         ]
 
         def fill(seeds: Sequence[int]) -> None:
             generator = self._generator()
-            for name, stack in blocks:
-                for seed, block in zip(seeds, stack, strict=True):
+            for name, stack in streams:
+                for seed, rows in zip(seeds, stack, strict=True):
                     generator.manual_seed(_mix(name, seed) >> 1)
-                    if normal:
-                        block.normal_(generator=generator)
+                    if block.normal:
+                        rows.normal_(generator=generator)
                     else:
-                        block.uniform_(generator=generator)
+                        rows.uniform_(generator=generator)
 
         recording = current_recording()
         if isinstance(recording, Recording):
@@ -107,7 +99,7 @@ class TorchExecutor:
 
     def free_bytes(self) -> int:
         if not self.is_cuda:
-            return free_bytes()
+            return super().free_bytes()
         cuda = self.torch.cuda
         unused = cuda.memory_reserved(self.place) - cuda.memory_allocated(self.place)
         return int(cuda.mem_get_info(self.place)[0]) + int(unused)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays.namespace import Array, is_torch, transpose
-from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
+from onegrad.arrays.ops import Elementwise, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
-from onegrad.arrays.torch_executor import RANDOM_BLOCK_ROWS, TorchExecutor
+from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
+from onegrad.parallel.threads import Item, Value
 
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
 QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
@@ -50,7 +51,7 @@ class TorchOps:
 
     @staticmethod
     def device_of(x: Array) -> str:
-        """Return the device that a tensor lives on; an empty string if x is no tensor."""
+        """Return the device of a tensor; an empty string for others."""
         if not is_torch(x):
             return ""
         return "torch" if x.device.type == "cpu" else str(x.device)
@@ -65,7 +66,7 @@ class TorchOps:
             stacks_at_once=QUEUES if is_cuda else 1,
             max_stack=MAX_STACK if is_cuda else 1,
             max_stack_entries=MAX_STACK_ENTRIES,
-            min_block_rows=RANDOM_BLOCK_ROWS,  # the numbers do not depend on the size of a block
+            min_block_rows=STREAM_ROWS,  # the numbers do not depend on the size of a block
             block_entries=BLOCK_ENTRIES,
             max_kept_entries=8 * BLOCK_ENTRIES,
         )
@@ -102,6 +103,7 @@ class TorchOps:
         scale: float = 0.0,
         out: Array | None = None,
     ) -> Array:
+        del out  # torch makes new tensors as fast
         return f(x if y is None else self.torch.add(x, y, alpha=scale))
 
     def scale_rows(self, X: Array, r: Array) -> Array:
@@ -140,7 +142,7 @@ class TorchOps:
     def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
         for other in others:
             for into, x in zip(total, other, strict=True):
-                into += x
+                into.add_(x)
 
     # -- symmetric matrices ------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from onegrad.exceptions import InvalidInput, subject
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid, Spec
 from onegrad.problem import Problem
@@ -30,7 +30,7 @@ def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[floa
         try:
             variants = [convention(**fields, **step) for step in _product(steps)]
         except InvalidInput as error:
-            joint = "." if subject(error) in grid.problem else ": "
+            joint = "." if error.argument in grid.problem else ": "
             raise error.renamed(f"{grid.location}.problem{joint}{error.argument}") from error
         except TypeError as error:  # a field is missing
             raise InvalidInput(f"{grid.location}.problem", problem=str(error)) from error

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def json_values(value: Any, not_finite: Callable[[float], Any] = lambda x: None) -> Any:
+def json_values(value: Any, not_finite: Callable[[float], Any] = lambda _: None) -> Any:
     """Return JSON values: arrays become lists, and keys become text.
 
     not_finite : replaces NaN and infinities, for which JSON has no number: by null if nothing else

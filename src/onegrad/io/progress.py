@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TextIO, runtime_checkable
+from typing import TextIO
 
 BAR_WIDTH = 30  # characters
 
 
-@runtime_checkable
-class Progress(Protocol):
-    """What a long computation reports: parts done and, to those who show them, details."""
+class Progress:
+    """A callback for (done, total) parts; details that a callback cannot show are dropped."""
+
+    def __init__(self, callback: Callable[[int, int], None] | None = None) -> None:
+        self.callback = callback
 
     def __call__(self, done: int, total: int) -> None:
         """Report that `done` of `total` parts are done."""
+        if self.callback is not None:
+            self.callback(done, total)
 
     def begin_parts(self, total: int) -> None:
         """Report that so many parts begin."""
@@ -28,38 +31,15 @@ class Progress(Protocol):
         """Report what is counted from here on."""
 
     def detail(self, done: int, total: int) -> None:
-        """Report steps that are no parts: a plain callback never hears of them."""
-
-
-@dataclass(frozen=True)
-class CallbackProgress:
-    """A function of the caller's, called with (done, total) after each part and nothing else."""
-
-    callback: Callable[[int, int], None] | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        if self.callback is not None:
-            self.callback(done, total)
-
-    def begin_parts(self, total: int) -> None:
-        """Report nothing."""
-
-    def rows(self, count: int) -> None:
-        """Report nothing."""
-
-    def relabel(self, label: str) -> None:
-        """Report nothing."""
-
-    def detail(self, done: int, total: int) -> None:
-        """Report nothing."""
+        """Report steps that are no parts."""
 
 
 def as_progress(progress: Progress | Callable[[int, int], None] | None) -> Progress:
-    """Return a Progress as it is, and a plain callback or None as one that hears of parts only."""
-    return progress if isinstance(progress, Progress) else CallbackProgress(progress)
+    """Return a Progress as it is, and a plain callback or None as one that drops details."""
+    return progress if isinstance(progress, Progress) else Progress(progress)
 
 
-class TerminalProgress:
+class TerminalProgress(Progress):
     """A line that is rewritten on a terminal, or a plain line every few seconds elsewhere.
 
     A computation calls it with (done, total). A sweep reports its cells: begin, step, end.
@@ -68,6 +48,7 @@ class TerminalProgress:
     def __init__(
         self, label: str = "cells", stream: TextIO | None = None, *, quiet: bool = False
     ) -> None:
+        super().__init__()
         self.label, self.quiet = label, quiet
         self.stream = sys.stderr if stream is None else stream
         self.begin(0)

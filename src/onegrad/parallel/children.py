@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection, wait
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+from onegrad.parallel.threads import Item, Value
 
 PARENT_CHECK = 0.5  # seconds between two looks at whether the parent is alive
 TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task
@@ -33,7 +32,7 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "BLIS_NUM_THREADS",
 )
-_watched = 0  # the process that is watched already: a fork starts without the thread
+_watched = set[int]()  # processes that are watched already: a fork starts without the thread
 
 
 def child_map(
@@ -203,9 +202,8 @@ def end_with_parent(parent: int) -> None:
             time.sleep(PARENT_CHECK)
         os._exit(1)  # not sys.exit: the main thread may be blocked in a pipe for ever
 
-    global _watched
-    if _watched != os.getpid():
-        _watched = os.getpid()
+    if os.getpid() not in _watched:
+        _watched.add(os.getpid())
         threading.Thread(target=watch, name="onegrad-end-with-parent", daemon=True).start()
 
 

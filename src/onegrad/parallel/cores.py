@@ -55,7 +55,7 @@ def blas_threads(count: int) -> Iterator[None]:
 
 
 @lru_cache(maxsize=2)
-def _blas_libraries(torch: bool) -> Any:
+def _blas_libraries(_torch_is_loaded: bool) -> Any:
     """Return the controller of this process's BLAS libraries; finding them takes milliseconds.
 
     They are NumPy's and SciPy's, and are looked up again when torch has brought its own.

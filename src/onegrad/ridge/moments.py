@@ -103,13 +103,16 @@ def sum_moments(blocks: Iterable[tuple[Array, Array | None]], width: int) -> Mom
         rows += len(A)
         ops = ops_of(A)
         C = ops.zeros(A.shape[1], A.shape[1]) if C is None else C
-        weighted = None if w is None else w != 1
-        if weighted is None or 2 * int(weighted.sum()) < len(A):
-            ops.add_gram(C, A)  # half the work; what a few rows weigh beyond one is added below
-            if w is not None:
-                A, w = A[weighted], w[weighted] - 1
-        if w is not None and len(w):
-            ops.add_product(C, A, A * w[:, None])
+        if w is None:
+            ops.add_gram(C, A)
+            continue
+        weighted = w != 1
+        few = 2 * int(weighted.sum()) < len(A)
+        if few:  # a Gram matrix is half the work; what these rows weigh beyond one is added
+            ops.add_gram(C, A)
+        B, v = (A[weighted], w[weighted] - 1) if few else (A, w)
+        if len(v):
+            ops.add_product(C, B, B * v[:, None])
     assert C is not None
     f, y = slice(width), slice(width, -1)
     sums, yty = C[:, -1], C[y, y].diagonal()  # columns to the right: in the upper triangle

@@ -51,7 +51,7 @@ class Candidate:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What was tried, and its score on held-out rows."""
+        """The label with the ridge and its score on held-out rows."""
         return {**self.label, "ridge": self.ridge, "score": self.score}
 
 

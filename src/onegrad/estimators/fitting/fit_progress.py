@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from onegrad.io.progress import CallbackProgress, Progress
+from onegrad.io.progress import Progress
 
 
 class FitProgress:
     """Counts the candidates of a fit; `stopped` says that no further one is to be tried."""
 
     def __init__(self, progress: Progress | None = None, expected: int = 1) -> None:
-        self.progress = progress or CallbackProgress()
+        self.progress = progress or Progress()
         self.expected = max(expected, 1)
         self.done, self.best, self.stopped = 0, float("inf"), False
 

@@ -109,11 +109,8 @@ def fit(
             leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
             for candidates in learned
         ]
-    targets, encoding, skip_below = (
-        training_set.targets,
-        training_set.encoding,
-        training_set.step_rows_end,
-    )
+    targets, encoding = training_set.targets, training_set.encoding
+    skip_below = training_set.step_rows_end
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
     layers = tuple(candidates.best.layer for candidates in learned)

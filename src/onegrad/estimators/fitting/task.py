@@ -23,7 +23,7 @@ from onegrad.exceptions import InvalidInput
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be predicted, before any row is seen.
+    """The kind of targets, before any row is seen.
 
     Parameters
     ----------

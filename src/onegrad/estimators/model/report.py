@@ -100,5 +100,5 @@ def listed(form: str, values: Any, between: str = ", ") -> str:
 
 
 def _row(name: str, cell: str) -> str:
-    left = "style='text-align:left'"
-    return f"<tr><th {left}>{html.escape(name)}</th><td {left}>{cell}</td></tr>"
+    style = "style='text-align:left'"
+    return f"<tr><th {style}>{html.escape(name)}</th><td {style}>{cell}</td></tr>"

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from onegrad.estimators.fitting.first_layer import alternating
-from onegrad.estimators.fitting.first_layer.alternating_settings import (
+from onegrad.estimators.fitting.first_layer.alternating import (
     SAMPLE_ROWS,
     AlternatingSettings,
 )

@@ -1,4 +1,4 @@
-"""What all estimators share: data in, one fit, rows that come and go, what was learned."""
+"""The part that all estimators share: a fit, rows that come and go, what was learned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from onegrad.arrays import Floats
 from onegrad.data import sum_over_partitions
@@ -73,13 +73,23 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def _sample_rows(self) -> Any:
         return self.sample_rows
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        """Return a matrix and its targets as scikit-learn validates them."""
+    _numeric_targets: ClassVar[bool] = False
+
+    def _as_targets(self, y: Any) -> Any:
+        """Return validated targets as numbers or labels."""
         raise NotImplementedError
 
+    # -- validation as scikit-learn does it ----------------------------------------------------
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        checks = {"multi_output": True, "y_numeric": self._numeric_targets}
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, **checks)
+        return X, self._as_targets(y)
+
     def _validated_targets(self, y: Any) -> Any:
-        """Return targets that came beside a table, validated."""
-        raise NotImplementedError
+        """Return targets that came beside a table."""
+        checks = {"multi_output": True, "y_numeric": self._numeric_targets}
+        return self._as_targets(_check_y(y, estimator=self, **checks))
 
     # -- fitting -------------------------------------------------------------------------------
 

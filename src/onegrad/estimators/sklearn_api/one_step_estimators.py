@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting import task
@@ -257,12 +257,7 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
     def _task(self) -> task.LearningTask:
         return task.any_targets()
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
-        return X, self._validated_targets(y)
-
-    def _validated_targets(self, y: Any) -> Any:
-        y = _check_y(y, multi_output=True, estimator=self)
+    def _as_targets(self, y: Any) -> Any:
         return y if y.dtype.kind in "fiub" else y.astype(str)
 
     def transform(self, X: Any) -> Floats:

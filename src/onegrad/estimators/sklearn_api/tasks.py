@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_y, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting import task
@@ -27,17 +27,17 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     """Numbers, one or several per row."""
 
+    _numeric_targets = True
+
     def _task(self) -> task.LearningTask:
         return task.regression()
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        X, y = validate_data(
-            self, X, y, reset=reset, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        return X, _numbers(y)
-
-    def _validated_targets(self, y: Any) -> Any:
-        return _numbers(_check_y(y, multi_output=True, y_numeric=True, estimator=self))
+    def _as_targets(self, y: Any) -> Floats:
+        """Return numbers; refuse dates and durations, whose unit nobody has chosen."""
+        y = np.asarray(y)
+        if y.dtype.kind in "mM":
+            raise InvalidInput("y", str(y.dtype), "numbers, in a unit of your choice")
+        return np.asarray(y, dtype=np.float64)
 
     @property
     def _targets(self) -> NumericTargets:
@@ -101,12 +101,16 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, multi_output=True)
-        return X, _labels(y)
-
-    def _validated_targets(self, y: Any) -> Any:
-        return _labels(_check_y(y, multi_output=True, estimator=self))
+    def _as_targets(self, y: Any) -> Any:
+        """Return one label per row, or a matrix of 0 and 1 with a column for each of several."""
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind == "multilabel-indicator":
+            return np.asarray(y)
+        if kind == "multiclass-multioutput":
+            problem = "it has several columns; several labels per row are 0 and 1, one column each"
+            raise InvalidInput("y", problem=problem)
+        return column_or_1d(y, warn=True)
 
     @property
     def _targets(self) -> ClassTargets | MultilabelTargets:
@@ -156,23 +160,3 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _numbers(y: Any) -> Floats:
-    """Return targets as numbers; refuse dates and durations, whose unit nobody has chosen."""
-    y = np.asarray(y)
-    if y.dtype.kind in "mM":
-        raise InvalidInput("y", str(y.dtype), "numbers, in a unit of your choice")
-    return np.asarray(y, dtype=np.float64)
-
-
-def _labels(y: Any) -> Any:
-    """Return one label per row, or a matrix of 0 and 1 with a column for each of several."""
-    check_classification_targets(y)
-    kind = type_of_target(y)
-    if kind == "multilabel-indicator":
-        return np.asarray(y)
-    if kind == "multiclass-multioutput":
-        problem = "it has several columns; several labels per row are 0 and 1, one column each"
-        raise InvalidInput("y", problem=problem)
-    return column_or_1d(y, warn=True)

@@ -1,4 +1,4 @@
-"""Columns of many values: statistics cross-fitted on the sample, and exact under any change."""
+"""Columns of many values: mean targets, cross-fitted on the sample, exact under any change."""
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def test_values_beyond_the_frequent_ones_are_predicted():
 
 
 def test_noise_is_not_learned():
-    """Were a row's own target in its statistic, the fit would seem to explain a third of it."""
+    """Were a row's own target in its mean, the fit would seem to explain a third of it."""
     X, y = cities(2400, 3, informative=False)
     X_new, y_new = cities(1500, 4, informative=False)
     got = model().fit(X, y)
@@ -77,7 +77,7 @@ def test_rows_come_and_go_exactly_and_files_keep_them(tmp_path):
     np.testing.assert_array_equal(shuffled.readout_, whole)
 
 
-def test_classes_have_a_statistic_each():
+def test_each_class_has_a_mean():
     X, y = cities(1200, 6)
     labels = np.digitize(y, [-0.5, 0.5])
     got = og.OneStepClassifier(10, eta=0.0, random_state=0).fit(X, labels)
@@ -94,8 +94,8 @@ def test_repeated_rows_teach_nothing_wrong():
     assert np.mean(got.predict(X[["city"]]) == labels) > chance
 
 
-def test_names_of_their_own_are_no_news():
-    """A column where every row has its own value warns of none."""
+def test_unique_names_are_no_surprise():
+    """A column in which every row has its own value never warns of new ones."""
     X = pd.DataFrame({"x": np.arange(200.0), "name": [f"n{i}" for i in range(200)]})
     got = model().fit(X, np.arange(200.0))
     got.predict(X.assign(name="other"))
