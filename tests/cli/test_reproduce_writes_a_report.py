@@ -1,4 +1,4 @@
-"""onegrad reproduce: cells, figures and one report; what is in the store already is not computed again."""
+"""onegrad reproduce: cells, figures and one report; nothing in the store is computed again."""
 
 import json
 
