@@ -17,15 +17,15 @@ START, END = "<!-- fields: written by make_notation.py -->\n\n", "\n<!-- end of 
 
 
 def table(fields: Iterable[Field]) -> str:
-    """The fields as a table: symbol, name, meaning with its default, and the papers' names."""
+    """Return the fields as a table: symbol, name, meaning with its default, the papers' names."""
     rows = [("symbol", "field", "meaning", *PAPERS), ("---",) * (3 + len(PAPERS))]
     rows += [(f.symbol, f"`{f.name}`", f.summary, *f.papers) for f in fields]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n"
-                   for row in rows)  # fmt: skip
+    cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 def page(text: str) -> str:
-    """The page with its table as the fields are now."""
+    """Return the page with the table of the present fields."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
     return before + START + table([*FIELDS.values(), *RATIO_FIELDS.values()]) + END + after

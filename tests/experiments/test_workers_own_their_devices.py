@@ -11,7 +11,7 @@ from onegrad.experiments.executors import with_processes
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
-from onegrad.studies.measures import MEASURES, papers
+from onegrad.studies.measures import MEASURES, standard
 
 SPEC = {
     "measure": "errors",
@@ -66,5 +66,5 @@ class Gpu:
     ],
 )
 def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
-    monkeypatch.setattr(papers, "get_ops", lambda *_: Gpu())
-    assert papers.device_record(cells(**options)[0], device) == recorded
+    monkeypatch.setattr(standard, "get_ops", lambda *_: Gpu())
+    assert standard.device_record(cells(**options)[0], device) == recorded

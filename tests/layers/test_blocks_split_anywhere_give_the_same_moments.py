@@ -77,7 +77,7 @@ def test_rounding_to_the_grid_is_small():
 
 @pytest.mark.parametrize("first", [1, 10, 300])
 def test_rows_unlike_the_first_ones_are_counted_exactly(first):
-    """The first rows lie on kinks, where rounding activates neurons; one input is constant there."""
+    """The first rows lie on kinks, where rounding activates neurons; one input is constant."""
     rng = np.random.default_rng(first)
     X, y = rng.standard_normal((3000, D)), rng.integers(-9, 9, (3000, 1)) / 8
     X[:first, 0] = 0.1 + 1e-17

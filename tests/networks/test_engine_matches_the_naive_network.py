@@ -6,7 +6,7 @@ import pytest
 import naive
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.networks import GradientGroup, Options, run_stack
+from onegrad.networks import simulate
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -45,9 +45,7 @@ def test_errors_match(name):
     p = problem_of(name)
     network = Network.of(Sampler.of(p, (3,), get_ops()))
     W_0, a = network.W[0], network.a[0]
-    errors = run_stack(
-        GradientGroup(p, ETAS, RIDGES), (3,), Options(n_test=N_TEST, leave_one_out=True)
-    )
+    errors = simulate(p, [3], n_test=N_TEST, leave_one_out=True, eta=ETAS, ridge=RIDGES)
     purpose = Purpose.STEP if p.ridge_rows == "same" else Purpose.RIDGE
     X_tilde, y_tilde, _ = data(p, purpose, p.n)
     X_test, _, clean = data(p, Purpose.TEST, N_TEST)
@@ -64,11 +62,11 @@ def test_errors_match(name):
             train, loss = naive.objective(F, y_tilde, lam, a_hat, c)
             risk = np.mean((clean - F_test @ a_hat - c) ** 2)
             loo = naive.leave_one_out(F, y_tilde, lam, p.intercept)
-            assert errors["train"][0, i, j] == pytest.approx(train, rel=1e-9)
-            assert errors["squared_loss"][0, i, j] == pytest.approx(loss, rel=1e-8)
-            assert errors["risk"][0, i, j] == pytest.approx(risk, rel=1e-9)
-            assert errors["test"][0, i, j] == pytest.approx(risk + p.noise**2, rel=1e-9)
-            assert errors["leave_one_out"][0, i, j] == pytest.approx(loo, rel=1e-8)
+            assert errors.train.values[0, i, j] == pytest.approx(train, rel=1e-9)
+            assert errors.squared_loss.values[0, i, j] == pytest.approx(loss, rel=1e-8)
+            assert errors.risk.values[0, i, j] == pytest.approx(risk, rel=1e-9)
+            assert errors.test.values[0, i, j] == pytest.approx(risk + p.noise**2, rel=1e-9)
+            assert errors.leave_one_out.values[0, i, j] == pytest.approx(loo, rel=1e-8)
 
 
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
@@ -97,8 +95,7 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     beta = rows.X[0].T @ rows.y[0]
     inside = sampler.beta_star[0].T @ beta
     expected = np.linalg.norm(inside) / np.linalg.norm(beta)
-    errors = run_stack(GradientGroup(p, (1.0,), (0.1,)), (1,))
-    assert errors["overlap"][0, 0, 0] == pytest.approx(expected, rel=1e-12)
+    assert simulate(p, [1]).overlap.values[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [{"n": 40, "d": 6, "N": 11}, {"n": 12, "d": 6, "N": 25}])
@@ -131,15 +128,14 @@ def test_kernels_match(model, sizes, intercept):
                     )
         F = naive.kernel_features(K)
     F, F_test = F[: p.n], F[p.n :]
-    options = Options(model, N_TEST, leave_one_out=True)
-    errors = run_stack(GradientGroup(p, (0.0,), RIDGES), (3,), options)
+    errors = simulate(p, [3], model=model, n_test=N_TEST, leave_one_out=True, ridge=RIDGES)
     for j, lam in enumerate(RIDGES):
         a_hat, c = naive.ridge(F, y, lam, intercept)
         train, loss = naive.objective(F, y, lam, a_hat, c)
-        assert errors["train"][0, 0, j] == pytest.approx(train, rel=1e-6)
-        assert errors["squared_loss"][0, 0, j] == pytest.approx(loss, rel=1e-6)
-        assert errors["risk"][0, 0, j] == pytest.approx(
+        assert errors.train.values[0, j] == pytest.approx(train, rel=1e-6)
+        assert errors.squared_loss.values[0, j] == pytest.approx(loss, rel=1e-6)
+        assert errors.risk.values[0, j] == pytest.approx(
             np.mean((clean - F_test @ a_hat - c) ** 2), rel=1e-6
         )
         loo = naive.leave_one_out(F, y, lam, intercept)
-        assert errors["leave_one_out"][0, 0, j] == pytest.approx(loo, rel=1e-6)
+        assert errors.leave_one_out.values[0, j] == pytest.approx(loo, rel=1e-6)

@@ -1,10 +1,12 @@
 """(problem, seed) fixes the numbers: stacks, threads, grids, chunks and devices only round."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks import MODELS, GradientGroup, run_stack
+from onegrad.networks import MODELS, make_plan, run_plan
 from onegrad.networks.simulation import QUANTITIES, simulate
 
 PROBLEMS = {
@@ -52,9 +54,11 @@ def test_seeds_alone_and_together():
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_networks_at_once(name):
-    p = PROBLEMS[name]
-    group = GradientGroup(p, tuple(AXES["eta"]), tuple(AXES["ridge"]))
-    one, two = (run_stack(group, (1,), networks_at_once=k) for k in (1, 2))
+    plan = make_plan(PROBLEMS[name], [1], **AXES)
+    (group,) = plan.groups
+    one, two = (
+        run_plan(replace(plan, groups=(replace(group, networks_at_once=k),))) for k in (1, 2)
+    )
     for q in QUANTITIES:
         np.testing.assert_allclose(one[q], two[q], rtol=1e-10)
 

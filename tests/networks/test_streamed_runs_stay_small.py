@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 import onegrad as og
-from onegrad.networks import GradientGroup, Options, run_stack
+from onegrad.networks import Options, make_plan, run_plan
 from onegrad.networks.plan import peak_bytes
 
 MEASURE = """
@@ -33,16 +33,15 @@ print(peak * (1 if sys.platform == "darwin" else 1024))
 @pytest.mark.parametrize("leave_one_out", [False, True])
 def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     p = og.Problem(**sizes)
-    etas = tuple(1.0 + k for k in range(networks))
-    options = Options(leave_one_out=leave_one_out)
-    run_stack(
-        GradientGroup(p.replace(n=20, d=5, N=10), etas, (0.1, 1.0)), (0,)
-    )  # imports and caches
+    axes = {"eta": [1.0 + k for k in range(networks)], "ridge": [0.1, 1.0], "threads": 1}
+    run_plan(make_plan(p.replace(n=20, d=5, N=10), [0], **axes))  # imports and caches
+    plan = make_plan(p, [0], leave_one_out=leave_one_out, **axes)
     tracemalloc.start()
-    run_stack(GradientGroup(p, etas, (0.1, 1.0)), (0,), options)
+    run_plan(plan)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    estimate = peak_bytes(p, networks, options)
+    estimate = peak_bytes(p, networks, Options(leave_one_out=leave_one_out))
+    assert plan.groups[0].peak_bytes == estimate
     assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
 

@@ -8,7 +8,7 @@ import onegrad as og
 from onegrad.arrays import ExecutionPolicy
 from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.cli import main
-from onegrad.networks import GradientGroup, Options, run_stack, streams
+from onegrad.networks import GradientGroup, make_plan, run_plan, streams
 from onegrad.networks.cost import Rates, ReplicateWork, count_work
 
 PROBLEMS = {
@@ -52,9 +52,9 @@ def counted(monkeypatch):
 @pytest.mark.parametrize("etas", [(1.0,), (1.0, 2.0, 3.0)])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_work_is_the_work(name, etas, counted):
-    group = GradientGroup(PROBLEMS[name], etas, (0.1, 1.0))
-    foretold = count_work(group, Options(n_test=1100))
-    run_stack(group, (0,), Options(n_test=1100))
+    plan = make_plan(PROBLEMS[name], [0], n_test=1100, threads=1, eta=etas, ridge=[0.1, 1.0])
+    foretold = count_work(plan.groups[0].group, plan.options)
+    run_plan(plan)
     assert counted["products"] == foretold.products
     assert counted["gram"] == foretold.gram
     assert counted["normals"] == foretold.normals + 20  # and the teacher

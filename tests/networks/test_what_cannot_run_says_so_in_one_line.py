@@ -6,7 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.arrays.numpy_ops import NumpyOps
-from onegrad.networks import GradientGroup, Options, run_stack, spectrum
+from onegrad.networks import GradientGroup, Options, spectrum
 from onegrad.networks.plan import peak_bytes, plan_group
 from onegrad.networks.simulation import simulate
 
@@ -97,8 +97,7 @@ def test_running_out_of_memory_is_one_line(monkeypatch):
 
 def test_a_penalty_lost_in_rounding():
     with pytest.raises(og.NotConverged, match="larger ridge or dtype float64"):
-        p = og.Problem(n=300, d=3, N=200)
-        run_stack(GradientGroup(p, (1.0,), (1e-30,)), (0,), ops=get_ops(dtype="float32"))
+        simulate(og.Problem(n=300, d=3, N=200, eta=1.0, ridge=1e-30), 1, dtype="float32")
 
 
 def test_counting_outliers_needs_an_edge():

@@ -10,7 +10,7 @@ from onegrad.networks.one_network import (
     predict_fresh_rows,
 )
 from onegrad.networks.plan import MODELS, GradientGroup, Options, Plan, make_plan
-from onegrad.networks.run import run_plan, run_stack
+from onegrad.networks.run import run_plan
 from onegrad.networks.simulation import SampleMean, Simulation, SimulationProvenance, simulate
 from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 from onegrad.networks.streams import ENTRY_LAWS
@@ -35,7 +35,6 @@ __all__ = [
     "neurons",
     "predict_fresh_rows",
     "run_plan",
-    "run_stack",
     "simulate",
     "spectrum",
 ]

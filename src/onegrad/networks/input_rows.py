@@ -19,6 +19,7 @@ from onegrad.networks.streams import (
     generator,
 )
 from onegrad.problem import Problem
+from onegrad.problem.laws import Law
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class InputRows:
 
     problem: Problem
     streams: Streams
+    law: Law
     direction: Array | None = None
     scales: Array | None = None
     data: Floats | None = None
@@ -72,48 +74,46 @@ class InputRows:
         cls, problem: Problem, streams: Streams, beta_star: Array, data: Floats | None
     ) -> InputRows:
         """Draw what all rows share; `beta_star` are the teacher's directions, (B, d, indices)."""
+        law, d = problem.input_law, problem.d
         if data is not None:
             orders = [generator(s, Purpose.ORDER).permutation(len(data)) for s in streams.seeds]
-            return cls(problem, streams, data=data, orders=tuple(orders))
-        law, d = problem.input_law, problem.d
+            return cls(problem, streams, law, data=data, orders=tuple(orders))
         if law.name in ENTRY_LAWS:
-            return cls(problem, streams)
+            return cls(problem, streams, law)
         if law.name == "power-law":  # eigenvalues k^-p, mean 1
             assert law.parameter is not None
             spectrum = np.arange(1, d + 1) ** -law.parameter
             scales = streams.ops.asarray(np.sqrt(spectrum / spectrum.mean()))
-            return cls(problem, streams, scales=scales)
+            return cls(problem, streams, law, scales=scales)
         v = streams.entries(GAUSSIAN, (Purpose.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5
         if problem.input_overlap:
             v = _turned(v, beta_star[:, None, :, 0], problem.input_overlap)
-        return cls(problem, streams, direction=v)
+        return cls(problem, streams, law, direction=v)
 
     def begin(self, rows: RowSet, start: int, count: int) -> Callable[[], Array]:
         """Let the thread pool begin to draw; calling the result returns inputs (B, count, d)."""
         if self.data is not None:
             return lambda: self._user_rows(rows, start, count)
-        law = self.problem.input_law
-        entries = law if law.name in ENTRY_LAWS else GAUSSIAN
+        entries = self.law if self.law.name in ENTRY_LAWS else GAUSSIAN
         key = (rows.purpose, rows.batch)
         drawn = self.streams.begin_entries(entries, key, start, count, self.problem.d)
         return lambda: self._shaped(drawn(), rows, start, count)
 
     def _shaped(self, X: Array, rows: RowSet, start: int, count: int) -> Array:
         """Return independent entries with the covariance of the law."""
-        law = self.problem.input_law
         if self.scales is not None:
             X *= self.scales
             return X
         if self.direction is None:
             return X
-        assert law.parameter is not None
-        if law.name == "spiked":  # covariance I + s v v^T
+        assert self.law.parameter is not None
+        if self.law.name == "spiked":  # covariance I + s v v^T
             projections = (X * self.direction).sum(-1)[..., None]
-            shift = (math.sqrt(1 + law.parameter) - 1) * projections
+            shift = (math.sqrt(1 + self.law.parameter) - 1) * projections
         else:  # a mixture of two centres
             key = (Purpose.SIGN, rows.purpose, rows.batch)
-            shift = law.parameter * self.streams.entries(RANDOM_SIGNS, key, start, count, 1)
+            shift = self.law.parameter * self.streams.entries(RANDOM_SIGNS, key, start, count, 1)
         return X + shift * self.direction
 
     def _user_rows(self, rows: RowSet, start: int, count: int) -> Array:

@@ -13,9 +13,7 @@ from onegrad.arrays import (
     Array,
     ExecutionPolicy,
     Floats,
-    Ops,
     Repeat,
-    get_ops,
     namespace,
     one_line_memory_errors,
     run_directly,
@@ -27,53 +25,36 @@ from onegrad.networks.fits import TILE_NEURONS, fits
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import FeatureMap, Network, input_features
-from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, GroupPlan, Options, Plan
-from onegrad.networks.sampling import SampleBlock, Sampler, Tick, no_tick, sum_over_rows
+from onegrad.networks.plan import KERNEL_MODELS, GroupPlan, Plan
+from onegrad.networks.sampling import SampleBlock, Sampler, Tick, sum_over_rows
 from onegrad.networks.streams import Purpose
 from onegrad.parallel import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
 
-CountCallback = Callable[[int, int], None]  # called with (done, total)
-
 LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"
 
 
-def run_plan(plan: Plan, progress: CountCallback | None = None) -> dict[str, Floats]:
+def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> dict[str, Floats]:
     """Train the networks of a plan and return every quantity as an array (seeds, points).
 
     Stacks side by side on one core each keep all cores busy; those that remain when the cores no
     longer come out even have all cores in turn.
     """
-    seeds, options, ops = plan.seeds, plan.options, plan.ops
-    stacks = [-(-len(seeds) // g.stack_size) for g in plan.groups]
-    total = sum(k * block_count(g, options) for k, g in zip(stacks, plan.groups, strict=True))
-    counter = ProgressCounter(total, progress)
+    counter = ProgressCounter(sum(block_count(plan, g) for g in plan.groups), progress)
     values: dict[str, Floats] = {}
     with one_line_memory_errors(LESS_MEMORY):
-        for k, g in zip(stacks, plan.groups, strict=True):
-            starts = range(0, len(seeds), g.stack_size)
-            call = partial(
-                run_stack,
-                g.group,
-                options=options,
-                networks_at_once=g.networks_at_once,
-                tick=counter.tick,
-                ops=ops,
-                repeat=_repeater(g, k, options, ops),
-                stop=counter.stop,
+        for g in plan.groups:
+            starts = range(0, len(plan.seeds), g.stack_size)
+            stacks = [plan.seeds[i : i + g.stack_size] for i in starts]
+            run = partial(run_stack, plan, g, counter, _repeater(plan, g, len(stacks)))
+            even = len(stacks) // g.workers * g.workers if g.workers > 1 else 0
+            side_by_side = thread_map(
+                partial(run, plan.policy.worker), stacks[:even], g.workers, stop=counter.stop
             )
-            even = k // g.workers * g.workers if g.workers > 1 else 0
-            parts = [seeds[i : i + g.stack_size] for i in starts]
-            together = thread_map(
-                partial(call, policy=plan.policy.worker),
-                parts[:even],
-                g.workers,
-                stop=counter.stop,
-            )
-            in_turn = map(partial(call, policy=plan.policy), parts[even:])
-            for i, errors in zip(starts, chain(together, in_turn), strict=True):
+            in_turn = map(partial(run, plan.policy), stacks[even:])
+            for i, errors in zip(starts, chain(side_by_side, in_turn), strict=True):
                 for name, array in errors.items():
-                    column = values.setdefault(name, np.empty((len(seeds), len(plan.points))))
+                    column = values.setdefault(name, np.empty((len(plan.seeds), len(plan.points))))
                     for at in g.group.positions:
                         column[i : i + len(array), at.point] = array[:, at.eta, at.ridge]
     counter.finish()
@@ -83,7 +64,7 @@ def run_plan(plan: Plan, progress: CountCallback | None = None) -> dict[str, Flo
 class ProgressCounter:
     """Counts blocks of rows over all threads, and stops the threads when it is told to."""
 
-    def __init__(self, total: int, progress: CountCallback | None) -> None:
+    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
         self.stop = threading.Event()
         self._lock = threading.Lock()
@@ -109,55 +90,48 @@ class ProgressCounter:
             self.progress(self.total, self.total)
 
 
-def block_count(plan: GroupPlan, options: Options) -> int:
-    """Return about how many blocks of rows and tiles of neurons one stack passes."""
-    group, p, block = plan.group, plan.group.problem, 1024
-    networks = len(group.etas)
-    rounds = -(-networks // plan.networks_at_once)
-    steps = any(group.etas) * (1 + (p.steps - 1) * networks) * -(-p.rows_of_step // block)
+def block_count(plan: Plan, group_plan: GroupPlan) -> int:
+    """Return about how many blocks of rows and tiles of neurons all stacks of a group pass."""
+    p, etas, block = group_plan.group.problem, group_plan.group.etas, 1024
+    steps = any(etas) * (1 + (p.steps - 1) * len(etas)) * -(-p.rows_of_step // block)
     ridge = -(-p.n // block)
-    if p.n < p.N and options.model not in KERNEL_MODELS:
+    if p.n < p.N and plan.options.model not in KERNEL_MODELS:
         ridge += 2 * -(-p.N // TILE_NEURONS)
-    test = -(-options.test_rows(p.n) // block)
-    return steps + rounds * (ridge + test)
+    test = -(-plan.options.test_rows(p.n) // block)
+    rounds = -(-len(etas) // group_plan.networks_at_once)
+    stacks = -(-len(plan.seeds) // group_plan.stack_size)
+    return stacks * (steps + rounds * (ridge + test))
 
 
-def _repeater(plan: GroupPlan, stacks: int, options: Options, ops: Ops) -> Repeat:
+def _repeater(plan: Plan, group_plan: GroupPlan, stacks: int) -> Repeat:
     """Return how so many equal stacks are called: directly, or from a recording."""
-    p, networks = plan.group.problem, len(plan.group.etas)
-    if not options.can_be_recorded(p):
+    p, networks = group_plan.group.problem, len(group_plan.group.etas)
+    if not plan.options.can_be_recorded(p):
         return run_directly
-    entries = plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
-    return ops.executor.repeater(stacks, entries)
+    entries = group_plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
+    return plan.ops.executor.repeater(stacks, entries)
 
 
 # -- one stack -------------------------------------------------------------------------------
 
 
 def run_stack(
-    group: GradientGroup,
-    seeds: Sequence[int],
-    options: Options | None = None,
-    *,
-    ops: Ops | None = None,
-    policy: ExecutionPolicy | None = None,
-    networks_at_once: int | None = None,
-    tick: Tick = no_tick,
-    repeat: Repeat = run_directly,
-    stop: threading.Event | None = None,
+    plan: Plan,
+    group_plan: GroupPlan,
+    counter: ProgressCounter,
+    repeat: Repeat,
+    policy: ExecutionPolicy,
+    seeds: tuple[int, ...],
 ) -> dict[str, Floats]:
-    """Train the networks of several seeds together: a pure function of group, seeds and options.
+    """Train the networks of several seeds together, on all threads of the policy.
 
-    Returns every quantity as an array (seeds, etas, ridges), on all threads of the policy.
-
-    networks_at_once : step sizes whose networks share their matrix products (default all).
-    repeat : calls the work, or repeats a recording of it.
+    Returns every quantity as an array (seeds, etas, ridges); `repeat` calls the work, or repeats a
+    recording of it.
     """
-    options, ops, seeds = options or Options(), ops or get_ops(), tuple(seeds)
-    policy = policy or ops.policy(threads=1)
-    work = partial(stack_errors, group, options, ops, policy, networks_at_once or len(group.etas))
-    with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, stop):
-        errors = repeat(work, seeds, tick)
+    group = group_plan.group
+    work = partial(stack_errors, plan, group_plan, policy)
+    with plan.ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
+        errors = repeat(work, seeds, counter.tick)
     if not np.isfinite(errors["train"]).all():
         raise NotConverged(
             "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"
@@ -170,38 +144,32 @@ def run_stack(
 
 
 def stack_errors(
-    group: GradientGroup,
-    options: Options,
-    ops: Ops,
-    policy: ExecutionPolicy,
-    networks_at_once: int,
-    seeds: tuple[int, ...],
-    tick: Tick,
+    plan: Plan, group_plan: GroupPlan, policy: ExecutionPolicy, seeds: tuple[int, ...], tick: Tick
 ) -> dict[str, Array]:
     """Return errors (B, etas, ridges) and overlaps (B,) on the device, without waiting for it.
 
     One gradient per seed serves every eta, and one Gram matrix per eta serves every ridge.
     """
-    p, loo = group.problem, options.leave_one_out
+    group, options, networks = group_plan.group, plan.options, group_plan.networks_at_once
+    p, etas, ridges, loo = group.problem, group.etas, group.ridges, options.leave_one_out
     sampler = Sampler.of(
         p,
         seeds,
-        ops,
+        plan.ops,
         policy=policy,
         data=options.rows,
         device_random=options.device_random,
         tick=tick,
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
-    etas, ridges = group.etas, group.ridges
     all_fits: list[Fit] = []
     risks: list[Array] = []
     if options.model in KERNEL_MODELS:
         fit, risk = kernel_fit(options.model, network, ridges, n_test, loo)
         all_fits, risks = [fit], [risk[:, None]]
     else:
-        for i in range(0, len(etas), networks_at_once):
-            features = features_of(options.model, network, etas[i : i + networks_at_once])
+        for i in range(0, len(etas), networks):
+            features = features_of(options.model, network, etas[i : i + networks])
             fits_at_once = fits(sampler, features, ridges, loo)
             risks.append(_risks(sampler, features, fits_at_once, n_test))
             all_fits += fits_at_once

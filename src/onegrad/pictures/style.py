@@ -93,7 +93,7 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
     ax.errorbar(curve.x, curve.y, yerr=2 * curve.se, label=label, **style)
 
 
-def single_networks(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
+def thin_lines(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
     """Draw single networks, values of shape (x, seeds), as thin lines.
 
     Lines and not dots: a seed that is high at one x is high at all.

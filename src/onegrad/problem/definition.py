@@ -41,17 +41,18 @@ class Problem(Conventions):
     readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
     residual : the step's residual is the label, or the label minus the initial output.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
-    later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", the last one kept
-        on (default the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and steps.
-    labels : as they are, or less what is fitted to those of the first step: their mean, or their
+    later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", of which the last
+        repeats (default: the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and
+        steps.
+    labels : the labels as they are, or minus a fit to those of the first step: their mean, or their
         mean and linear part; errors are then those of the fit and the network together.
     update : a step along the gradient, along the gradient times the inverse covariance of its rows,
-        or along its orthogonal factor; all of the gradient's length.
+        or along its orthogonal factor; all have the length of the gradient.
     inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
-    input_overlap : cosine of the direction of a spiked or mixture law with the teacher's first.
+    input_overlap : cosine between the direction of a spiked or mixture law and the teacher's first.
     noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
     ridge_rows : ridge on fresh rows or on those of the step.
-    intercept : whether ridge fits an unpenalised constant.
+    intercept : whether the ridge fit has an unpenalised constant.
 
     Examples
     --------
@@ -115,29 +116,29 @@ class Problem(Conventions):
         help="the step's residual is the label, or the label minus the initial output",
         papers=("full in the text, labels in the formulas", "labels", "labels"), group="network"))
     steps: int = field(default=1, metadata=description(
-        label="Steps", help="gradient steps", kind="whole", papers=("1", "1", "1")))
+        label="Steps", help="number of gradient steps", kind="whole", papers=("1", "1", "1")))
     batches: Literal["fresh", "same"] = field(default="fresh", metadata=description(
         label="Batches", help="each step on a fresh batch, or all on the same one",
         kind="choice"))
     later_alpha: str = field(default="", metadata=description(
         label="Later exponents", symbol="α₂, α₃, …", kind="numbers", unset="η at every step",
-        help="exponents of the later steps, with commas; the last one repeats"))
+        help="exponents of the later steps, separated by commas; the last one repeats"))
     labels: Literal["plain", "centred", "residual-linear"] = field(
         default="plain", metadata=description(
             label="Labels", kind="choice",
-            help="labels as they are, less their mean, or less their linear fit too"))
+            help="labels as they are, minus their mean, or minus their linear fit"))
     update: Literal["gradient", "preconditioned", "spectral"] = field(
         default="gradient", metadata=description(
             label="Update", kind="choice",
             help="a step along the gradient, along it times the inverse covariance of its rows, or"
-            " along its orthogonal factor; all of the gradient's length"))
+            " along its orthogonal factor; all have the length of the gradient"))
     inputs: str = field(default="gaussian", metadata=description(
         label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUT_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))
     input_overlap: float = field(default=0.0, metadata=description(
         label="Overlap of the inputs' direction", low=-1.0, high=1.0,
-        help="cosine of the direction of a spiked or mixture law with the teacher's first; 0 is a"
-        " random direction"))
+        help="cosine between the direction of a spiked or mixture law and the teacher's first; 0 is"
+        " a random direction"))
     noise_law: str = field(default="gaussian", metadata=description(
         label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))

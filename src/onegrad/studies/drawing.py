@@ -52,7 +52,7 @@ def single_networks(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
     """Draw means with their bars over the curves of single networks, which share seeds."""
     curve = points.curve("alpha", quantity)
     values = np.array([p.values[quantity] for p in points.ordered("alpha")])  # (alphas, seeds)
-    style.single_networks(ax, curve.x, values[:, :MAX_SINGLE_NETWORKS], i, "single networks")
+    style.thin_lines(ax, curve.x, values[:, :MAX_SINGLE_NETWORKS], i, "single networks")
     low, high = np.quantile(values, (0.05, 0.95))
     style.markers(ax, curve, i, "mean of networks")
     ax.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
-from onegrad.pictures import style
 from onegrad.problem import Problem, list_axes
-from onegrad.theory.asymptotic.staircase import printed_errors
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Prediction
 from onegrad.theory.scope import (
@@ -19,7 +17,7 @@ from onegrad.theory.scope import (
     require_representable,
 )
 from onegrad.theory.spectral_law import Spectrum
-from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES
+from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES
 
 Column = np.ndarray[Any, Any]
 
@@ -51,15 +49,15 @@ def predict(
     name = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
     if printed and name != "staircase":
         raise InvalidInput("printed", printed, f"False with theory {name!r}")
+    chosen = PRINTED_STAIRCASE if printed else THEORIES[name]
     lists = list_axes(axes)
     fixed = {field: value for field, value in axes.items() if field not in lists}
     problems, shape = problem.grid(**axes) if axes else ([problem], ())
     base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
-    require_known_fields(name, THEORIES[name].fields, problems)
+    require_known_fields(name, chosen.fields, problems)
     require_representable(name, problems)
-    function = printed_errors if printed else THEORIES[name].function
     with numerical_failures(f"{name} theory"):
-        errors = function(problems)
+        errors = chosen.function(problems)
         if not printed:
             errors = require_possible(f"{name} theory", errors, problems)
     warn(*errors.warnings)
@@ -96,9 +94,9 @@ def predict(
         iterations=shaped(errors.iterations),
         quadrature_error=shaped(errors.quadrature_error),
         nodes=shaped(errors.nodes),
-        label=f"{name} as printed" if printed else THEORIES[name].label,
-        dash=style.DOTS if printed else THEORIES[name].dash,
-        jumps=THEORIES[name].jumps,
+        label=chosen.label,
+        dash=chosen.dash,
+        jumps=chosen.jumps,
     )
 
 

@@ -8,16 +8,16 @@ that no field is ever ignored in silence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.pictures import style
+from onegrad.pictures.style import DASH_DOTS, DOTS, LONG_DASHES, SHORT_DASHES, SOLID
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.asymptotic.limiting_spectrum import limiting_spectrum
 from onegrad.theory.asymptotic.random_features import random_feature_errors
 from onegrad.theory.asymptotic.small_step import small_step_errors
-from onegrad.theory.asymptotic.staircase import staircase_errors
+from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
@@ -45,7 +45,7 @@ class Theory:
     function: Callable[[Sequence[Problem]], Errors]
     fields: tuple[str, ...]
     label: str = ""
-    dash: Any = style.SOLID
+    dash: Any = SOLID
     jumps: bool = False
 
     def __post_init__(self) -> None:
@@ -64,23 +64,15 @@ class SpectrumMethod:
 THEORIES: dict[str, Theory] = {
     theory.name: theory
     for theory in (
-        Theory("uniform", uniform_errors, UNIFORM_FIELDS, dash=style.SOLID),
-        Theory(
-            "staircase",
-            staircase_errors,
-            ASYMPTOTIC_FIELDS,
-            dash=style.LONG_DASHES,
-            jumps=True,
-        ),
-        Theory("small-step", small_step_errors, ASYMPTOTIC_FIELDS, dash=style.DASH_DOTS),
-        Theory(
-            "random-features",
-            random_feature_errors,
-            ASYMPTOTIC_FIELDS,
-            dash=style.SHORT_DASHES,
-        ),
+        Theory("uniform", uniform_errors, UNIFORM_FIELDS),
+        Theory("staircase", staircase_errors, ASYMPTOTIC_FIELDS, dash=LONG_DASHES, jumps=True),
+        Theory("small-step", small_step_errors, ASYMPTOTIC_FIELDS, dash=DASH_DOTS),
+        Theory("random-features", random_feature_errors, ASYMPTOTIC_FIELDS, dash=SHORT_DASHES),
     )
 }
+PRINTED_STAIRCASE = replace(
+    THEORIES["staircase"], function=printed_errors, label="staircase as printed", dash=DOTS
+)
 SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method
     for method in (

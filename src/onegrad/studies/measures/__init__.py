@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from onegrad.experiments.measure import Measure
-from onegrad.studies.measures import deeper, open, papers, training
+from onegrad.studies.measures.learned import learned, real_inputs_errors, weights
+from onegrad.studies.measures.standard import (
+    device_record,
+    errors,
+    gradient,
+    rehearsal,
+    spectrum,
+    spectrum_theory,
+    theory,
+)
+from onegrad.studies.measures.three_layers import three_layers
+from onegrad.studies.measures.training import methods, rounds
+from onegrad.studies.measures.trajectories import trajectories
+from onegrad.studies.measures.two_neurons import reused_batch
 
 MEASURES = {
     "errors": Measure(
-        papers.errors, True, ("model", "n_test", "random"), device_record=papers.device_record
+        errors,
+        seeded=True,
+        options=("model", "n_test", "random"),
+        device_record=device_record,
     ),
-    "theory": Measure(papers.theory, False, ("theory", "printed")),
-    "spectrum": Measure(papers.spectrum, True),
-    "spectrum-theory": Measure(papers.spectrum_theory, False),
-    "gradient": Measure(papers.gradient, True),
-    "trajectories": Measure(papers.trajectories, True, ("scaling",)),
-    "rehearsal": Measure(papers.rehearsal, True, ("wait", "numbers")),
-    "real-inputs": Measure(open.real_inputs_errors, True, ("data", "whiten", "n_test")),
-    "weights": Measure(open.weights, True),
-    "learned": Measure(open.learned, True, ("n_test",)),
-    "reused-batch": Measure(open.reused_batch, True, ("steps", "rate")),
-    "three-layers": Measure(deeper.three_layers, True, ("step_on",)),
-    "methods": Measure(training.methods, True, ("method", "data")),
-    "rounds": Measure(training.rounds, True, ("rounds", "width")),
+    "theory": Measure(theory, seeded=False, options=("theory", "printed")),
+    "spectrum": Measure(spectrum, seeded=True),
+    "spectrum-theory": Measure(spectrum_theory, seeded=False),
+    "gradient": Measure(gradient, seeded=True),
+    "trajectories": Measure(trajectories, seeded=True, options=("scaling",)),
+    "real-inputs": Measure(real_inputs_errors, seeded=True, options=("data", "whiten", "n_test")),
+    "weights": Measure(weights, seeded=True),
+    "learned": Measure(learned, seeded=True, options=("n_test",)),
+    "reused-batch": Measure(reused_batch, seeded=True, options=("steps", "rate")),
+    "three-layers": Measure(three_layers, seeded=True, options=("step_on",)),
+    "methods": Measure(methods, seeded=True, options=("method", "data")),
+    "rounds": Measure(rounds, seeded=True, options=("rounds", "width")),
+    "rehearsal": Measure(rehearsal, seeded=True, options=("wait", "numbers")),
 }

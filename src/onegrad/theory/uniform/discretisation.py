@@ -21,11 +21,7 @@ from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.label_law import labels_given_index, unit_linear
 from onegrad.theory.uniform.neuron_tilt import neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared
-from onegrad.theory.uniform.quadratic_part import (
-    QuadraticPart,
-    orthonormal_span,
-    quadratic_part,
-)
+from onegrad.theory.uniform.quadratic_part import QuadraticPart, orthonormal_span, quadratic_part
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes, sample_nodes
 
 
@@ -71,7 +67,9 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
     """
     problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
     d = problem.d
-    neurons = neuron_nodes(problem, step, covariance.along, prepared.neuron_rule, nodes.neuron)
+    neurons = neuron_nodes(
+        problem, step, prepared.slopes, covariance.along, prepared.neuron_rule, nodes.neuron
+    )
     index, norm, p = sample_nodes(d, prepared.index_rule, nodes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
     kappa, kappa_teacher = (

@@ -1,4 +1,4 @@
-r"""The law of the labels, as the step and the ridge fit see it.
+r"""The law of the labels in the step and in the ridge fit.
 
 A label is :math:`\sigma_\star(u) + \varepsilon` with orthonormal indices :math:`u = B^\top x`; a
 fraction q of them has :math:`\sigma_\star` of independent indices instead. Only the linear part
@@ -11,7 +11,7 @@ the indices. Given :math:`\kappa = v\cdot x` a label is
     \quad Y_2^2 = E[y^2\mid\kappa] - Y_0^2 - |Y_1|^2
 
 with z the coordinates of x along the indices' directions off v, made orthonormal. The rest of the
-label is as good as noise, but for what onegrad.theory.uniform.quadratic_part takes of it.
+label is as good as noise, except for its `quadratic_part`.
 """
 
 from __future__ import annotations

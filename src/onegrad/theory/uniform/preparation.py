@@ -11,18 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
-from onegrad.theory.uniform.graded_rule import (
-    LARGE_DEVIATION,
-    GradedRule,
-    index_rule,
-    neuron_rule,
-)
+from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear
-from onegrad.theory.uniform.quadrature_nodes import bulk_variance
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance, slopes_by_length
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,7 @@ class Prepared:
     """A problem at one constant of its initial output, before nodes are chosen.
 
     problem : the problem; one without a step has the plainest step's direction.
+    slopes : c_1 of neurons of two lengths.
     index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
     """
 
@@ -45,6 +42,7 @@ class Prepared:
     step: StepNumbers
     labels: LabelLaw
     covariance: StepCovariance
+    slopes: Floats
     index_rule: GradedRule
     neuron_rule: GradedRule
 
@@ -60,7 +58,7 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
     step, labels = take_step(problem, constant), LabelLaw.of(problem)
     covariance = _covariance(problem, step, labels)
     rules = _rules(problem, step, labels, covariance)
-    return Prepared(problem, step, labels, covariance, *rules)
+    return Prepared(problem, step, labels, covariance, slopes_by_length(problem), *rules)
 
 
 def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]:

@@ -41,13 +41,7 @@ class QuadraticPart:
 
 
 def quadratic_part(
-    hessian: Floats,
-    value: Floats,
-    norm: Floats,
-    kappa: Floats,
-    vector: Floats,
-    rho: Floats,
-    d: int,
+    hessian: Floats, value: Floats, norm: Floats, kappa: Floats, vector: Floats, rho: Floats, d: int
 ) -> QuadraticPart:
     """Return the quadratic part of labels and neurons.
 
@@ -86,6 +80,5 @@ def orthonormal_span(vectors: Floats) -> Floats:
     if len(vectors) == 1:
         return np.ones((1, 1))
     basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
-    return np.asarray(
-        basis[:, : max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)]
-    )
+    rank = max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)
+    return np.asarray(basis[:, :rank])

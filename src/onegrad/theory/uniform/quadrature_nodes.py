@@ -61,19 +61,29 @@ def sample_nodes(d: int, index: GradedRule, k: int) -> tuple[Floats, Floats, Flo
     return np.tile(x, 2), 1 + np.repeat(TWO_POINT_NODES, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
+def length_fluctuation(problem: Problem) -> float:
+    """Return the standard deviation of the squared length of an initial weight."""
+    return float(np.sqrt(2 / problem.d)) if problem.weights == "gaussian" else 0.0
+
+
+def slopes_by_length(problem: Problem) -> Floats:
+    r"""Return :math:`c_1(\xi) = E\sigma'(|w|z)` of neurons of the two lengths."""
+    lengths = np.sqrt(1 + TWO_POINT_NODES * length_fluctuation(problem))
+    return np.asarray(gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths)
+
+
 def neuron_nodes(
-    problem: Problem, step: StepNumbers, v: AlongStep, rule: GradedRule, k: int
+    problem: Problem, step: StepNumbers, slopes: Floats, v: AlongStep, rule: GradedRule, k: int
 ) -> NeuronNodes:
     """Return nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
+
+    slopes : c_1 of the two lengths, see `slopes_by_length`.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
     the product of the others: every pair is independent, which is all that second order needs.
     """
-    fluctuation = np.sqrt(2 / problem.d) if problem.weights == "gaussian" else 0.0
-    lengths = np.sqrt(1 + TWO_POINT_NODES * fluctuation)
-    c1 = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
     x, p = rule.nodes(k)
-    parts = [_neurons_of_one_length(problem, step, x, p, float(c)) for c in c1]
+    parts = [_neurons_of_one_length(problem, step, x, p, float(c)) for c in slopes]
     g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(TWO_POINT_NODES, len(s) // 2)
     along_row = g / np.sqrt(problem.N)
@@ -88,7 +98,7 @@ def neuron_nodes(
     )
     kappa_v = np.maximum(kappa_v, 0.0)
     s = s + omega * (np.sqrt(kappa_v) - 1 + own)
-    norm = 1 + fluctuation * xi
+    norm = 1 + length_fluctuation(problem) * xi
     return NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
 
 

@@ -65,9 +65,8 @@ class RealBranch:
 
     def __init__(self, eq: Equations) -> None:
         self.eq = eq
-        spikes = eq.N * float(
-            eq.weight @ eq.A**2 @ eq.p
-        )  # all eigenvalues that A can put outside sum to this
+        # all eigenvalues that A can put outside the bulk have this sum
+        spikes = eq.N * float(eq.weight @ eq.A**2 @ eq.p)
         self.far = 2 * spikes + 100 * mean_squared_feature(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
         self.solved: dict[float, Solution] = {}
 

@@ -19,12 +19,7 @@ from onegrad.theory.uniform.concerns import concerns, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
-from onegrad.theory.uniform.preparation import (
-    NodeCounts,
-    Prepared,
-    node_counts,
-    prepare_constants,
-)
+from onegrad.theory.uniform.preparation import NodeCounts, Prepared, node_counts, prepare_constants
 from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
 from onegrad.theory.uniform.spread import spread
 
@@ -218,12 +213,13 @@ def _errors_of_one(
     """Return the errors of one problem with their accuracy, spread and warnings."""
     finest, error = refinement.finest, refinement.quadrature_error
     warnings: list[AssumptionWarning] = []
-    stated: list[tuple[TrainTest, TrainTest]] = []
-    for prepared, values in zip(constants, finest.values, strict=True):
-        bars, reason = accuracy(problem, prepared.step, values)
-        scatter = spread(problem, values)
-        warnings += concerns(problem, bars, reason, scatter.test / values.test)
-        stated.append((bars.map(lambda v: v + float(np.nan_to_num(error))), scatter))
+    stated = [
+        accuracy(problem, prepared.step, values)
+        for prepared, values in zip(constants, finest.values, strict=True)
+    ]
+    spreads = [spread(problem, values) for values in finest.values]
+    for (relative, reason), scatter, values in zip(stated, spreads, finest.values, strict=True):
+        warnings += concerns(problem, relative, reason, scatter.test / values.test)
     if not refinement.resolved:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
         warnings.append(AssumptionWarning("uniform", "quadrature_error", text))
@@ -233,8 +229,8 @@ def _errors_of_one(
         squared_loss=finest.squared_loss,
         residual=finest.residual,
         iterations=finest.iterations,
-        accuracy=stated[0][0],
-        spread=stated[0][1],
+        accuracy=stated[0][0].map(lambda v: v + float(np.nan_to_num(error))),
+        spread=spreads[0],
         quadrature_error=error,
         nodes=astuple(finest.nodes),
         warnings=tuple(warnings),

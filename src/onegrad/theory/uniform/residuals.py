@@ -1,8 +1,8 @@
 r"""The law of the residuals of the step, as nodes with the indices that they depend on.
 
 A residual is a label, or a label minus the initial output. Its law matters as a whole: M weighs
-rows by r and S by :math:`r^2`, and the resolvents of both average functions of r. What is not known
-of the indices given r enters by its first two moments.
+rows by r and S by :math:`r^2`, and the resolvents of both average functions of r. The indices
+given r enter by their first two moments.
 """
 
 from __future__ import annotations
@@ -98,11 +98,8 @@ def binned(law: ResidualLaw) -> ResidualLaw:
     """Merge nodes of nearly equal residuals in bins that are narrow where residuals are small."""
     scale = float(np.sqrt(law.p @ law.r**2))
     x = np.arcsinh(law.r / scale)
-    place = (
-        ((x - x.min()) / max(np.ptp(x), 1e-300) * RESIDUAL_BINS)
-        .astype(int)
-        .clip(0, RESIDUAL_BINS - 1)
-    )
+    position = (x - x.min()) / max(np.ptp(x), 1e-300)  # from 0 to 1
+    place = (position * RESIDUAL_BINS).astype(int).clip(0, RESIDUAL_BINS - 1)
     p: Floats = np.bincount(place, law.p, RESIDUAL_BINS).astype(float)
     filled = p > 0
 

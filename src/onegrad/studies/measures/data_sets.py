@@ -13,7 +13,7 @@ BUNDLED = {"digits": "load_digits", "breast-cancer": "load_breast_cancer", "wine
 
 
 def real_inputs(data: str, d: int, whiten: bool) -> Floats:
-    """The first d principal components of a data set, of mean 0 and variance 1 on average.
+    """Return the first d principal components of a data set, of mean 0 and mean variance 1.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def real_inputs(data: str, d: int, whiten: bool) -> Floats:
     U, s, _ = np.linalg.svd(X, full_matrices=False)
     rank = int((s > 1e-6 * s[0]).sum())
     if d > rank:
-        raise InvalidInput(f"d: {data!r:.60} has {rank} components; got {d}")
+        raise InvalidInput("d", d, f"at most {rank}, the number of components of {data:.60}")
     scores = U[:, :d] if whiten else U[:, :d] * s[:d]
     return np.asarray(scores / np.sqrt((scores**2).mean()))
 
@@ -41,16 +41,15 @@ def _rows(data: str) -> Floats:
         with np.load(Path(data), allow_pickle=False) as file:
             return np.asarray(file["X"], dtype=float)
     except (OSError, KeyError, ValueError) as error:
-        raise InvalidInput(
-            f"data must be {', '.join(BUNDLED)} or an .npz file with X; got {data!r:.60}: {error}"
-        ) from None
+        allowed = f"{', '.join(BUNDLED)} or an .npz file with an array X ({error})"
+        raise InvalidInput("data", data, allowed) from None
 
 
 def digits() -> tuple[Floats, Floats]:
-    """Images of digits, pixels of variance about one; the label is whether the digit is >= 5."""
+    """Return images of digits, pixels of mean variance one, and labels: 1 if the digit is >= 5."""
     import sklearn.datasets
 
-    found = sklearn.datasets.load_digits()
-    X = np.asarray(found.data, dtype=float)
+    images = sklearn.datasets.load_digits()
+    X = np.asarray(images.data, dtype=float)
     X = (X - X.mean()) / X.std()
-    return X, np.where(found.target >= 5, 1.0, -1.0)
+    return X, np.where(images.target >= 5, 1.0, -1.0)

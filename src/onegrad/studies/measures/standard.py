@@ -1,0 +1,113 @@
+"""Measures of most studies: errors, spectra and gradients, of networks and of theory."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import get_ops, to_numpy
+from onegrad.exceptions import AssumptionWarning
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.measure import Values, arguments_of, seeds_of
+from onegrad.networks import simulate
+from onegrad.networks import spectrum as measured_spectrum
+from onegrad.networks.network import Network
+from onegrad.networks.plan import random_source
+from onegrad.networks.sampling import Sampler
+from onegrad.theory import predict
+from onegrad.theory import spectrum as predicted_spectrum
+
+MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
+
+
+def errors(cell: Cell, device: str) -> Values:
+    """Return the errors of networks, (seeds, etas, ridges)."""
+    options = arguments_of(cell)
+    simulation = simulate(cell.problem, seeds_of(cell), device=device, dtype=cell.dtype, **options)
+    return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
+
+
+def theory(cell: Cell, _device: str) -> Values:
+    """Return the errors that a theory predicts, (etas, ridges) and their accuracy."""
+    # a curve is drawn beyond its assumptions on purpose, and verified only within them
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        prediction = predict(cell.problem, **arguments_of(cell))
+    values = {q: getattr(prediction, q) for q in ("train", "test", "risk", "kernel_bound")}
+    values["linear"] = (
+        prediction.kernel_bound
+    )  # the same number: the best linear predictor attains it
+    bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
+    return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
+
+
+def spectrum(cell: Cell, _device: str) -> Values:
+    """Return eigenvalues of F F^T/n and W W^T, and alignments with He_k; (seeds, etas, 1, …)."""
+    n = cell.problem.n
+    problems = (cell.problem.replace(eta=eta) for eta in cell.etas)
+    spectra = [measured_spectrum(p, seeds_of(cell), distances=False) for p in problems]
+    values = {
+        "F": [s.F**2 / n for s in spectra],
+        "W": [s.W**2 for s in spectra],
+        "alignments": [s.alignments for s in spectra],
+    }
+    return {name: np.stack(v, 1)[:, :, None] for name, v in values.items()}
+
+
+def spectrum_theory(cell: Cell, _device: str) -> Values:
+    """Return edge, density and spikes of F F^T/n with their alignments; (etas, 1, …).
+
+    Spikes beyond those that exist are NaN.
+    """
+    edges, xs, densities = [], [], []
+    spikes = np.full((len(cell.etas), 1, MAX_SPIKES), np.nan)
+    alignments = np.full((len(cell.etas), 1, MAX_SPIKES, MAX_SPIKES), np.nan)
+    for i, eta in enumerate(cell.etas):
+        with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+            predicted = predicted_spectrum(cell.problem.replace(eta=eta))
+        edges.append([predicted.edge])
+        xs.append([predicted.x])
+        densities.append([predicted.rho])
+        for j, spike in enumerate(predicted.spikes[:MAX_SPIKES]):
+            spikes[i, 0, j] = spike.eigenvalue
+            alignments[i, 0, j] = [spike.alignment[k] for k in range(1, MAX_SPIKES + 1)]
+    return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
+
+
+def gradient(cell: Cell, device: str) -> Values:
+    """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
+
+    cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
+    singular vector with beta_star; second : second singular value over the first.
+    """
+    values: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
+    for seed in seeds_of(cell):
+        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+        first = Network.of(sampler).first
+        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+        _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
+        values["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
+        values["top"].append(float((Vt[0] @ star) ** 2))
+        values["second"].append(float(s[1] / s[0]))
+    return {name: np.array(numbers) for name, numbers in values.items()}
+
+
+def rehearsal(cell: Cell, _device: str) -> Values:
+    """Return normal numbers, one row per seed, after a wait: a rehearsal for a cluster."""
+    options = dict(cell.options)
+    time.sleep(float(options.get("wait", 0.0)))
+    count = int(options.get("numbers", 1))
+    size = (cell.problem.n, cell.problem.d, cell.problem.N)
+    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds_of(cell)]
+    return {"draw": np.stack(draws)}
+
+
+def device_record(cell: Cell, device: str) -> str:
+    """Return the device, with a note where it drew the random numbers itself."""
+    random: Any = dict(cell.options).get("random")
+    if device.split(":")[0] != "cuda":
+        return device
+    source = random_source(random, get_ops(device, cell.dtype), [cell.problem])
+    return f"{device}, own random numbers" if source == "device" else device
