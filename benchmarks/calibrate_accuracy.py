@@ -65,7 +65,7 @@ def predicted(path: Path) -> list[Rows]:
             stated = accuracy.accuracy(problem, step, values)[0]
             rows.append({
                 "file": path.stem, "even": number % 2 == 0, "reference": path == REFERENCE,
-                "terms": accuracy.neglected_terms(problem, step, values),
+                "terms": accuracy.neglected_sizes(problem, step, values),
                 "quadrature": refined.quadrature_error, "values": refined.finest,
                 "accuracy": stated.map(lambda bar, r=refined: bar + r.quadrature_error),
                 "spread": spread.spread(problem, values),
@@ -151,8 +151,8 @@ def main() -> None:
     warnings.simplefilter("ignore", AssumptionWarning)
     rows = [row for path in [*args.files, REFERENCE] for row in predicted(path)]
     coefficients = {name: fit_accuracy(rows, j) for j, name in enumerate(NAMES)}
-    for name in NAMES:
-        print(f"accuracy.{name.upper()}_COEFFICIENTS = {coefficients[name]}")
+    for term in accuracy.NEGLECTED_TERMS:
+        print(f"accuracy.NEGLECTED_TERMS, {term}:", *(coefficients[name][term] for name in NAMES))
     first = [r for r in rows if r["file"] == args.files[0].stem]
     even, odd = ([r for r in first if r["even"] == half] for half in (True, False))
     for j, name in enumerate(NAMES):

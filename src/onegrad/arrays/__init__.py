@@ -1,7 +1,7 @@
 """Arrays: one protocol of operations, NumPy and torch side by side, a frozen execution policy."""
 
 from onegrad.arrays.devices import get_ops, gpus, one_line_memory_errors, ops_of, visible_gpus
-from onegrad.arrays.executor import Executor, RandomBlock, Repeat, run_directly
+from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
 from onegrad.arrays.memory import keep_freed_memory
 from onegrad.arrays.namespace import (
     Array,
@@ -21,8 +21,8 @@ from onegrad.arrays.triangles import ROW_PADDING, copy_upper, symmetric
 __all__ = [
     "ROW_PADDING",
     "Array",
+    "DeviceExecutor",
     "ExecutionPolicy",
-    "Executor",
     "Floats",
     "Ops",
     "RandomBlock",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,18 @@ from onegrad.arrays.ops import Ops
 from onegrad.arrays.torch_ops import TorchOps
 from onegrad.exceptions import InvalidInput
 
-DEVICES: dict[str, Callable[[str, str], Ops]] = {  # (device, dtype): its operations
+
+class Backend(Protocol):
+    """A class of operations: one object for each device and precision."""
+
+    def __call__(self, device: str, dtype: str) -> Ops:
+        """Return the operations of a device in a precision."""
+
+    def device_of(self, x: Array) -> str:
+        """Return the device that an array lives on; an empty string if it is not of this kind."""
+
+
+DEVICES: dict[str, Backend] = {
     "cpu": NumpyOps,
     "torch": TorchOps,
     "cuda": TorchOps,
@@ -37,7 +49,8 @@ def ops_of(x: Array) -> Ops:
     """Return the operations of the device that x lives on, in the precision of x."""
     if isinstance(x, np.ndarray):
         return _cached_ops("cpu", x.dtype.name)
-    return _cached_ops(TorchOps.device_of(x) or "cpu", str(x.dtype).removeprefix("torch."))
+    devices = (backend.device_of(x) for backend in DEVICES.values())
+    return _cached_ops(next(filter(None, devices), "cpu"), str(x.dtype).rpartition(".")[2])
 
 
 _cached_ops = lru_cache(maxsize=16)(get_ops)

@@ -28,7 +28,7 @@ class RandomBlock:
     normal: bool
 
 
-class Executor:
+class DeviceExecutor:
     """A device without queues or a generator of its own; others override what they have."""
 
     can_draw = False  # True if the device has a generator of its own

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import blas, tiles
-from onegrad.arrays.executor import Executor
+from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
+from onegrad.arrays.ops import Elementwise, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy, host_policy
 from onegrad.arrays.triangles import ROW_PADDING, copy_upper, zero_below
-from onegrad.parallel.threads import all_blas_threads, pool_map, pool_size
+from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
 CACHE_ENTRIES = 2**16  # entries of an elementwise slice: they stay in a core's own cache
 
@@ -24,7 +24,12 @@ class NumpyOps:
     def __init__(self, device: str = "cpu", dtype: str = "float64") -> None:
         self.device = device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.executor = Executor()
+        self.executor = DeviceExecutor()
+
+    @staticmethod
+    def device_of(x: Array) -> str:
+        """Return "cpu" for a NumPy array; an empty string for others."""
+        return "cpu" if isinstance(x, np.ndarray | np.generic) else ""
 
     def policy(self, threads: int) -> ExecutionPolicy:
         return host_policy(threads)

@@ -4,25 +4,25 @@ Arrays may have leading axes that count the matrices of a stack; B stands for on
 Symmetric matrices live in their upper triangles: what lies below is neither filled nor read.
 
 To add a backend, write a class with the members of `Ops` (`NumpyOps` and `TorchOps` are examples;
-neither inherits from the other) and give it a line in the table of `onegrad.arrays.devices`.
+neither inherits from the other) and of `Backend`, and give it a line in the table `DEVICES` of
+`onegrad.arrays.devices`.
 `onegrad.arrays.namespace` holds the few functions of single arrays that libraries spell
-differently. A device without queues or a generator of its own has a plain `Executor`.
+differently. A device without queues or a generator of its own has a plain `DeviceExecutor`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays.executor import Executor
+from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, namespace
 from onegrad.arrays.policy import ExecutionPolicy
+from onegrad.parallel.threads import Item, Value
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
-Item = TypeVar("Item")
-Value = TypeVar("Value")
 
 
 class Ops(Protocol):
@@ -37,7 +37,7 @@ class Ops(Protocol):
         """Precision: float64 or float32."""
 
     @property
-    def executor(self) -> Executor:
+    def executor(self) -> DeviceExecutor:
         """Queues, recordings, random numbers and memory of the device."""
 
     def policy(self, threads: int) -> ExecutionPolicy:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-from onegrad.arrays.executor import Executor, RandomBlock, Repeat, run_directly
+from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
 from onegrad.arrays.namespace import Array
 from onegrad.arrays.recording import Recorder, Recording, current_recording
 from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
@@ -22,7 +22,7 @@ _idle_streams: dict[Any, deque[Any]] = {}  # by device: they are few and kept, e
 _this_thread = threading.local()
 
 
-class TorchExecutor(Executor):
+class TorchExecutor(DeviceExecutor):
     """A torch device, "cpu" or "cuda:k"."""
 
     can_draw = True

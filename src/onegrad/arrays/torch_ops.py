@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays.namespace import Array, is_torch, transpose
-from onegrad.arrays.ops import Elementwise, Item, Value, in_chunks
+from onegrad.arrays.ops import Elementwise, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
+from onegrad.parallel.threads import Item, Value
 
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
 QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
@@ -50,7 +51,7 @@ class TorchOps:
 
     @staticmethod
     def device_of(x: Array) -> str:
-        """Return the device that a tensor lives on; an empty string if x is no tensor."""
+        """Return the device of a tensor; an empty string for others."""
         if not is_torch(x):
             return ""
         return "torch" if x.device.type == "cpu" else str(x.device)

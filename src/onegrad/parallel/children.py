@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection, wait
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+from onegrad.parallel.threads import Item, Value
 
 PARENT_CHECK = 0.5  # seconds between two looks at whether the parent is alive
 TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task

@@ -16,13 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from multiprocessing import resource_tracker
-from typing import Any, TypeVar
+from typing import Any
 
 from onegrad.exceptions import InvalidInput
 from onegrad.parallel.children import items_per_task, timed_results
-
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+from onegrad.parallel.threads import Item, Value
 
 WORKER_CHECK = 1.0  # seconds between two looks at whether the cluster has workers
 MAX_WITHOUT_WORKERS = 60.0  # seconds

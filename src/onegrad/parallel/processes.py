@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
 
 from onegrad.parallel.children import end_with_parent
-
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+from onegrad.parallel.threads import Item, Value
 
 
 def process_map(

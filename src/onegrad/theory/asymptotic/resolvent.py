@@ -50,11 +50,7 @@ class Traces:
 
 
 def traces(
-    c1_squared: ArrayLike,
-    c_gt1_squared: ArrayLike,
-    phi: ArrayLike,
-    psi: ArrayLike,
-    lam: ArrayLike,
+    c1_squared: ArrayLike, c_gt1_squared: ArrayLike, phi: ArrayLike, psi: ArrayLike, lam: ArrayLike
 ) -> Traces:
     r"""Return the physical solution of the trace equations, over broadcast arrays.
 

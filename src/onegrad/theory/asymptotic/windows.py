@@ -76,9 +76,7 @@ def _window(alpha: float) -> tuple[int, bool]:
     return math.ceil(windows) - 1, False
 
 
-def spike_counts(
-    alphas: Sequence[float | None],
-) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
+def spike_counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
     """Return the number of spikes at each alpha, and warnings where the theorem is silent.
 
     None means eta = 0: no spike. From 1/2 on all MAX_HERMITE_DEGREE are counted.

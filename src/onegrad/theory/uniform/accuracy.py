@@ -13,6 +13,7 @@ regressions on half of the simulated settings, checked on the other half:
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,30 +24,37 @@ from onegrad.theory.prediction import TrainTest
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
-REASONS = {
-    "any": "the error of the theory itself",
-    "small": "small sizes",
-    "tails": "an activation with steep tails at a small d",
-    "strong tails": "an activation with steep tails and a strong step",
-    "even": "an activation with an even part at a small d",
-    "strong": "a strong step at a small d",
-    "strong even": "an activation with an even part and a strong step",
-    "equal": "equal readouts, an activation with an even part and a strong step",
-    "signs": "readouts of both signs, an activation with an even part and a strong step",
-    "constant": "a constant of the initial output that changes the length of neurons",
-    "threshold": "ridge near zero at the interpolation threshold",
+
+class NeglectedTerm(NamedTuple):
+    """Coefficients c_j of a neglected term in the train and the test error, and it in words."""
+
+    train: float
+    test: float
+    reason: str
+
+
+NEGLECTED_TERMS = {
+    "any": NeglectedTerm(2.6, 3.2, "the error of the theory itself"),
+    "small": NeglectedTerm(1.0, 1.0, "small sizes"),
+    "tails": NeglectedTerm(2.8, 1.7, "an activation with steep tails at a small d"),
+    "strong tails": NeglectedTerm(0.0, 0.021, "an activation with steep tails and a strong step"),
+    "even": NeglectedTerm(0.3, 0.0, "an activation with an even part at a small d"),
+    "strong": NeglectedTerm(0.0, 0.0, "a strong step at a small d"),
+    "strong even": NeglectedTerm(0.021, 0.0, "an activation with an even part and a strong step"),
+    "equal": NeglectedTerm(
+        0.023, 0.06, "equal readouts, an activation with an even part and a strong step"
+    ),
+    "signs": NeglectedTerm(
+        0.097, 0.15, "readouts of both signs, an activation with an even part and a strong step"
+    ),
+    "constant": NeglectedTerm(
+        0.3, 0.3, "a constant of the initial output that changes the length of neurons"
+    ),
+    "threshold": NeglectedTerm(0.1, 0.1, "ridge near zero at the interpolation threshold"),
 }
-TRAIN_COEFFICIENTS = {
-    "any": 2.6, "small": 1.0, "tails": 2.8, "strong tails": 0.0, "even": 0.3, "strong": 0.0,
-    "strong even": 0.021, "equal": 0.023, "signs": 0.097, "constant": 0.3, "threshold": 0.1,
-}  # fmt: skip
-TEST_COEFFICIENTS = {
-    "any": 3.2, "small": 1.0, "tails": 1.7, "strong tails": 0.021, "even": 0.0, "strong": 0.0,
-    "strong even": 0.0, "equal": 0.06, "signs": 0.15, "constant": 0.3, "threshold": 0.1,
-}  # fmt: skip
 
 
-def neglected_terms(problem: Problem, step: StepNumbers, values: RidgeErrors) -> dict[str, float]:
+def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) -> dict[str, float]:
     """Return the numbers f_j that neglected terms grow with."""
     t, d = abs(step.gamma * step.c1 * step.b), problem.d
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
@@ -77,11 +85,15 @@ def accuracy(problem: Problem, step: StepNumbers, values: RidgeErrors) -> tuple[
 
     The error of quadrature is not part of it.
     """
-    terms = neglected_terms(problem, step, values)
-    train = sum(TRAIN_COEFFICIENTS[k] * f for k, f in terms.items())
-    test = sum(TEST_COEFFICIENTS[k] * f for k, f in terms.items())
-    largest = max(terms, key=lambda k: max(TRAIN_COEFFICIENTS[k], TEST_COEFFICIENTS[k]) * terms[k])
-    return TrainTest(train=float(train), test=float(test)), REASONS[largest]
+    sizes = neglected_sizes(problem, step, values)
+    train = sum(NEGLECTED_TERMS[k].train * f for k, f in sizes.items())
+    test = sum(NEGLECTED_TERMS[k].test * f for k, f in sizes.items())
+
+    def contribution(k: str) -> float:
+        return max(NEGLECTED_TERMS[k].train, NEGLECTED_TERMS[k].test) * sizes[k]
+
+    reason = NEGLECTED_TERMS[max(sizes, key=contribution)].reason
+    return TrainTest(train=float(train), test=float(test)), reason
 
 
 @lru_cache(maxsize=256)

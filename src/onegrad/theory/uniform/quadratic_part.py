@@ -41,13 +41,7 @@ class QuadraticPart:
 
 
 def quadratic_part(
-    hessian: Floats,
-    value: Floats,
-    norm: Floats,
-    kappa: Floats,
-    vector: Floats,
-    rho: Floats,
-    d: int,
+    hessian: Floats, value: Floats, norm: Floats, kappa: Floats, vector: Floats, rho: Floats, d: int
 ) -> QuadraticPart:
     """Return the quadratic part of labels and neurons.
 

@@ -19,12 +19,7 @@ from onegrad.theory.uniform.concerns import concerns, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
-from onegrad.theory.uniform.preparation import (
-    NodeCounts,
-    Prepared,
-    node_counts,
-    prepare_constants,
-)
+from onegrad.theory.uniform.preparation import NodeCounts, Prepared, node_counts, prepare_constants
 from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
 from onegrad.theory.uniform.spread import spread
 
