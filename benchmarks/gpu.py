@@ -61,9 +61,9 @@ def agreement(device: str) -> None:
         together = simulate(problem, 24, batch=24, **run)
         for batch in (1, 2):
             for _ in "ab":
-                alone = simulate(problem, 24, batch=batch, **run)
+                single = simulate(problem, 24, batch=batch, **run)
                 for name in ("train", "test", "overlap"):
-                    a, b = getattr(together, name).values, getattr(alone, name).values
+                    a, b = getattr(together, name).values, getattr(single, name).values
                     worst = max(worst, float(np.nanmax(np.abs(a - b) / np.abs(a))))
         print(f"  {'trained':20} n={problem.n} N={problem.N}: {worst:.1e}", flush=True)
         assert worst < 1e-10, "recordings do not repeat themselves"

@@ -73,7 +73,7 @@ def with_torch(n: int, tests: int, seeds: int, device: str) -> float:
 
 
 def with_engine(n: int, tests: int, seeds: int, device: str) -> float:
-    """What this repository offers; on a GPU one network at a time as well."""
+    """Return the mean risk by this package; on a GPU one network at a time."""
     import onegrad as og
 
     problem = og.Problem(
@@ -105,11 +105,11 @@ def one(way: str, n: int, tests: int, seeds: int, device: str, repeats: int) -> 
 
 def measured(way: str, n: int, tests: int, seeds: int, device: str, threads: int) -> dict[str, Any]:
     """`one` on so many cores."""
-    asked = [way, n, tests, seeds, device, 3 if seeds * n < 100_000 else 1]
+    arguments = [way, n, tests, seeds, device, 3 if seeds * n < 100_000 else 1]
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         environment[name] = str(threads)
-    command = [sys.executable, __file__, "--one", ",".join(map(str, asked))]
+    command = [sys.executable, __file__, "--one", ",".join(map(str, arguments))]
     mine = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, mine[:threads])  # a child inherits it
     try:

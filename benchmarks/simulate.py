@@ -1,4 +1,4 @@
-"""How close the simulation engine runs to the matrix products it consists of.
+"""Speed of the simulation engine beside the matrix products of which it consists.
 
     python benchmarks/simulate.py [--quick] [--seeds 1]
 
@@ -25,7 +25,7 @@ from onegrad.parallel import thread_count
 
 
 def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:
-    """Of one replicate: the gradient's two products, the features', Gram matrices, factors."""
+    """Return the operations of one replicate: products of gradient and features, Gram, factors."""
     product = 2.0 * p.n * p.d * p.N
     products = 2 + (1 if etas == 1 else 2)
     smaller = min(p.n, p.N)

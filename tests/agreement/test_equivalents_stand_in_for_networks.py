@@ -49,8 +49,8 @@ def test_one_spike_has_the_errors_of_the_network():
 
 def test_the_full_residual_needs_the_corrected_direction():
     p = og.Problem(**SIZES, teacher="H1", alpha=0.15, residual="full")
-    found = spectrum(p, 3)
-    assert found.distance.mean() < 0.5 * found.distance_printed.mean()
+    measured = spectrum(p, 3)
+    assert measured.distance.mean() < 0.5 * measured.distance_printed.mean()
 
 
 def test_the_constant_spike_needs_the_longer_neurons():
@@ -81,11 +81,11 @@ def test_no_kernel_beats_the_energy_beyond_the_linear_part(model):
     p = og.Problem(n=800, d=60, N=100, activation="erf", teacher="H1 + H2", alpha=0.45)
     bound = p.sigma_star.nonlinear_energy
     p = p.replace(d=400, N=400) if model != "linear" else p
-    found = simulate(p, 6, model=model, ridge=[0.01, 1.0, 100.0]).risk
-    assert np.all(found.mean + 4 * found.se > bound)
+    measured = simulate(p, 6, model=model, ridge=[0.01, 1.0, 100.0]).risk
+    assert np.all(measured.mean + 4 * measured.se > bound)
 
 
 def test_a_trained_network_beats_the_kernel_bound():
     p = og.Problem(n=3000, d=100, N=300, activation="erf", teacher="erf", ridge=1e-3, eta=12.0)
-    found = simulate(p, 4).risk
-    assert found.mean + 4 * found.se < p.sigma_star.nonlinear_energy
+    measured = simulate(p, 4).risk
+    assert measured.mean + 4 * measured.se < p.sigma_star.nonlinear_energy

@@ -172,6 +172,6 @@ def test_train_and_test_error_within_three_standard_errors(point):
         n=n, d=d, N=N, activation=activation, teacher=teacher, noise=noise, ridge=ridge,
         residual=residual, alpha=alpha,
     )  # fmt: skip
-    found = simulate(problem, 24, n_test=4096)
-    assert abs(found.train.mean - train) < 3 * np.hypot(found.train.se, se[0])
-    assert abs(found.test.mean - test) < 3 * np.hypot(found.test.se, se[1])
+    measured = simulate(problem, 24, n_test=4096)
+    assert abs(measured.train.mean - train) < 3 * np.hypot(measured.train.se, se[0])
+    assert abs(measured.test.mean - test) < 3 * np.hypot(measured.test.se, se[1])

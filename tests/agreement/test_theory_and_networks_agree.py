@@ -45,12 +45,12 @@ def measured():
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_uniform_theory(name, measured):
-    found, theory = measured[name], og.predict(PROBLEMS[name], alpha=ALPHAS)
+    simulation, theory = measured[name], og.predict(PROBLEMS[name], alpha=ALPHAS)
     expected = expected_overlap(PROBLEMS[name])
     for i in range(len(ALPHAS)):
         for quantity in ("train", "test"):
-            values = getattr(found, quantity).values[:, i]
-            squared = found.overlap.values[:, i] ** 2
+            values = getattr(simulation, quantity).values[:, i]
+            squared = simulation.overlap.values[:, i] ** 2
             mean, se = at_expected(values, squared, expected**2)
             miss = (mean - getattr(theory, quantity)[i]) / se
             assert abs(miss) < TOLERANCE, (quantity, ALPHAS[i], miss)
@@ -67,10 +67,10 @@ def test_the_overlap_itself(name, measured):
 def test_untrained_networks_meet_the_random_features_theory():
     p = PROBLEMS["relu, quadratic teacher"].replace(weights="sphere")
     ridges = [1e-3, 1e-1, 10.0]
-    found = simulate(p, SEEDS, n_test=2048, model="random-features", ridge=ridges)
+    simulation = simulate(p, SEEDS, n_test=2048, model="random-features", ridge=ridges)
     theory = og.predict(p, theory="random-features", ridge=ridges)
     for quantity in ("train", "test"):
-        m = getattr(found, quantity)
+        m = getattr(simulation, quantity)
         assert np.all(
             np.abs(m.mean - getattr(theory, quantity)) < TOLERANCE * m.se + 0.005 * m.mean
         )
@@ -78,7 +78,7 @@ def test_untrained_networks_meet_the_random_features_theory():
 
 def test_leave_one_out_estimates_the_test_error():
     p = og.Problem(**SIZES, activation="relu", teacher="H1 + H2/2", noise=0.5, alpha=0.3)
-    found = simulate(p, SEEDS, n_test=2048, leave_one_out=True)
-    gap = found.leave_one_out.values - found.test.values
+    simulation = simulate(p, SEEDS, n_test=2048, leave_one_out=True)
+    gap = simulation.leave_one_out.values - simulation.test.values
     assert abs(gap.mean()) < TOLERANCE * gap.std(ddof=1) / np.sqrt(SEEDS)
-    assert gap.std() / np.sqrt(SEEDS) < 0.05 * found.test.mean
+    assert gap.std() / np.sqrt(SEEDS) < 0.05 * simulation.test.mean

@@ -32,7 +32,7 @@ def batch(network: Network, index: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def minus_gradient(W: np.ndarray, a: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of half the mean square of y alone, for ReLU; one row a neuron."""
+    """Return that of half the mean square of y alone, for ReLU; one row per neuron."""
     return (a[:, None] * (y[:, None] * (X @ W.T > 0)).T) @ X / len(y)
 
 
@@ -65,19 +65,20 @@ def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, linea
     G = minus_gradient(network.W[0], network.a[0], X, y - mean - X @ beta)
     np.testing.assert_allclose(network.first.G[0], G, rtol=1e-10, atol=1e-14)
     for purpose in (Purpose.RIDGE, Purpose.TEST):
-        rest, whole = (next(iter(x.sampler.blocks(RowSet(purpose, 50)))) for x in (network, plain))
-        off = mean + whole.X[0] @ beta
-        np.testing.assert_allclose(rest.y[0], whole.y[0] - off, atol=1e-12)
-        np.testing.assert_allclose(rest.clean[0], whole.clean[0] - off, atol=1e-12)
+        rows = RowSet(purpose, 50)
+        shifted, drawn = (next(iter(x.sampler.blocks(rows))) for x in (network, plain))
+        off = mean + drawn.X[0] @ beta
+        np.testing.assert_allclose(shifted.y[0], drawn.y[0] - off, atol=1e-12)
+        np.testing.assert_allclose(shifted.clean[0], drawn.clean[0] - off, atol=1e-12)
 
 
 def test_preconditioning_divides_by_the_covariance_of_the_rows():
     network = network_of(og.Problem(**SMALL, eta=2.0, update="preconditioned"))
     X, _ = batch(network, 0)
     S, G = X.T @ X / len(X), network.first.G[0]
-    found = G @ np.linalg.inv(S + 0.1 * np.trace(S) / 20 * np.eye(20))
-    found *= np.linalg.norm(G) / np.linalg.norm(found)
-    np.testing.assert_allclose(network.first_update[0], found, rtol=1e-10, atol=1e-14)
+    direction = G @ np.linalg.inv(S + 0.1 * np.trace(S) / 20 * np.eye(20))
+    direction *= np.linalg.norm(G) / np.linalg.norm(direction)
+    np.testing.assert_allclose(network.first_update[0], direction, rtol=1e-10, atol=1e-14)
 
 
 def test_a_spectral_step_has_equal_singular_values_and_the_gradients_length():

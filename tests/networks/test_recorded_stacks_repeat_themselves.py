@@ -35,7 +35,7 @@ GRIDS = {
 
 
 def tape(fails_at_the_end=False):
-    """As torch.cuda.CUDAGraph: what is called between begin and end is done again by `replay`."""
+    """Stand in for torch.cuda.CUDAGraph: `replay` repeats the calls between begin and end."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
@@ -81,18 +81,18 @@ def test_repeated_stacks_find_the_same(fields, grid, batch, monkeypatch):
     problem = og.Problem(**(BASE | fields))
     run = {"seeds": [5, 2, 11, 3, 8, 6, 7], "batch": batch, "device": "torch", "random": "device"}
     plain = og.simulate(problem, **run, **grid)
-    made, asked = [], []
+    recorders, calls_of_repeater = [], []
 
     def repeater(self, stacks, entries):
-        asked.append((stacks, entries))
-        made.append(Recorder(self))
-        return made[-1]
+        calls_of_repeater.append((stacks, entries))
+        recorders.append(Recorder(self))
+        return recorders[-1]
 
     monkeypatch.setattr(TorchExecutor, "graph", lambda self: tape())
     monkeypatch.setattr(TorchExecutor, "repeater", repeater)
     repeated = og.simulate(problem, **run, **grid)
-    assert made and not any(recorder.failure for recorder in made)
-    assert asked[0][0] == -(-7 // batch)
+    assert recorders and not any(recorder.failure for recorder in recorders)
+    assert calls_of_repeater[0][0] == -(-7 // batch)
     for name in ("train", "test", "risk", "squared_loss", "overlap"):
         one, other = getattr(plain, name).values, getattr(repeated, name).values
         np.testing.assert_allclose(other, one, rtol=1e-12, atol=0)

@@ -16,8 +16,8 @@ PROBLEMS = {
 AXES = {"eta": [0.0, 1.0, 3.0], "ridge": [0.01, 0.3]}
 
 
-def values(found, k=None):
-    return np.concatenate([getattr(found, q).values[:k].ravel() for q in QUANTITIES])
+def values(simulation, k=None):
+    return np.concatenate([getattr(simulation, q).values[:k].ravel() for q in QUANTITIES])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -37,9 +37,9 @@ def test_a_point_alone_and_in_a_grid(name):
     grid = simulate(p, 2, **AXES)
     for i, eta in enumerate(AXES["eta"]):
         for j, ridge in enumerate(AXES["ridge"]):
-            alone = simulate(p.replace(eta=eta, ridge=ridge), 2)
+            single = simulate(p.replace(eta=eta, ridge=ridge), 2)
             for q in QUANTITIES:
-                a, b = getattr(grid, q).values[:, i, j], getattr(alone, q).values
+                a, b = getattr(grid, q).values[:, i, j], getattr(single, q).values
                 np.testing.assert_allclose(a, b, rtol=1e-10)
 
 

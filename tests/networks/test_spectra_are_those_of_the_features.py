@@ -12,40 +12,40 @@ from onegrad.networks.sampling import Sampler
 
 def test_singular_values_and_alignments():
     p = og.Problem(n=60, d=20, N=30, activation="relu", eta=3.0)
-    found = spectrum(p, [4])
+    measured = spectrum(p, [4])
     sampler = Sampler.of(p, (4,), get_ops())
     network = Network.of(sampler)
     first = network.first
     X = sampler.all_ridge_rows().X[0]
     W = network.W[0] + 3 * first.G[0]
     U, s, _ = np.linalg.svd(p.sigma(X @ W.T), full_matrices=False)
-    np.testing.assert_allclose(found.F[0], s, rtol=1e-10)
-    np.testing.assert_allclose(found.W[0], np.linalg.svd(W)[1], rtol=1e-10)
+    np.testing.assert_allclose(measured.F[0], s, rtol=1e-10)
+    np.testing.assert_allclose(measured.W[0], np.linalg.svd(W)[1], rtol=1e-10)
     F_0 = p.sigma(X @ network.W[0].T)
-    np.testing.assert_allclose(found.F_0[0], np.linalg.svd(F_0)[1], rtol=1e-10)
+    np.testing.assert_allclose(measured.F_0[0], np.linalg.svd(F_0)[1], rtol=1e-10)
     u = X @ first.beta[0] / np.linalg.norm(first.beta[0])
     for k, h in enumerate((u, u**2 - 1, u**3 - 3 * u)):
         cosine = U[:, 0] @ h / np.linalg.norm(h)
-        assert found.alignments[0, 0, k] == pytest.approx(cosine**2, rel=1e-8)
+        assert measured.alignments[0, 0, k] == pytest.approx(cosine**2, rel=1e-8)
 
 
 def test_one_spike_leaves_the_bulk_and_points_at_the_learned_direction():
     p = og.Problem(n=300, d=150, N=200, eta=8.0)
     theory = og.spectrum(p)
-    found = spectrum(p, 60, edge=theory.edge, distances=False)
-    assert list(found.outliers) == [len(theory.spikes)] * 60 == [1] * 60
-    (spike,) = found.to_dict()["spikes"]
+    measured = spectrum(p, 60, edge=theory.edge, distances=False)
+    assert list(measured.outliers) == [len(theory.spikes)] * 60 == [1] * 60
+    (spike,) = measured.to_dict()["spikes"]
     predicted, se = theory.spikes[0], spike["eigenvalue_se"]
     assert abs(spike["eigenvalue"] - predicted.eigenvalue) < 4 * se
     assert se < 0.02 * predicted.eigenvalue, "too few seeds to see a wrong factor"
     assert spike["alignment"]["1"] == pytest.approx(predicted.alignment[1], abs=0.01)
-    untrained = found.F_0[:, 0] ** 2 / p.n / theory.edge
+    untrained = measured.F_0[:, 0] ** 2 / p.n / theory.edge
     assert 0.92 < untrained.mean() < 1  # a bit inside
     assert untrained.max() < 1 + 3 * p.n ** (-2 / 3)  # and no further out than it fluctuates
 
 
 def test_the_untrained_network_is_its_own_spiked_approximation():
     p = og.Problem(n=60, d=20, N=30)
-    found = spectrum(p, 2)
-    np.testing.assert_allclose(found.F, found.F_0, rtol=1e-12)
-    assert found.distance.max() < 1e-12
+    measured = spectrum(p, 2)
+    np.testing.assert_allclose(measured.F, measured.F_0, rtol=1e-12)
+    assert measured.distance.max() < 1e-12

@@ -15,8 +15,8 @@ import resource, sys
 import onegrad as og
 from onegrad.networks.simulation import simulate
 n, d, N = map(int, sys.argv[1:])
-found = simulate(og.Problem(n=n, d=d, N=N, eta=2.0), [0])
-assert 0 < found.test.mean < 1
+simulation = simulate(og.Problem(n=n, d=d, N=N, eta=2.0), [0])
+assert 0 < simulation.test.mean < 1
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(peak * (1 if sys.platform == "darwin" else 1024))
 """

@@ -21,7 +21,7 @@ PROBLEMS = {
 
 @pytest.fixture
 def counted(monkeypatch):
-    """What the engine asks of its backend and its streams."""
+    """Count the products and random numbers of a run."""
     seen, product, gram = Counter(), NumpyOps.product, NumpyOps.add_gram
     add, fill = NumpyOps.add_product, streams.fill
 
@@ -77,8 +77,10 @@ def test_seconds_add_up(monkeypatch):
 
 def test_a_team_takes_longer_than_its_share(monkeypatch):
     monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
-    alone, team = (og.cost(PROBLEMS["n < N"], 1, threads=k).seconds for k in (1, 4))
-    assert alone < team < 2 * alone + 0.05  # at the same rates, which are those of all threads
+    one_thread, four_threads = (og.cost(PROBLEMS["n < N"], 1, threads=k).seconds for k in (1, 4))
+    assert (
+        one_thread < four_threads < 2 * one_thread + 0.05
+    )  # at the same rates, which are those of all threads
 
 
 def test_rates_are_those_of_this_machine():
@@ -91,5 +93,5 @@ def test_a_dry_run_trains_nothing(monkeypatch, capsys):
     monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
     monkeypatch.setattr("onegrad.networks.run.run_stack", None)
     assert main(["simulate", "--n", "100", "--d", "50", "--N", "60", "--dry-run"]) == 0
-    said = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert said == ["flops", "bytes", "memory", "seconds"]
+    labels = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert labels == ["flops", "bytes", "memory", "seconds"]

@@ -33,17 +33,17 @@ CASES = {
 
 
 def measured(name, **options):
-    fields, asked = CASES[name]
-    found = simulate(og.Problem(**fields), [0, 3, 7], **asked, **options)
-    return {q: getattr(found, q).values.tolist() for q in ("train", "test", "overlap")}
+    fields, arguments = CASES[name]
+    simulation = simulate(og.Problem(**fields), [0, 3, 7], **arguments, **options)
+    return {q: getattr(simulation, q).values.tolist() for q in ("train", "test", "overlap")}
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])
 @pytest.mark.parametrize("name", CASES)
 def test_same_numbers(name, threads):
-    wanted = json.loads(NUMBERS.read_text())[name]
+    reference = json.loads(NUMBERS.read_text())[name]
     for quantity, values in measured(name, threads=threads).items():
-        np.testing.assert_allclose(values, wanted[quantity], rtol=1e-10)
+        np.testing.assert_allclose(values, reference[quantity], rtol=1e-10)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Partitions of rows in memory: arrays, tables, iterators, Dask collections.
+"""Blocks of rows, the roles of columns, and partitions of rows in memory.
 
 Partitions of files are in onegrad.data.files and onegrad.data.matrices.
 """
@@ -160,10 +160,10 @@ def _itself(partition: Partition) -> Partition:
 
 @dataclass(frozen=True)
 class MemoryPartition(Partition):
-    """Rows in memory or of a memory map: a matrix or an Arrow table, targets and weights beside it.
+    """Rows in memory: X a matrix, a memory map or a table, y and w beside it.
 
-    Targets and weights may also be columns of the table, the target the column number `target` of
-    the matrix.
+    The table may also hold them as columns, and the matrix y as its column number `target`. X, y
+    and w may be Dask objects, which are computed when they are read.
     """
 
     X: Any
@@ -171,14 +171,23 @@ class MemoryPartition(Partition):
     w: Any = None
     target: int | None = None
 
+    def remake(self) -> tuple[Callable[..., Partition], tuple[Any, ...]]:
+        make = partial(MemoryPartition, target=self.target, columns=self.columns)
+        return make, (self.X, self.y, self.w)
+
     def blocks(self) -> Iterator[RowBlock]:
-        X, is_arrow = self.X, is_table(self.X)
+        arrays = self.X, self.y, self.w
+        if hasattr(self.X, "dask"):
+            from dask.base import compute
+
+            arrays = compute(*arrays)  # type: ignore[no-untyped-call]
+        X = as_table(arrays[0]) if is_frame(arrays[0]) else arrays[0]
+        is_arrow = is_table(X)
         if is_arrow:
             X = X.select(self.columns.select(X.column_names))
         for start in range(0, len(X), ROWS_PER_BLOCK):
-            rows = slice_rows(X, start, ROWS_PER_BLOCK)
+            rows, y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (X, *arrays[1:]))
             block = self.columns.row_block(rows) if is_arrow else self._matrix_block(rows)
-            y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (self.y, self.w))
             yield RowBlock(
                 block.X,
                 block.y if y is None else np.asarray(y),
@@ -210,24 +219,3 @@ class IteratorPartition(Partition):
             types = self.columns.column_types
             inputs = convert_columns(as_table(X), types) if is_frame(X) else np.asarray(X)
             yield RowBlock(inputs, *(None if a is None else np.asarray(a) for a in rest))
-
-
-@dataclass(frozen=True)
-class DaskPartition(Partition):
-    """One partition of a Dask collection; X, y, w are arrays once they have been computed."""
-
-    X: Any
-    y: Any = None
-    w: Any = None
-
-    def remake(self) -> tuple[Callable[..., Partition], tuple[Any, ...]]:
-        return partial(DaskPartition, columns=self.columns), (self.X, self.y, self.w)
-
-    def blocks(self) -> Iterator[RowBlock]:
-        X, y, w = self.X, self.y, self.w
-        if hasattr(X, "dask"):  # read without a cluster: compute this partition here
-            from dask.base import compute
-
-            X, y, w = compute(X, y, w)  # type: ignore[no-untyped-call]
-        X = as_table(X) if is_frame(X) else X
-        return MemoryPartition(X, y, w, columns=self.columns).blocks()

@@ -18,7 +18,6 @@ from onegrad.data.matrices import NpzPartition, npy_partitions
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ColumnRoles,
-    DaskPartition,
     IteratorPartition,
     MemoryPartition,
     Partition,
@@ -218,7 +217,7 @@ def _dask_partitions(data: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Part
     """Return one partition per partition of a dataframe, or per block of rows of an array."""
     if hasattr(data, "columns"):
         roles.select(list(data.columns))  # complains at once
-        return [DaskPartition(X, columns=roles) for X in data.to_delayed()]
+        return [MemoryPartition(X, columns=roles) for X in data.to_delayed()]
     arrays = [_delayed_rows(data)]
     for name, values in (("y", y), ("sample_weight", w)):
         if values is None:
@@ -227,7 +226,7 @@ def _dask_partitions(data: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Part
             arrays.append(_delayed_rows(values.rechunk({0: data.chunks[0]})))
         else:
             raise InvalidInput(name, problem="must be a Dask array when X is one")
-    return [DaskPartition(*rows) for rows in zip(*arrays, strict=True)]
+    return [MemoryPartition(*rows) for rows in zip(*arrays, strict=True)]
 
 
 def _delayed_rows(array: Any) -> list[Any]:

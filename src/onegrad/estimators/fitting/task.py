@@ -36,19 +36,9 @@ class LearningTask:
     labels: str = ""
 
 
-def regression() -> LearningTask:
-    """Return the task of predicting numbers."""
-    return LearningTask(_number_targets)
-
-
 def classification(class_weight: Any, classes: Values | None = None) -> LearningTask:
     """Return the task of predicting labels: those that are seen, or those declared before."""
     return LearningTask(partial(_class_targets, class_weight=class_weight, classes=classes), "all")
-
-
-def any_targets() -> LearningTask:
-    """Return the task of learning features for numbers or for text labels."""
-    return LearningTask(_any_targets, "text")
 
 
 def _number_targets(sample: Sample, scaled: bool) -> Targets:
@@ -97,3 +87,7 @@ def class_weights(
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise InvalidInput("class_weight", class_weight, "finite and not negative")
     return weights
+
+
+REGRESSION = LearningTask(_number_targets)
+ANY_TARGETS = LearningTask(_any_targets, "text")  # numbers, or labels that are text

@@ -86,33 +86,27 @@ class RowSums:
         return RowSums(self.moments + other.moments, tally, widened(self.targets, other.targets))
 
 
-@dataclass(frozen=True)
-class RowSumsPass:
-    """partition -> RowSums of rows for a fitted model."""
+def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | None:
+    """Return the sums over a partition's rows for a fitted model; None if it is empty."""
+    moments = MomentsPass(fitted.layers, fitted.targets, fitted.encoding, device)
 
-    fitted: Fitted
-    device: str
-
-    def __call__(self, partition: Partition) -> RowSums | None:
-        f = self.fitted
-        moments = MomentsPass(f.layers, f.targets, f.encoding, self.device)
-        return sum_over_blocks(lambda block: self._block(block, moments), partition)
-
-    def _block(self, block: RowBlock, moments: MomentsPass) -> RowSums:
-        targets, y = self.fitted.targets, block_targets(block)
+    def of_block(block: RowBlock) -> RowSums:
+        targets, y = fitted.targets, block_targets(block)
         sums = moments.block(block)
         if isinstance(targets, NumericTargets):
             targets = targets.widened(y.reshape(len(y), -1))
-        return RowSums(sums, self._tally(block), targets)
+        return RowSums(sums, _block_tally(block, fitted), targets)
 
-    def _tally(self, block: RowBlock) -> Tally | None:
-        if self.fitted.tally is None:
-            return None
-        seed, encoding, y = self.fitted.tally.seed, self.fitted.encoding, block_targets(block)
-        X = block.X if encoding is None else encoding.select(block.X)
-        w = block_weights(block)
-        counts = w > 0
-        return Tally.of(row_keys(X, y, seed)[counts], w[counts], seed)
+    return sum_over_blocks(of_block, partition)
+
+
+def _block_tally(block: RowBlock, fitted: Fitted) -> Tally | None:
+    if fitted.tally is None:
+        return None
+    seed, w = fitted.tally.seed, block_weights(block)
+    X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
+    counts = w > 0
+    return Tally.of(row_keys(X, block_targets(block), seed)[counts], w[counts], seed)
 
 
 def widened(targets: Targets, other: Targets) -> Targets:

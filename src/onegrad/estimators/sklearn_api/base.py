@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model import saving, update
 from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.model.report import Report
-from onegrad.estimators.model.row_sums import RowSums, RowSumsPass
+from onegrad.estimators.model.row_sums import RowSums, sum_rows
 from onegrad.estimators.sklearn_api.input_data import (
     first_rows,
     is_source,
@@ -104,6 +105,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Learn the first layer, then the readout.
 
+        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
+
         Parameters
         ----------
         X : matrix of inputs; a pandas, polars or pyarrow table, whose columns may hold numbers,
@@ -113,8 +116,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers make the passes over the data.
         progress : called with (partitions done, partitions) during a pass.
-
-        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
         """
         return self._fit(X, y, sample_weight, self._task(), client, progress)
 
@@ -211,7 +212,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _sum_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
         data = more_rows(self, X, y, sample_weight)
-        return sum_over_partitions(RowSumsPass(self.fitted_, self.device), data.partitions)
+        sums = partial(sum_rows, fitted=self.fitted_, device=self.device)
+        return sum_over_partitions(sums, data.partitions)
 
     def _warn_of_changes(self, subject: str) -> None:
         """Warn that something describes the rows of the fit, once others came or some went."""

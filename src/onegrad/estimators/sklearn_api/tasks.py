@@ -30,7 +30,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     _numeric_targets = True
 
     def _task(self) -> task.LearningTask:
-        return task.regression()
+        return task.REGRESSION
 
     def _as_targets(self, y: Any) -> Floats:
         """Return numbers; refuse dates and durations, whose unit nobody has chosen."""

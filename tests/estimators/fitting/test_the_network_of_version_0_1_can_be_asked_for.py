@@ -12,7 +12,7 @@ import numpy as np
 
 import onegrad as og
 
-THEN = json.loads((Path(__file__).parents[1] / "numbers" / "version_0_1.json").read_text())
+THEN = json.loads((Path(__file__).parents[2] / "numbers" / "version_0_1.json").read_text())
 RNG = np.random.default_rng(12)
 X = RNG.standard_normal((400, 3))
 Y = np.abs(X[:, 0] - X[:, 1]) + 0.5 * X[:, 2] + 0.05 * RNG.standard_normal(400)

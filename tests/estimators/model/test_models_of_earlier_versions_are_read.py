@@ -16,7 +16,7 @@ import pytest
 from onegrad.data import source
 from onegrad.estimators import load
 
-EARLIER = Path(__file__).parents[1] / "earlier"
+EARLIER = Path(__file__).parents[2] / "earlier"
 VERSION_1, VERSION_2 = EARLIER / "0.1" / "models", EARLIER / "0.2" / "models"
 EXPECTED_1, EXPECTED_2 = (
     json.loads((models / "models.json").read_text()) for models in (VERSION_1, VERSION_2)
