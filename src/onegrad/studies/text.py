@@ -14,9 +14,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onegrad.arrays import Floats, standard_error
+from onegrad.experiments.results import Curve
 
 Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
+
+
+class Estimate(NamedTuple):
+    """A mean with its standard error; a field `{error:.2f}` writes both.
+
+    >>> f"{Estimate(0.25, 0.031):+.2f}"
+    '+0.25 ± 0.03'
+    """
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Estimate:
+        """Return the mean of values and its standard error."""
+        return cls(float(np.mean(values)), float(standard_error(values)))
+
+    @classmethod
+    def at(cls, curve: Curve, index: int) -> Estimate:
+        """Return the value of a curve at one of its positions."""
+        return cls(float(curve.y[index]), float(curve.se[index]))
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
 
 
 def fill(template: str, text: Mapping[str, Any], facts: Facts) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 DEGREES = 4
 WEIGHTS = ("gaussian", "sphere")
@@ -53,11 +53,10 @@ def energies(results: Results) -> Floats:
     return np.asarray(np.array(shares) / np.array([f.variance for f in functions])[:, None])
 
 
-def drop(results: Results, name: str, weights: str) -> tuple[float, float]:
-    """Return the test error before minus after the step, and its standard error."""
+def drop(results: Results, name: str, weights: str) -> Estimate:
+    """Return the test error before minus after the step."""
     points = results["errors"].where(activation=name, weights=weights).ordered("eta")
-    values = points[0].values["test"] - points[-1].values["test"]
-    return float(values.mean()), float(standard_error(values))
+    return Estimate.of(points[0].values["test"] - points[-1].values["test"])
 
 
 def facts(results: Results) -> Facts:
@@ -79,7 +78,6 @@ def facts(results: Results) -> Facts:
             for i, k in np.argwhere(seen != present)
         ],
         "best": names[best],
-        "best_drop": gaussian[best],
-        "best_drop_se": gaussian_se[best],
+        "best_drop": Estimate(gaussian[best], gaussian_se[best]),
         "weights_differ": [name for name, far in zip(names, differ, strict=True) if far],
     }

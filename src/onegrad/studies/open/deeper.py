@@ -10,7 +10,7 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import best_penalty
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 THREE_LAYERS = {"first": "step on the first layer", "second": "on the second", "both": "on both"}
 LABELS = THREE_LAYERS | {"two-layers": "two layers"}
@@ -49,8 +49,7 @@ def facts(results: Results) -> Facts:
     for name, label in LABELS.items():
         curve = best_penalty(results[name])
         k = int(np.argmin(curve.y))
-        lowest = {"test": curve.y[k], "test_se": curve.se[k], "alpha": curve.x[k]}
-        errors.append({"layers": label, **lowest})
+        errors.append({"layers": label, "test": Estimate.at(curve, k), "alpha": curve.x[k]})
     first = alignments(results, "first").mean(0)
     return {
         "min_alignment": MIN_ALIGNMENT,

@@ -9,7 +9,7 @@ import numpy as np
 
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
 
@@ -45,17 +45,10 @@ def facts(results: Results) -> Facts:
     """Return for each task the errors of all methods and the share of one step in the gain."""
     tasks = []
     for task, points in by_task(results).items():
-        errors = {method: points[method].mean("test") for method in METHODS}
-        full = errors["untrained"] - errors["trained"]
-        one = errors["untrained"] - errors["one-step"]
-        tasks.append(
-            {
-                "task": task,
-                "gains": full > 0,
-                "share": one / full if full > 0 else math.nan,
-                "errors": [
-                    {"method": m, "test": errors[m], "se": points[m].se("test")} for m in METHODS
-                ],
-            }
-        )
+        errors = {method: Estimate.of(points[method].values["test"]) for method in METHODS}
+        full = errors["untrained"].mean - errors["trained"].mean
+        one = errors["untrained"].mean - errors["one-step"].mean
+        rows = [{"method": method, "test": error} for method, error in errors.items()]
+        share = one / full if full > 0 else math.nan
+        tasks.append({"task": task, "gains": full > 0, "share": share, "errors": rows})
     return {"tasks": tasks}

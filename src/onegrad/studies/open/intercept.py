@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 WEIGHTS = ("gaussian", "sphere")
 START = 0.2  # exponent at which the linear spike alone is out
@@ -98,22 +97,19 @@ def facts(results: Results) -> Facts:
     }
 
 
-def _measured(points: Points) -> dict[str, float]:
+def _measured(points: Points) -> dict[str, Any]:
     """Return the fall of the networks' test error without and with a constant, and their ratio."""
     falls = []
     for free in LABELS:
         ordered = points.where(intercept=free).ordered("alpha")
         start = min(ordered, key=lambda p: abs(p.field("alpha") - START))
         falls.append(start.values["test"] - ordered[-1].values["test"])
-    (without, with_constant), errors = (x.mean() for x in falls), [*map(standard_error, falls)]
-    ratio = with_constant / without
+    a, b = map(Estimate.of, falls)
+    ratio = b.mean / a.mean
     return {
         "n": points[0].problem.n,
         "start": float(start.field("alpha")),
-        "without": without,
-        "without_se": float(errors[0]),
-        "with_constant": with_constant,
-        "with_constant_se": float(errors[1]),
-        "ratio": ratio,
-        "ratio_se": ratio * np.hypot(errors[0] / without, errors[1] / with_constant),
+        "without": a,
+        "with_constant": b,
+        "ratio": Estimate(ratio, ratio * np.hypot(a.se / a.mean, b.se / b.mean)),
     }

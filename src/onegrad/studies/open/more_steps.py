@@ -12,7 +12,7 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Curve, Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 BATCHES = ("fresh", "same")
 PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
@@ -158,8 +158,8 @@ def facts(results: Results) -> Facts:
         "further_visible": bool(further.mean() > -MAX_DIFFERENCE),
         "further_mean": further.mean(),
         "exponent_se": float(np.mean([standard_error(g.slopes) for g in pairs])),
-        "quadratic": _last_shares(results["information-two"], 1),
-        "cubic": _last_shares(results["information-three"], 2),
+        **_last_shares("quadratic", results["information-two"], 1),
+        **_last_shares("cubic", results["information-three"], 2),
         "published": _published(results),
         "pairs": [
             {
@@ -174,13 +174,10 @@ def facts(results: Results) -> Facts:
     }
 
 
-def _last_shares(points: Points, k: int) -> list[dict[str, Any]]:
-    """Return the share of degree k + 1 after the last step, by batches."""
-    rows = []
-    for batches in BATCHES:
-        shares = points.where(batches=batches).ordered("steps")[-1].values["share"][:, k]
-        rows.append({"share": shares.mean(), "share_se": float(standard_error(shares))})
-    return rows
+def _last_shares(name: str, points: Points, k: int) -> Facts:
+    """Return the share of degree k + 1 that is learned after the last step, by batches."""
+    last = {b: points.where(batches=b).ordered("steps")[-1].values["share"] for b in BATCHES}
+    return {f"{name}_{batches}": Estimate.of(shares[:, k]) for batches, shares in last.items()}
 
 
 def _published(results: Results) -> list[dict[str, Any]]:

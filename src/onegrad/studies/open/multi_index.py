@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 LABELS = {"plain": "labels as they are", "residual-linear": "linear part taken off"}
 SIZES = ("d", "small", "middle", "large")
@@ -77,12 +77,10 @@ def facts(results: Results) -> Facts:
     """Return the test errors by n, where the linear part matters, and how publications compare."""
     points, sizes, better = giant_steps(results), [], []
     for n in points.levels("n"):
-        plain, residual = (points.where(n=n, labels=labels)[0] for labels in LABELS)
-        errors = {"plain": plain, "residual": residual}
-        row = {name: p.mean("test") for name, p in errors.items()}
-        row |= {f"{name}_se": p.se("test") for name, p in errors.items()}
-        sizes.append({"n": n, **row})
-        if row["plain"] - row["residual"] > 3 * np.hypot(row["plain_se"], row["residual_se"]):
+        errors = (points.where(n=n, labels=labels)[0].values["test"] for labels in LABELS)
+        plain, residual = map(Estimate.of, errors)
+        sizes.append({"n": n, "plain": plain, "residual": residual})
+        if plain.mean - residual.mean > 3 * np.hypot(plain.se, residual.se):
             better.append(n)
     rows = published(results)
     return {

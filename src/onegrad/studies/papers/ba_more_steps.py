@@ -8,7 +8,7 @@ from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 
 def draw(results: Results) -> Any:
@@ -52,16 +52,8 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return the gap after one step and after the last, by d."""
-    return {
-        "gaps": [
-            {
-                "d": d,
-                "first": curve.y[0],
-                "first_se": curve.se[0],
-                "last": curve.y[-1],
-                "last_se": curve.se[-1],
-                "steps": int(curve.x[-1]),
-            }
-            for d, curve in gaps(results).items()
-        ]
-    }
+    rows = []
+    for d, curve in gaps(results).items():
+        first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
+        rows.append({"d": d, "first": first, "last": last, "steps": int(curve.x[-1])})
+    return {"gaps": rows}

@@ -10,7 +10,7 @@ from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Curve, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
 LABELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
@@ -56,19 +56,9 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return the gaps at the smallest and at the largest n."""
-    sizes = results["growing-trained"].levels("n")
-    return {
-        "smallest": sizes[0],
-        "largest": sizes[-1],
-        "gaps": [
-            {
-                "features": SHORT[name],
-                "alpha": alpha,
-                "first": curve.y[0],
-                "last": curve.y[-1],
-                "last_se": curve.se[-1],
-            }
-            for name in LABELS
-            for alpha, curve in gaps(results, name).items()
-        ],
-    }
+    sizes, rows = results["growing-trained"].levels("n"), []
+    for name, features in SHORT.items():
+        for alpha, curve in gaps(results, name).items():
+            errors = {"first": curve.y[0], "last": Estimate.at(curve, -1)}
+            rows.append({"features": features, "alpha": alpha, **errors})
+    return {"smallest": sizes[0], "largest": sizes[-1], "gaps": rows}
