@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Estimate, Facts
 
 MIN_OVERLAP = 0.9  # with which a subspace counts as found

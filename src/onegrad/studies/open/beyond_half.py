@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Estimate, Facts
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Estimate, Facts
 
 MAX_DEVIATION = 0.02  # relative difference within which the theory holds
 MAX_SE = 0.05  # relative standard error beyond which single networks decide a mean
-MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
+_MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
 REAL = {"same-sizes": "Gaussian", "digits-whitened": "digits, whitened", "digits": "digits"}
 
 
@@ -73,6 +73,6 @@ def _outliers(results: Results, law: str) -> list[dict[str, Any]]:
     for point in results["spikes"].where(inputs=law).ordered("alpha"):
         alpha = point.problem.alpha
         edge = results["edge"].where(alpha=alpha)[0].mean("edge")
-        counts = (point.values["F"] > MIN_DISTANCE * edge).sum(-1)
+        counts = (point.values["F"] > _MIN_DISTANCE * edge).sum(-1)
         rows.append({"alpha": alpha, "count": float(counts.mean())})
     return rows

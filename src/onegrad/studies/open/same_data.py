@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty
 from onegrad.studies.text import Estimate, Facts
 
