@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from onegrad.experiments import Cell, Store, cells_of, run
-from onegrad.experiments.executors import Executor, RunOptions, executor, with_processes
+from onegrad.experiments import Cell, Store, cells_of, run_cells
+from onegrad.experiments.executors import CellExecutor, RunOptions, executor, with_processes
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies.measures import MEASURES
 
@@ -30,11 +30,11 @@ def trivial(count: int) -> list[Cell]:
     return cells_of(parse_spec({"grid": grid}, "overhead", MEASURES).grids[0])
 
 
-def outside(count: int, execute: Executor, processes: int) -> float:
+def outside(count: int, execute: CellExecutor, processes: int) -> float:
     """Milliseconds a cell outside the cell, the start of the processes included."""
     with tempfile.TemporaryDirectory() as directory, Store(Path(directory)) as store:
         start = time.perf_counter()
-        summary = run(trivial(count), store, MEASURES, execute)
+        summary = run_cells(trivial(count), store, MEASURES, execute)
         wall = time.perf_counter() - start
         inside = sum(by.seconds for by in store.provenances().values())
     assert summary.computed == count and summary.failed == 0

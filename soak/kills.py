@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import sweeping
-from onegrad.experiments import Store, run
+from onegrad.experiments import Store, run_cells
 from onegrad.experiments.executors import with_processes
 from onegrad.experiments.runner import commit
 from onegrad.parallel.children import MAX_ATTEMPTS
@@ -213,7 +213,7 @@ def sweep_in_processes(directory: str, arguments: dict[str, Any]) -> None:
     os.setpgid(0, 0)
     commit()
     with Store(Path(directory)) as store:
-        run(sweeping.rehearsal(**arguments), store, MEASURES, with_processes(2))
+        run_cells(sweeping.rehearsal(**arguments), store, MEASURES, with_processes(2))
 
 
 def _children(parent: int) -> set[int]:

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from onegrad.experiments import Cell, Store, cells_of, run
+from onegrad.experiments import Cell, Store, cells_of, run_cells
 from onegrad.experiments.executors import with_processes
 from onegrad.experiments.runner import commit
 from onegrad.experiments.spec import parse_spec
@@ -48,7 +48,7 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any =
         if gate is not None:
             gate.wait()
         quiet = TerminalProgress(quiet=True)
-        summary = run(cells, store, MEASURES, with_processes(1), progress=quiet)
+        summary = run_cells(cells, store, MEASURES, with_processes(1), progress=quiet)
     if said:
         Path(said).write_text(json.dumps(summary.__dict__))
 

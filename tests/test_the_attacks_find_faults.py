@@ -15,7 +15,7 @@ from soak.ledger import AttackCounts, Ledger, interleave, markdown_table
 import forgeries
 import onegrad as og
 import sweeping
-from onegrad.experiments import Store, run
+from onegrad.experiments import Store, run_cells
 from onegrad.experiments.executors import with_processes
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
@@ -93,7 +93,9 @@ def test_a_cell_that_is_neither_there_nor_noted(tmp_path: Path) -> None:
     cells, counts = sweeping.rehearsal(**dict(size)), AttackCounts()
     attacked = kills.AttackedStore(counts, "here", str(tmp_path), size)
     with Store(tmp_path) as store:
-        run(cells[1:], store, MEASURES, with_processes(1), progress=TerminalProgress(quiet=True))
+        run_cells(
+            cells[1:], store, MEASURES, with_processes(1), progress=TerminalProgress(quiet=True)
+        )
         attacked.check_complete(kills=5)
         assert counts.faults == {"lost": 1}
         store.fail(cells[0], "its process ended with -9, 3 times", "now")

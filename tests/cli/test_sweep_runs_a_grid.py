@@ -80,6 +80,6 @@ def test_a_failing_cell_is_reported_and_the_rest_is_kept(
 
 def test_nothing_there_yet(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "status", str(spec)]) == 1
-    assert "no store here" in capsys.readouterr().err
+    assert "there is no store" in capsys.readouterr().err
     assert main(["sweep", "run", str(spec), "--shard", "3/2"]) == 2
     assert "--shard must be i/k with 1 <= i <= k" in capsys.readouterr().err

@@ -102,5 +102,5 @@ def test_another_programs_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_store_to_read(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no store here"):
+    with pytest.raises(StoreError, match="there is no store"):
         Store(tmp_path, create=False)

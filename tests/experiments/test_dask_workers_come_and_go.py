@@ -14,7 +14,7 @@ import pytest
 
 import sweeping
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments import Store, run
+from onegrad.experiments import Store, run_cells
 from onegrad.experiments.executors import RunOptions, executor, with_dask, with_processes
 from onegrad.studies.measures import MEASURES
 
@@ -51,12 +51,12 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
         arguments = (tmp_path / "dask" / "arrays", client, killed)
         killer = threading.Thread(target=_kill_a_worker_when, args=arguments)
         killer.start()
-        summary = run(cells, store, MEASURES, with_dask(client))
+        summary = run_cells(cells, store, MEASURES, with_dask(client))
         killer.join()
     assert killed, "a worker must have been killed while cells were running"
     assert (summary.computed, summary.failed) == (14, 0)
     with Store(tmp_path / "serial") as store:
-        run(cells, store, MEASURES, with_processes(1))
+        run_cells(cells, store, MEASURES, with_processes(1))
     assert sweeping.contents(tmp_path / "dask") == sweeping.contents(tmp_path / "serial")
 
 
@@ -64,8 +64,8 @@ def test_an_existing_scheduler_by_its_address(cluster: Any, tmp_path: Path) -> N
     cells = sweeping.rehearsal(12)
     address = cluster.scheduler_address
     with executor(RunOptions(cluster=address)) as execute, Store(tmp_path / "store") as store:
-        assert run(cells, store, MEASURES, execute).computed == 12
-        assert run(cells, store, MEASURES, execute).computed == 0
+        assert run_cells(cells, store, MEASURES, execute).computed == 12
+        assert run_cells(cells, store, MEASURES, execute).computed == 0
 
 
 def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     cells = sweeping.rehearsal(3, wait=-1.0)  # time.sleep refuses
     good = sweeping.rehearsal(3)
     with Client(cluster, set_as_default=False) as client, Store(tmp_path) as store:
-        summary = run([*cells, *good], store, MEASURES, with_dask(client))
+        summary = run_cells([*cells, *good], store, MEASURES, with_dask(client))
         assert (summary.computed, summary.failed) == (3, 3)
         failures = store.failures()
     assert set(failures) == {c.key for c in cells}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sweeping
-from onegrad.experiments import Store, run, shard
+from onegrad.experiments import Store, run_cells, shard
 from onegrad.experiments.executors import with_processes
 from onegrad.studies.measures import MEASURES
 
@@ -48,11 +48,11 @@ def test_shards_write_their_own_files_and_are_read_together(tmp_path: Path) -> N
     cells = sweeping.rehearsal(30)
     for i in (1, 2, 3):
         with Store(tmp_path, part=f"cells-{i}-of-3") as store:
-            run(shard(cells, f"{i}/3"), store, MEASURES, with_processes(1))
+            run_cells(shard(cells, f"{i}/3"), store, MEASURES, with_processes(1))
     assert len(list(tmp_path.glob("*.sqlite"))) == 3
     with Store(tmp_path) as store:  # and a runner of the whole grid finds nothing left
         assert store.done() == {c.key for c in cells}
-        assert run(cells, store, MEASURES, with_processes(1)).computed == 0
+        assert run_cells(cells, store, MEASURES, with_processes(1)).computed == 0
         assert {r.cell for r in store.records()} == set(cells)
 
 

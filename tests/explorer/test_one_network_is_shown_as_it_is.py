@@ -10,8 +10,7 @@ import onegrad as og
 from exploring import series, visit
 from onegrad.explorer.api import NO_NUMBER, reader_message
 from onegrad.explorer.network_view import MAX_NEURONS, network_answer, refusal_of_size
-from onegrad.networks import neurons
-from onegrad.networks.spectrum import spectrum
+from onegrad.networks import neurons, spectrum
 
 PROBLEM = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3)
 

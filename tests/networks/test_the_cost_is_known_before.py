@@ -23,7 +23,7 @@ PROBLEMS = {
 def counted(monkeypatch):
     """Count the products and random numbers of a run."""
     seen, product, gram = Counter(), NumpyOps.product, NumpyOps.add_gram
-    add, fill = NumpyOps.add_product, streams.fill
+    add, fill_entries = NumpyOps.add_product, streams.fill_entries
 
     def counting_product(self, X, W, f=None):
         if W.shape[-1] == 20:  # with inputs; a dual readout is another product, and small
@@ -40,12 +40,12 @@ def counted(monkeypatch):
 
     def counting_fill(rng, law, out):
         seen["normals"] += out.size if out.shape[-1] > 1 else 0  # labels have one column
-        fill(rng, law, out)
+        fill_entries(rng, law, out)
 
     monkeypatch.setattr(NumpyOps, "product", counting_product)
     monkeypatch.setattr(NumpyOps, "add_product", counting_add)
     monkeypatch.setattr(NumpyOps, "add_gram", counting_gram)
-    monkeypatch.setattr(streams, "fill", counting_fill)
+    monkeypatch.setattr(streams, "fill_entries", counting_fill)
     return seen
 
 

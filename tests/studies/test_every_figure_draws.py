@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from onegrad.cli import main
-from onegrad.experiments import Results, Store, cells_of, run
+from onegrad.experiments import Results, Store, cells_of, run_cells
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.executors import with_processes
 from onegrad.studies import gallery
@@ -103,7 +103,7 @@ def test_a_study_draws_compares_and_speaks(name: str, invented: None, tmp_path: 
     study = gallery.select([name], quick=True)[name]
     spec = study.spec
     with Store(tmp_path) as store:
-        done = run(
+        done = run_cells(
             [c for grid in spec.grids for c in cells_of(grid)], store, MEASURES, with_processes(1)
         )
         assert done.failed == 0

@@ -7,7 +7,8 @@ import pytest
 
 from onegrad import Problem
 from onegrad.experiments import Point
-from onegrad.experiments.results import Curve, Points
+from onegrad.experiments.results import Points
+from onegrad.pictures import Curve
 from onegrad.studies.drawing import relative_difference
 from onegrad.studies.papers import (
     ba_figure3a,
@@ -30,11 +31,11 @@ def point(value: float, seeded: bool = True, **fields: float) -> Point:
 
 def test_a_relative_gain_does_not_see_the_luck_of_a_seed():
     points = Points([point(1.0, eta=0.0), point(0.9, eta=2.0)])
-    curve = ba_figure3a.gain(points, 2.0, "n")
+    curve = ba_figure3a.relative_gain(points, 2.0, "n")
     assert curve.y == pytest.approx([10.0]) and curve.se == pytest.approx([0.0], abs=1e-12)
     assert curve.x == pytest.approx([2.0])
     theory = Points([point(1.0, False, eta=0.0), point(0.9, False, eta=2.0)])
-    assert ba_figure3a.gain(theory, 2.0, "n").y == pytest.approx([10.0])
+    assert ba_figure3a.relative_gain(theory, 2.0, "n").y == pytest.approx([10.0])
 
 
 def test_a_gap_does_not_see_the_luck_of_a_seed():

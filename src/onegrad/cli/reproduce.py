@@ -11,7 +11,7 @@ from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, run_options
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
-from onegrad.studies.reproduce import Reproduction, reproduce, to_json
+from onegrad.studies.reproduce import Reproduction, reproduce, reproduction_json
 
 EXAMPLES = (
     "onegrad reproduce --quick                       # the papers' figures, small, in a minute",
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         progress=TerminalProgress("reproduce"),
     )
     if args.json:
-        print_json(to_json(reproduction))
+        print_json(reproduction_json(reproduction))
     else:
         _print_outcome(reproduction, out)
     return 1 if reproduction.summary.failed or reproduction.missing else 0

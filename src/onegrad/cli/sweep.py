@@ -12,7 +12,7 @@ from onegrad.cli.output import print_json
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.export import FORMATS, export
 from onegrad.experiments.grid import all_cells, shard, store_part
-from onegrad.experiments.runner import run as run_cells
+from onegrad.experiments.runner import run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
 from onegrad.io.progress import TerminalProgress

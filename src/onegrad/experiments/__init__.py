@@ -1,4 +1,4 @@
-"""Experiments: grids of cells that survive anything, the papers' figures, one report."""
+"""The sweep engine: grids of cells, a store that survives kills, verification, one report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import cells_of, shard
 from onegrad.experiments.measure import Measure
 from onegrad.experiments.results import Point, Results
-from onegrad.experiments.runner import run
+from onegrad.experiments.runner import run_cells
 from onegrad.experiments.spec import parse_spec, read_spec
 from onegrad.experiments.store import Store, StoreError
 
@@ -20,6 +20,6 @@ __all__ = [
     "cells_of",
     "parse_spec",
     "read_spec",
-    "run",
+    "run_cells",
     "shard",
 ]

@@ -1,7 +1,7 @@
 """A cell: the smallest piece of work of a sweep, a pure function of this value.
 
-Its key is the SHA-256 of its canonical JSON. Resuming a sweep needs nothing else: what is left is
-the grid minus the keys that the store holds.
+Its key is the SHA-256 of its canonical JSON. Resuming a sweep needs nothing else: what remains is
+the grid minus the keys in the store.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.problem import Problem
 
-FORMAT = 1  # changes when the same JSON comes to mean something else
+CELL_FORMAT = 1  # changes if the same JSON comes to mean something else
 Option = str | float | int | bool
 DTYPES = ("float64", "float32")
 
@@ -29,7 +29,7 @@ class Cell:
     measure : name of the measure, see onegrad.studies.measures.
     problem : the problem; its functions are written as text.
     etas, ridges : step sizes and penalties that share one gradient, hence one cell.
-    first_seed, seeds : the seeds first_seed, ..., first_seed + seeds - 1; none for a theory.
+    first_seed, seeds : the seeds are first_seed, ..., first_seed + seeds - 1; none for a theory.
     options : further arguments of the measure, sorted by name.
     dtype : precision of a simulation.
     """
@@ -53,7 +53,7 @@ class Cell:
     def json(self) -> str:
         """Canonical JSON: sorted keys, no spaces, numbers as Python writes them."""
         fields: dict[str, Any] = {
-            "format": FORMAT,
+            "format": CELL_FORMAT,
             "measure": self.measure,
             "problem": _changed_fields(self.problem),
             "etas": self.etas,
@@ -74,7 +74,7 @@ class Cell:
     def from_json(cls, text: str) -> Cell:
         """Return the cell that this JSON describes."""
         fields = json.loads(text)
-        if fields.pop("format") != FORMAT:
+        if fields.pop("format") != CELL_FORMAT:
             raise InvalidInput("cell", problem="it was described by another version of onegrad")
         etas, ridges = tuple(fields.pop("etas")), tuple(fields.pop("ridges"))
         problem = Problem(**fields.pop("problem"), eta=etas[0], ridge=ridges[0])
@@ -91,5 +91,5 @@ def _changed_fields(problem: Problem) -> dict[str, Any]:
 
     A field added to Problem later, with a default that means what was meant before, changes no key.
     """
-    elsewhere = ("alpha", "eta", "ridge")  # in the cell's lists
-    return {k: v for k, v in problem.changed().items() if k not in elsewhere}
+    listed = ("alpha", "eta", "ridge")  # in the lists of the cell
+    return {k: v for k, v in problem.changed().items() if k not in listed}

@@ -13,7 +13,7 @@ from typing import Any
 
 from onegrad.arrays import get_ops, visible_gpus
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.runner import Executor, lost_outcome
+from onegrad.experiments.runner import CellExecutor, lost_outcome
 from onegrad.parallel import core_count
 from onegrad.parallel.children import child_map
 from onegrad.parallel.cluster import cluster_client, cluster_map
@@ -31,7 +31,7 @@ class RunOptions:
     shard: str | None = None  # "i/k": part i of k batch jobs
 
 
-def with_processes(jobs: int) -> Executor:
+def with_processes(jobs: int) -> CellExecutor:
     """Run cells in `jobs` processes of one BLAS thread each; with one job, in this process.
 
     A cell whose process dies runs again.
@@ -41,7 +41,7 @@ def with_processes(jobs: int) -> Executor:
     return lambda measure, cells: child_map(measure, cells, jobs, lost=lost_outcome)
 
 
-def with_dask(client: Any) -> Executor:
+def with_dask(client: Any) -> CellExecutor:
     """Run cells on a Dask cluster whose workers may come and go.
 
     A cell whose worker dies runs again.
@@ -50,7 +50,7 @@ def with_dask(client: Any) -> Executor:
 
 
 @contextlib.contextmanager
-def executor(options: RunOptions) -> Iterator[Executor]:
+def executor(options: RunOptions) -> Iterator[CellExecutor]:
     """Yield the executor for these options; a device that this machine lacks is refused here."""
     workers, cluster = options.workers, options.cluster
     if cluster is None:

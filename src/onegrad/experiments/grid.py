@@ -14,7 +14,7 @@ from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid, Spec
 from onegrad.problem import Problem
 
 MAX_CELLS = 1_000_000  # of all grids of a spec
-MAX_POINTS = 1_000_000  # of a grid: problems times steps times penalties
+MAX_GRID_POINTS = 1_000_000  # of a grid: problems times steps times penalties
 
 
 def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[float, ...]]]:
@@ -50,9 +50,9 @@ def count_cells(grid: Grid) -> int:
     blocks = -(-grid.seeds // grid.seeds_per_cell) if grid.seeded else 1
     steps = math.prod(len(v) for k, v in _lists(grid.problem).items() if k in STEP_KEYS)
     problems = math.prod(len(v) for k, v in _lists(grid.problem).items() if k not in STEP_KEYS)
-    if problems * steps > MAX_POINTS:
+    if problems * steps > MAX_GRID_POINTS:
         counted = f"{problems} problems of {steps} steps and penalties each"
-        problem = f"{counted}; at most {MAX_POINTS} points are allowed"
+        problem = f"{counted}; at most {MAX_GRID_POINTS} points are allowed"
         raise InvalidInput(f"{grid.location}.problem", problem=problem)
     if problems * blocks > MAX_CELLS:
         counted = f"{problems} problems times {blocks} blocks of seeds"

@@ -12,10 +12,10 @@ from typing import Any
 
 from onegrad.experiments.cell import Cell
 
-Values = Mapping[str, Any]
+CellValues = Mapping[str, Any]
 
 
-def same_device(cell: Cell, device: str) -> str:
+def same_device(_cell: Cell, device: str) -> str:
     """Return the device as it was named."""
     return device
 
@@ -32,7 +32,7 @@ class Measure:
     device_record : (cell, device) -> the device as the store records it.
     """
 
-    function: Callable[[Cell, str], Values]
+    function: Callable[[Cell, str], CellValues]
     seeded: bool
     options: tuple[str, ...] = ()
     device_record: Callable[[Cell, str], str] = same_device

@@ -15,7 +15,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.grid import all_cells
 from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Store
-from onegrad.pictures import Curve as Curve
+from onegrad.pictures import Curve
 from onegrad.problem import Problem
 
 

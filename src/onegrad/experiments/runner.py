@@ -15,7 +15,7 @@ from pathlib import Path
 
 from onegrad import __version__
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Measures, Values
+from onegrad.experiments.measure import CellValues, Measures
 from onegrad.experiments.store import Provenance, Store
 from onegrad.io.progress import TerminalProgress
 
@@ -25,7 +25,7 @@ class Outcome:
     """The values of a cell, or the message of the exception that it raised."""
 
     key: str
-    values: Values | None
+    values: CellValues | None
     message: str
     provenance: Provenance
 
@@ -41,14 +41,14 @@ class Summary:
     seconds: float
 
 
-Executor = Callable[[Callable[[Cell], Outcome], Iterable[Cell]], Iterator[Outcome]]
+CellExecutor = Callable[[Callable[[Cell], Outcome], Iterable[Cell]], Iterator[Outcome]]
 
 
-def run(
+def run_cells(
     cells: Iterable[Cell],
     store: Store,
     measures: Measures,
-    execute: Executor,
+    execute: CellExecutor,
     *,
     device: str = "cpu",
     progress: TerminalProgress | None = None,

@@ -49,8 +49,8 @@ FIXED_FIELDS = {  # fields that a convention sets by itself
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
 TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.is_text)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
-MAX_VALUES = 100_000  # of a field
-MAX_SEEDS = 10**9  # of a grid
+MAX_FIELD_VALUES = 100_000
+MAX_GRID_SEEDS = 10**9  # of a grid
 MAX_SEEDS_PER_CELL = 10**6
 
 
@@ -96,7 +96,7 @@ class Spec:
         """
         if seeds is None:
             return self
-        limit = _whole_number(seeds, "seeds", MAX_SEEDS)
+        limit = _whole_number(seeds, "seeds", MAX_GRID_SEEDS)
         grids = []
         for grid in self.grids:
             rounded = -(-limit // grid.seeds_per_cell) * grid.seeds_per_cell
@@ -165,9 +165,9 @@ def _grid(
     name = check_choice(f"{location}.measure", table["measure"], measures)
     convention = table.get("convention", "onegrad")
     check_choice(f"{location}.convention", convention, CONVENTIONS)
-    seeds = _whole_number(table.get("seeds", 1), f"{location}.seeds", MAX_SEEDS)
+    seeds = _whole_number(table.get("seeds", 1), f"{location}.seeds", MAX_GRID_SEEDS)
     per_cell = table.get("seeds_per_cell", seeds)
-    _whole_number(per_cell, f"{location}.seeds_per_cell", MAX_SEEDS)
+    _whole_number(per_cell, f"{location}.seeds_per_cell", MAX_GRID_SEEDS)
     if per_cell > MAX_SEEDS_PER_CELL and seeds > MAX_SEEDS_PER_CELL:
         raise InvalidInput(f"{location}.seeds_per_cell", per_cell, f"at most {MAX_SEEDS_PER_CELL}")
     options = table.get("options", {})
@@ -208,7 +208,7 @@ def _values(value: Any, key: str, location: str) -> Any:
             raise InvalidInput(location, problem="an empty list; give at least one value")
         return tuple(_scalar(v, key, location) for v in value)
     if isinstance(value, str) and key not in TEXT_KEYS:
-        return tuple(parse_numbers(value, location, MAX_VALUES))
+        return tuple(parse_numbers(value, location, MAX_FIELD_VALUES))
     return _scalar(value, key, location)
 
 

@@ -1,11 +1,11 @@
 """The store: finished cells in SQLite (write-ahead log), large arrays beside it as .npy.
 
 A cell's row is written in one transaction after its arrays are in place, and `INSERT OR IGNORE`
-makes a second writer harmless: whatever is killed whenever, a row is there whole or not at all. The
-file itself appears with its tables in it; drafts of arrays that a killed runner left are swept by
-the next one.
+makes a second writer harmless: whatever is killed at any moment, a row is complete or absent. The
+file itself appears with its tables in it; the next runner removes the drafts of arrays that a
+killed one left behind.
 Each shard writes its own file, so that machines which share only a network file system never share
-a database; a reader takes all files of the directory together.
+a database; a reader reads all files of the directory as one store.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from onegrad.experiments.cell import Cell
 from onegrad.io.files import atomic_write, place, sweep_drafts
 
 SCHEMA = 1
-APPLICATION = 0x6F6E6567  # "oneg": what kind of SQLite file this is
-LARGE = 1000  # arrays with more numbers live in their own file
-PATIENCE = 60.0  # seconds to wait for another writer
+APPLICATION_ID = 0x6F6E6567  # "oneg", the kind of SQLite file
+MAX_INLINE_NUMBERS = 1000  # of an array; a larger one has its own file
+LOCK_TIMEOUT = 60.0  # seconds to wait for another writer
 TABLES = """
 CREATE TABLE cells (
   key TEXT PRIMARY KEY, cell TEXT NOT NULL, result TEXT NOT NULL, version TEXT NOT NULL,
@@ -42,12 +42,12 @@ COLUMNS = "key, cell, result, version, commit_id, dtype, device, seconds, host, 
 
 
 class StoreError(RuntimeError):
-    """The store cannot be opened, read or written; the message says which file and why."""
+    """The store cannot be opened, read or written; the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a result was computed with."""
+    """Version, commit, precision, device, duration, host and time of a result."""
 
     version: str
     commit: str | None
@@ -60,7 +60,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Record:
-    """A finished cell."""
+    """A finished cell with its arrays and its provenance."""
 
     cell: Cell
     values: Mapping[str, np.ndarray]
@@ -72,7 +72,7 @@ class Store:
 
     Parameters
     ----------
-    directory : created when missing, unless `create` is false.
+    directory : created if it does not exist, unless `create` is False.
     part : name of the file that this process writes, `cells` or one per shard.
     """
 
@@ -80,7 +80,7 @@ class Store:
         self.directory, self.path = directory, directory / f"{part}.sqlite"
         self.arrays = directory / "arrays"
         if not create and not any(directory.glob("*.sqlite")):
-            raise StoreError(f"{directory}: no store here")
+            raise StoreError(f"{directory}: there is no store")
         try:
             if create:
                 self.arrays.mkdir(parents=True, exist_ok=True)
@@ -106,8 +106,8 @@ class Store:
     # -- writing -------------------------------------------------------------------------------
 
     def add(self, cell: Cell, values: Mapping[str, Any], provenance: Provenance) -> bool:
-        """Keep a result; False when the cell was there already."""
-        result = {name: self._kept(cell, name, value) for name, value in values.items()}
+        """Store a result and return True; False if the cell was stored already."""
+        result = {name: self._stored(cell, name, value) for name, value in values.items()}
         row = (cell.key, cell.json, json.dumps(result), *astuple(provenance))
         with self._writing() as connection:
             marks = ",".join("?" * len(row))
@@ -116,7 +116,7 @@ class Store:
         return added.rowcount == 1
 
     def fail(self, cell: Cell, message: str, finished: str) -> None:
-        """Note that a cell raised; it is tried again when the sweep is resumed."""
+        """Record that a cell raised; it is tried again when the sweep is resumed."""
         with self._writing() as connection:
             row = (cell.key, cell.json, message, finished)
             connection.execute("INSERT OR REPLACE INTO failures VALUES (?,?,?,?)", row)
@@ -127,9 +127,9 @@ class Store:
         with self._lock, _explained(self.path), self._connection as connection:
             yield connection
 
-    def _kept(self, cell: Cell, name: str, value: Any) -> Any:
+    def _stored(self, cell: Cell, name: str, value: Any) -> Any:
         array = np.asarray(value)
-        if array.size <= LARGE:
+        if array.size <= MAX_INLINE_NUMBERS:
             return array.tolist()
         target = self.arrays / f"{cell.key}.{name}.npy"
         try:
@@ -142,24 +142,24 @@ class Store:
     # -- reading -------------------------------------------------------------------------------
 
     def done(self) -> set[str]:
-        """The keys of all finished cells."""
+        """Return the keys of all finished cells."""
         return {row[0] for row in self._rows("SELECT key FROM cells")}
 
     def has(self, cell: Cell) -> bool:
-        """Whether this cell is in the file that this process writes."""
+        """Return whether this cell is in the file that this process writes."""
         assert self._connection is not None, "opened for reading"
         with self._lock, _explained(self.path):
-            found = self._connection.execute("SELECT 1 FROM cells WHERE key = ?", (cell.key,))
-            return found.fetchone() is not None
+            rows = self._connection.execute("SELECT 1 FROM cells WHERE key = ?", (cell.key,))
+            return rows.fetchone() is not None
 
     def failures(self) -> dict[str, str]:
-        """Messages of the cells that raised, by key."""
+        """Return the messages of the cells that raised, by key."""
         done = self.done()
         rows = self._rows("SELECT key, message FROM failures")
         return {key: message for key, message in rows if key not in done}
 
     def provenances(self) -> dict[str, Provenance]:
-        """What every finished cell was computed with, by key."""
+        """Return the provenance of every finished cell, by key."""
         rows = self._rows(f"SELECT {COLUMNS} FROM cells")
         return {row[0]: Provenance(*row[3:]) for row in rows}
 
@@ -169,7 +169,7 @@ class Store:
         return next((self._arrays(row[0]) for row in rows), None)
 
     def records(self) -> Iterator[Record]:
-        """Every finished cell once, in order of key within a file."""
+        """Yield every finished cell once, in order of key within a file."""
         seen: set[str] = set()
         for row in self._rows(f"SELECT {COLUMNS} FROM cells ORDER BY key"):
             if row[0] not in seen:
@@ -199,17 +199,19 @@ class Store:
                     with self._lock:
                         rows = self._connection.execute(query, parameters).fetchall()
                 else:
-                    # killed while creating it by a version before: SQLite must undo that first
+                    # an earlier version was killed while creating it: SQLite must undo that first
                     undo = path.with_name(f"{path.name}-journal").exists()
                     source = f"{path.resolve().as_uri()}?mode={'rw' if undo else 'ro'}"
-                    with closing(sqlite3.connect(source, timeout=PATIENCE, uri=True)) as connection:
+                    with closing(
+                        sqlite3.connect(source, timeout=LOCK_TIMEOUT, uri=True)
+                    ) as connection:
                         begun = _version(connection, path) > 0  # else killed while creating it
                         rows = connection.execute(query, parameters).fetchall() if begun else []
             yield from rows
 
 
 def _empty() -> bytes:
-    """The file of a store without cells, write-ahead log switched on."""
+    """Return the file of a store without cells, its write-ahead log switched on."""
     with closing(sqlite3.connect(":memory:")) as connection:
         _make_tables(connection)
         data = bytearray(connection.serialize())
@@ -220,14 +222,14 @@ def _empty() -> bytes:
 def _make_tables(connection: sqlite3.Connection) -> None:
     for statement in filter(str.strip, TABLES.split(";")):
         connection.execute(statement)
-    connection.execute(f"PRAGMA application_id={APPLICATION}")
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version={SCHEMA}")
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """A connection for writing, with the tables in place."""
+    """Return a connection for writing, with the tables in place."""
     with _explained(path):
-        connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, check_same_thread=False)
         try:
             _prepare(connection, path)
         except BaseException:
@@ -239,18 +241,18 @@ def _open(path: Path) -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-    if _version(connection, path) == 0:  # killed while creating it by a version before
+    if _version(connection, path) == 0:  # an earlier version was killed while creating it
         with connection:
-            connection.execute("BEGIN IMMEDIATE")  # two starters: one creates, one waits
+            connection.execute("BEGIN IMMEDIATE")  # of two that start, one creates and one waits
             if _version(connection, path) == 0:
                 _make_tables(connection)
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema of an open file; refuses a newer one and a file of another program."""
+    """Return the schema of an open file; refuse a newer one and files of other programs."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application not in (0, APPLICATION) or (version and application != APPLICATION):
+    if application not in (0, APPLICATION_ID) or (version and application != APPLICATION_ID):
         raise StoreError(f"{path}: an SQLite file, but not a store of onegrad")
     if version > SCHEMA:
         raise StoreError(
@@ -262,13 +264,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """SQLite's complaints as one line that names the file."""
+    """Turn errors of SQLite into one line that names the file."""
     try:
         yield
     except sqlite3.Error as error:
         hint = ""
         if "full" in str(error) or "disk I/O" in str(error):
-            hint = "; is the disk full? What was finished is kept: free some space and resume"
+            hint = "; is the disk full? Finished cells are safe: free some space and resume"
         elif "readonly" in str(error) or "unable to open" in str(error):
             hint = "; is the directory writable?"
         raise StoreError(f"{path}: {error}{hint}") from None

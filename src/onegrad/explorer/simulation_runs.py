@@ -13,11 +13,11 @@ from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import problem_at
 from onegrad.explorer.request import read_problem, read_whole
 from onegrad.io.json_values import json_values
+from onegrad.networks import spectrum
 from onegrad.networks.cost import replicate_flops, spectrum_flops
 from onegrad.networks.one_network import learned_part
 from onegrad.networks.plan import peak_bytes, usable_bytes
 from onegrad.networks.simulation import Simulation, simulate
-from onegrad.networks.spectrum import spectrum
 from onegrad.problem import Problem
 
 SIMULATED_ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)

@@ -1,6 +1,7 @@
 """Real networks: sampling, one gradient step, ridge, errors, spectra."""
 
 from onegrad.networks.cost import Cost, cost
+from onegrad.networks.measured_spectrum import MeasuredSpectrum, spectrum
 from onegrad.networks.one_network import (
     FirstStep,
     LearnedPart,
@@ -12,7 +13,6 @@ from onegrad.networks.one_network import (
 from onegrad.networks.plan import MODELS, GradientGroup, Options, Plan, make_plan
 from onegrad.networks.run import run_plan
 from onegrad.networks.simulation import SampleMean, Simulation, SimulationProvenance, simulate
-from onegrad.networks.spectrum import MeasuredSpectrum, spectrum
 from onegrad.networks.streams import ENTRY_LAWS
 
 __all__ = [

@@ -74,7 +74,7 @@ class Streams:
         def fill_part(part: tuple[int, int]) -> None:
             i, r = part
             rng = generator(self.seeds[i], *key, (start + r) // size)
-            fill(rng, law, buffer[i, r : r + size])
+            fill_entries(rng, law, buffer[i, r : r + size])
 
         parts = [(i, r) for i in range(len(self.seeds)) for r in range(0, rows, size)]
         wait = pool_submit(fill_part, parts)
@@ -88,7 +88,7 @@ class Streams:
     def _draw_on_device(
         self, law: Law, key: tuple[int, ...], start: int, rows: int, width: int
     ) -> Array:
-        """Draw the law of `fill` with the device's own generator."""
+        """Draw the law of `fill_entries` with the device's own generator."""
         if law.name not in DEVICE_ENTRIES:
             problem = f"cannot draw {law.name}; use random='host'"
             raise InvalidInput("random", "device", problem=problem)
@@ -109,7 +109,7 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
-def fill(rng: np.random.Generator, law: Law, out: Floats) -> None:
+def fill_entries(rng: np.random.Generator, law: Law, out: Floats) -> None:
     """Fill an array with independent entries of mean 0 and variance 1 (`unit`: over [0, 1))."""
     ENTRY_LAWS[law.name](rng, law, out)
 

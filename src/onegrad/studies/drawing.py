@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.results import Curve, Points
-from onegrad.pictures import style
+from onegrad.experiments.results import Points
+from onegrad.pictures import Curve, style
 
 MAX_SINGLE_NETWORKS = 40  # that are drawn one by one
 
@@ -48,7 +48,7 @@ def relative_difference(points: Points, other: Points, along: str, quantity: str
     return Curve(x, ratio - 1, np.asarray(standard_error(linear, axis=1)))
 
 
-def single_networks(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
+def networks_and_mean(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
     """Draw means with their bars over the curves of single networks, which share seeds."""
     curve = points.curve("alpha", quantity)
     values = np.array([p.values[quantity] for p in points.ordered("alpha")])  # (alphas, seeds)

@@ -14,7 +14,7 @@ from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
-from onegrad.experiments.runner import Summary, commit, run
+from onegrad.experiments.runner import Summary, commit, run_cells
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import check_rows, point_rows, write_csv
 from onegrad.io.files import atomic_write
@@ -23,7 +23,7 @@ from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.text import Facts, fill
+from onegrad.studies.text import Facts, fill_template
 
 SHOWN_TEXTS = ("title", "paper", "question", "finding", "caption", "explained", "parameters")
 MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
@@ -59,7 +59,9 @@ def reproduce(
         cells = {cell.key: cell for grid in grids for cell in grid}
         with executor(options) as execute:
             part = shard(cells.values(), options.shard)
-            summary = run(part, store, MEASURES, execute, device=options.device, progress=progress)
+            summary = run_cells(
+                part, store, MEASURES, execute, device=options.device, progress=progress
+            )
         if not draw:
             return Reproduction(None, tuple(studies), Verdict(0, 0, 0), summary, 0)
         sizes = Sizes(quick, seeds)
@@ -113,8 +115,10 @@ def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     """Return the texts of a study, filled with its facts, and its notes, one per line of them."""
     templates = study.spec.text
     parts = {key: template for key, template in templates.items() if key not in SHOWN_TEXTS}
-    text = {key: fill(templates[key], parts, facts) for key in SHOWN_TEXTS if key in templates}
-    notes = [fill(note, parts, facts) for note in templates.get("notes", ())]
+    text = {
+        key: fill_template(templates[key], parts, facts) for key in SHOWN_TEXTS if key in templates
+    }
+    notes = [fill_template(note, parts, facts) for note in templates.get("notes", ())]
     return text, [line for note in notes for line in note.splitlines() if line]
 
 
@@ -161,7 +165,7 @@ def _about(store: Store, keys: set[str], summary: Summary, sizes: Sizes) -> dict
     }
 
 
-def to_json(reproduction: Reproduction) -> dict[str, Any]:
+def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
     """Return the JSON of the command line."""
     verdict, report = reproduction.verdict, reproduction.report
     return {

@@ -14,17 +14,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onegrad.arrays import Floats, standard_error
+from onegrad.pictures import Curve
 
 Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
 
 
-def fill(template: str, text: Mapping[str, Any], facts: Facts) -> str:
+class Estimate(NamedTuple):
+    """A mean with its standard error; a field `{error:.2f}` writes both.
+
+    >>> f"{Estimate(0.25, 0.031):+.2f}"
+    '+0.25 ± 0.03'
+    """
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Estimate:
+        """Return the mean of values and its standard error."""
+        return cls(float(np.mean(values)), float(standard_error(values)))
+
+    @classmethod
+    def at(cls, curve: Curve, index: int) -> Estimate:
+        """Return the value of a curve at one of its positions."""
+        return cls(float(curve.y[index]), float(curve.se[index]))
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
+
+
+def fill_template(template: str, text: Mapping[str, Any], facts: Facts) -> str:
     """Return a template with its fields filled from the facts.
 
     >>> text = {"errors": "{test:.1f} at n = {n}", "won": {"yes": "beats", "no": "trails"}}
     >>> facts = {"won": True, "gain": 0.25, "errors": [{"test": 1, "n": 9}, {"test": 2, "n": 8}]}
-    >>> fill("It {won} the rest by {gain:.0%}: {errors}.", text, facts)
+    >>> fill_template("It {won} the rest by {gain:.0%}: {errors}.", text, facts)
     'It beats the rest by 25%: 1.0 at n = 9; 2.0 at n = 8.'
     """
     return template.format_map(_Fields(text, facts))
@@ -47,12 +76,14 @@ class _Fields:
 def _write(entry: Any, fact: Any, text: Mapping[str, Any], facts: Facts) -> str:
     forms = {"each": entry} if isinstance(entry, str) else entry
     if isinstance(fact, bool):
-        return fill(forms["yes" if fact else "no"], text, facts)
+        return fill_template(forms["yes" if fact else "no"], text, facts)
     if not isinstance(fact, list):
-        return fill(forms["each"], text, facts)
+        return fill_template(forms["each"], text, facts)
     if not fact:
-        return fill(forms.get("none", ""), text, facts)
+        return fill_template(forms.get("none", ""), text, facts)
     tables = [item if isinstance(item, Mapping) else {"item": item} for item in fact]
-    items = [fill(forms.get("each", "{item}"), text, {**facts, **table}) for table in tables]
+    items = [
+        fill_template(forms.get("each", "{item}"), text, {**facts, **table}) for table in tables
+    ]
     joined = forms.get("join", "; ").join(items)
-    return fill(forms.get("all", "{items}"), text, {**facts, "items": joined})
+    return fill_template(forms.get("all", "{items}"), text, {**facts, "items": joined})

@@ -1,1 +1,1 @@
-"""One self-contained HTML page: figures, captions, parameters, verification, what was run."""
+"""The report: one self-contained HTML page, and a Markdown page per open question."""

@@ -8,8 +8,8 @@ from onegrad.studies.measures.standard import (
     device_record,
     errors,
     gradient,
+    network_spectrum,
     rehearsal,
-    spectrum,
     spectrum_theory,
     theory,
 )
@@ -26,7 +26,7 @@ MEASURES = {
         device_record=device_record,
     ),
     "theory": Measure(theory, seeded=False, options=("theory", "printed")),
-    "spectrum": Measure(spectrum, seeded=True),
+    "spectrum": Measure(network_spectrum, seeded=True),
     "spectrum-theory": Measure(spectrum_theory, seeded=False),
     "gradient": Measure(gradient, seeded=True),
     "trajectories": Measure(trajectories, seeded=True, options=("scaling",)),

@@ -9,18 +9,18 @@ import scipy.linalg
 
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, arguments_of, seeds_of
+from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
 from onegrad.networks import predict_fresh_rows, simulate
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.studies.measures.data_sets import real_inputs
 
 SINGULAR_VALUES = 12  # that are returned
-MAX_DEGREE = 6
+MAX_LEARNED_DEGREE = 6
 DEFAULT_TEST_ROWS = 8000
 
 
-def real_inputs_errors(cell: Cell, _device: str) -> Values:
+def real_inputs_errors(cell: Cell, _device: str) -> CellValues:
     """Return the errors of networks on rows of a data set, labelled by the problem's teacher."""
     options = arguments_of(cell)
     X = real_inputs(str(options.pop("data")), cell.problem.d, bool(options.pop("whiten", False)))
@@ -28,7 +28,7 @@ def real_inputs_errors(cell: Cell, _device: str) -> Values:
     return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
 
 
-def weights(cell: Cell, _device: str) -> Values:
+def weights(cell: Cell, _device: str) -> CellValues:
     """Return the largest squared singular values of the weights after all steps.
 
     after : (seeds, etas, 1, SINGULAR_VALUES); before : the largest of the untrained weights;
@@ -60,22 +60,25 @@ def _largest(W: Floats, count: int) -> tuple[Floats, Floats]:
     return values[::-1], left[:, ::-1]
 
 
-def learned(cell: Cell, _device: str) -> Values:
+def learned(cell: Cell, _device: str) -> CellValues:
     """Return the risk and the share of each Hermite degree that was learned, (seeds, etas, 1, …).
 
     share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
     """
     n_test = int(dict(cell.options).get("n_test", DEFAULT_TEST_ROWS))
-    c = cell.problem.sigma_star.c[1 : MAX_DEGREE + 1]
+    c = cell.problem.sigma_star.c[1 : MAX_LEARNED_DEGREE + 1]
     present = np.abs(c) > 1e-9
-    exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_DEGREE + 1)])
+    exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_LEARNED_DEGREE + 1)])
     risk, share = [], []
     for seed in seeds_of(cell):
         for eta in cell.etas:
             problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
             fresh = predict_fresh_rows(problem, seed, n_test)
-            learned = fresh.learned_coefficients(MAX_DEGREE)[1:]
+            learned = fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:]
             share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
             risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
     shape = (cell.seeds, len(cell.etas), 1)
-    return {"risk": np.reshape(risk, shape), "share": np.reshape(share, (*shape, MAX_DEGREE))}
+    return {
+        "risk": np.reshape(risk, shape),
+        "share": np.reshape(share, (*shape, MAX_LEARNED_DEGREE)),
+    }

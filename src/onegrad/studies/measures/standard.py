@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, arguments_of, seeds_of
+from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
@@ -23,14 +23,14 @@ from onegrad.theory import spectrum as predicted_spectrum
 MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
 
 
-def errors(cell: Cell, device: str) -> Values:
+def errors(cell: Cell, device: str) -> CellValues:
     """Return the errors of networks, (seeds, etas, ridges)."""
     options = arguments_of(cell)
     simulation = simulate(cell.problem, seeds_of(cell), device=device, dtype=cell.dtype, **options)
     return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
 
 
-def theory(cell: Cell, _device: str) -> Values:
+def theory(cell: Cell, _device: str) -> CellValues:
     """Return the errors that a theory predicts, (etas, ridges) and their accuracy."""
     # a curve is drawn beyond its assumptions on purpose, and verified only within them
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
@@ -43,7 +43,7 @@ def theory(cell: Cell, _device: str) -> Values:
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 
 
-def spectrum(cell: Cell, _device: str) -> Values:
+def network_spectrum(cell: Cell, _device: str) -> CellValues:
     """Return eigenvalues of F F^T/n and W W^T, and alignments with He_k; (seeds, etas, 1, …)."""
     n = cell.problem.n
     problems = (cell.problem.replace(eta=eta) for eta in cell.etas)
@@ -56,7 +56,7 @@ def spectrum(cell: Cell, _device: str) -> Values:
     return {name: np.stack(v, 1)[:, :, None] for name, v in values.items()}
 
 
-def spectrum_theory(cell: Cell, _device: str) -> Values:
+def spectrum_theory(cell: Cell, _device: str) -> CellValues:
     """Return edge, density and spikes of F F^T/n with their alignments; (etas, 1, …).
 
     Spikes beyond those that exist are NaN.
@@ -76,7 +76,7 @@ def spectrum_theory(cell: Cell, _device: str) -> Values:
     return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
 
 
-def gradient(cell: Cell, device: str) -> Values:
+def gradient(cell: Cell, device: str) -> CellValues:
     """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
 
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
@@ -94,7 +94,7 @@ def gradient(cell: Cell, device: str) -> Values:
     return {name: np.array(numbers) for name, numbers in values.items()}
 
 
-def rehearsal(cell: Cell, _device: str) -> Values:
+def rehearsal(cell: Cell, _device: str) -> CellValues:
     """Return normal numbers, one row per seed, after a wait: a rehearsal for a cluster."""
     options = dict(cell.options)
     time.sleep(float(options.get("wait", 0.0)))
@@ -107,7 +107,7 @@ def rehearsal(cell: Cell, _device: str) -> Values:
 def device_record(cell: Cell, device: str) -> str:
     """Return the device, with a note where it drew the random numbers itself."""
     random: Any = dict(cell.options).get("random")
-    if device.split(":")[0] != "cuda":
+    if not device.startswith("cuda"):
         return device
     source = random_source(random, get_ops(device, cell.dtype), [cell.problem])
     return f"{device}, own random numbers" if source == "device" else device

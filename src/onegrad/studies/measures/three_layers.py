@@ -14,16 +14,15 @@ import scipy.linalg
 from onegrad.arrays import Floats
 from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, seeds_of
+from onegrad.experiments.measure import CellValues, seeds_of
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.studies.measures.training import ridge_equations
+from onegrad.studies.measures.training import TEST_ROWS, ridge_equations
 
-TEST_ROWS = 4000
-SINGULAR_VECTORS, MAX_DEGREE = 6, 4  # that are returned
+SINGULAR_VECTORS, MAX_ALIGNED_DEGREE = 6, 4  # that are returned
 STEPS = ("none", "first", "second", "both")
 
 
-def three_layers(cell: Cell, _device: str) -> Values:
+def three_layers(cell: Cell, _device: str) -> CellValues:
     """Return the test error, the largest eigenvalues of F F^T/n, and what their vectors are.
 
     test (seeds, etas, ridges); eigenvalues (seeds, etas, 1, 6); alignments (seeds, etas, 1, 6, 4):
@@ -57,7 +56,7 @@ def _one_network(cell: Cell, seed: int, step_on: str) -> tuple[Floats, Floats, F
     back = y[:, None] * sigma.derivative(H1 @ W2.T) * a / len(y)  # (n, N), at the second layer
     G2, G1 = back.T @ H1, ((back @ W2) * sigma.derivative(P1)).T @ X
     (X, y), (X_test, y_test) = rows(p.n, p.noise), rows(TEST_ROWS, 0.0)
-    h = normalised_hermite(X[:, 0], MAX_DEGREE)[1:]
+    h = normalised_hermite(X[:, 0], MAX_ALIGNED_DEGREE)[1:]
     h = h / np.linalg.norm(h, axis=1)[:, None]
     errors, eigenvalues, alignments = [], [], []
     for eta in cell.etas:

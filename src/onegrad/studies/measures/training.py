@@ -15,7 +15,7 @@ from onegrad.arrays import Floats
 from onegrad.estimators import AlternatingRegressor
 from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, seeds_of
+from onegrad.experiments.measure import CellValues, seeds_of
 from onegrad.problem import Problem
 from onegrad.ridge import NormalEquations, sum_moments
 from onegrad.studies.measures.data_sets import digits
@@ -28,7 +28,7 @@ Rows = tuple[Floats, Floats]  # inputs and labels
 Predictor = Callable[[Floats], Floats]
 
 
-def methods(cell: Cell, _device: str) -> Values:
+def methods(cell: Cell, _device: str) -> CellValues:
     """Return the test error of a method over the variance of the test labels, one per seed."""
     options = dict(cell.options)
     name = str(options.get("method", "one-step"))
@@ -42,7 +42,7 @@ def methods(cell: Cell, _device: str) -> Values:
     return {"test": np.array(errors)}
 
 
-def rounds(cell: Cell, _device: str) -> Values:
+def rounds(cell: Cell, _device: str) -> CellValues:
     """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
 
     overlap : mean squared cosine of the metric's leading subspace with the teacher's; risk : test
@@ -150,11 +150,11 @@ def _fully_trained(p: Problem, rows: Rows, rng: np.random.Generator) -> Predicto
             r = (F @ theta[2] + theta[3] - target) / len(batch)
             back = r[:, None] * sigma.derivative(P) * theta[2]
             gradient = back.T @ x, back.sum(0), F.T @ r, r.sum(keepdims=True)
-            for t, g, m, v in zip(theta, gradient, first, second, strict=True):
-                m += 0.1 * (g - m)
-                v += 0.001 * (g * g - v)
-                size = ADAM_RATE * math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-                t -= size * m / (np.sqrt(v) + 1e-8)
+            size = ADAM_RATE * math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+            for i, g in enumerate(gradient):
+                first[i] += 0.1 * (g - first[i])
+                second[i] += 0.001 * (g * g - second[i])
+                theta[i] -= size * first[i] / (np.sqrt(second[i]) + 1e-8)
         error = float(((y[:quarter] - mean - scale * output(X[:quarter], theta)) ** 2).mean())
         if error < best:
             best, best_theta = error, [t.copy() for t in theta]

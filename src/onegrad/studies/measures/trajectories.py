@@ -9,13 +9,13 @@ import numpy as np
 
 from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, seeds_of
+from onegrad.experiments.measure import CellValues, seeds_of
 
 SCALINGS = ("mean-field", "ntk")
 TARGET_LOSS = 1e-3  # training loss at which descent stops
 STEP = 0.5  # in units in which both scalings move the output alike
 MAX_STEPS = 20_000
-MAX_TIMES, MAX_NEURONS = 40, 150  # that are returned
+MAX_TIMES, MAX_PATHS = 40, 150  # that are returned
 
 
 class Paths(NamedTuple):
@@ -26,7 +26,7 @@ class Paths(NamedTuple):
     loss: float
 
 
-def trajectories(cell: Cell, _device: str) -> Values:
+def trajectories(cell: Cell, _device: str) -> CellValues:
     """Return paths of neurons under many steps; the measure fixes teacher and activation."""
     p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
     runs = [neuron_paths(p.n, p.d, p.N, scaling, seed) for seed in seeds_of(cell)]
@@ -58,7 +58,7 @@ def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int) -> Paths:
         P = X @ W.T  # (n, N)
         residual = y - np.maximum(P, 0) @ readout
         loss = 0.5 * float(residual @ residual) / n
-        positions.append(W[:MAX_NEURONS, :2].copy())
+        positions.append(W[:MAX_PATHS, :2].copy())
         if loss < TARGET_LOSS or not math.isfinite(loss):
             break
         # minus the gradient: [(r a^T) * relu'(P)]^T X / n

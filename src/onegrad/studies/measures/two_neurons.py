@@ -9,12 +9,12 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import Values, seeds_of
+from onegrad.experiments.measure import CellValues, seeds_of
 
-TEST_ROWS = 500_000
+FRESH_ROWS = 500_000
 
 
-def reused_batch(cell: Cell, _device: str) -> Values:
+def reused_batch(cell: Cell, _device: str) -> CellValues:
     r"""Return the errors of two ReLU neurons, step by step.
 
     The readout is :math:`\pm1/\sqrt2`, the teacher tanh(u_1 + He_3(u_2)).
@@ -36,7 +36,7 @@ def _two_neurons(cell: Cell, seed: int, steps: int, rate: float) -> tuple[Floats
     W = rng.standard_normal((2, p.d))
     W /= np.linalg.norm(W, axis=1)[:, None]
     a = np.array([1.0, -1.0]) / math.sqrt(2)
-    Z = rng.standard_normal((TEST_ROWS, 4))
+    Z = rng.standard_normal((FRESH_ROWS, 4))
     errors, overlaps = [], []
     for step in range(steps + 1):
         if step == 0 or p.batches == "fresh":

@@ -1,1 +1,1 @@
-"""Questions that the papers leave open, answered with data: the finding is said first."""
+"""Questions that the papers leave open, answered with data: each starts with its finding."""

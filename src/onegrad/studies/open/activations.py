@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 DEGREES = 4
-WEIGHTS = ("gaussian", "sphere")
-MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
+_WEIGHTS = ("gaussian", "sphere")
+_MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
 
 
 def draw(results: Results) -> Any:
@@ -23,14 +23,14 @@ def draw(results: Results) -> Any:
     names = results["spectrum"].distinct("activation")
     figure, axes = style.panels(3, width=4.0, height=1.2 + 0.27 * len(names))
     titles = {
-        "alignment with He_k": alignments(results),
+        "alignment with He_k": _alignments(results),
         "energy of the activation at k": energies(results),
     }
     degrees = [str(k) for k in range(1, DEGREES + 1)]
     for ax, (title, values) in zip(axes[0], titles.items(), strict=False):
         heat_map(ax, values, names, degrees, values > 0.6, vmin=0, vmax=1, cmap="Blues")
         ax.set(xlabel="degree k", title=title)
-    for i, weights in enumerate(WEIGHTS):
+    for i, weights in enumerate(_WEIGHTS):
         y, se = np.array([drop(results, name, weights) for name in names]).T
         rows = np.arange(len(names)) + 0.15 * (2 * i - 1)
         look = {"linestyle": "none", "marker": style.MARKERS[i], "color": style.SERIES[i]}
@@ -40,7 +40,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def alignments(results: Results) -> Floats:
+def _alignments(results: Results) -> Floats:
     """Return the largest squared cosine over the vectors, (activations, degrees)."""
     tables = [np.nanmean(p.values["alignments"], axis=0) for p in results["spectrum"]]
     return np.array([table[:DEGREES, :DEGREES].max(0) for table in tables])
@@ -53,25 +53,24 @@ def energies(results: Results) -> Floats:
     return np.asarray(np.array(shares) / np.array([f.variance for f in functions])[:, None])
 
 
-def drop(results: Results, name: str, weights: str) -> tuple[float, float]:
-    """Return the test error before minus after the step, and its standard error."""
+def drop(results: Results, name: str, weights: str) -> Estimate:
+    """Return the test error before minus after the step."""
     points = results["errors"].where(activation=name, weights=weights).ordered("eta")
-    values = points[0].values["test"] - points[-1].values["test"]
-    return float(values.mean()), float(standard_error(values))
+    return Estimate.of(points[0].values["test"] - points[-1].values["test"])
 
 
 def facts(results: Results) -> Facts:
     """Return where coefficients and spikes disagree, the largest drop, and whether W_0 matters."""
-    names, aligned = results["spectrum"].distinct("activation"), alignments(results)
+    names, aligned = results["spectrum"].distinct("activation"), _alignments(results)
     present = energies(results)[:, :2] > 1e-6
     present[:, 1] &= present[:, 0]  # the second spike is c_2 (c_1 eta)^2
-    seen = aligned[:, :2] > MIN_ALIGNMENT
-    drops = {w: np.array([drop(results, name, w) for name in names]).T for w in WEIGHTS}
+    seen = aligned[:, :2] > _MIN_ALIGNMENT
+    drops = {w: np.array([drop(results, name, w) for name in names]).T for w in _WEIGHTS}
     (gaussian, gaussian_se), (sphere, sphere_se) = drops.values()
     best = int(np.argmax(gaussian))
     differ = np.abs(gaussian - sphere) > 3 * np.hypot(gaussian_se, sphere_se)
     return {
-        "min_alignment": MIN_ALIGNMENT,
+        "min_alignment": _MIN_ALIGNMENT,
         "hits": int((seen == present).sum()),
         "cases": 2 * len(names),
         "misses": [
@@ -79,7 +78,6 @@ def facts(results: Results) -> Facts:
             for i, k in np.argwhere(seen != present)
         ],
         "best": names[best],
-        "best_drop": gaussian[best],
-        "best_drop_se": gaussian_se[best],
+        "best_drop": Estimate(gaussian[best], gaussian_se[best]),
         "weights_differ": [name for name, far in zip(names, differ, strict=True) if far],
     }

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
 MIN_OVERLAP = 0.9  # with which a subspace counts as found
 
@@ -49,17 +49,9 @@ def facts(results: Results) -> Facts:
         enough = [n for i, n in enumerate(sizes) if min(last[i:]) > MIN_OVERLAP]
         rows = enough[0] if enough else sizes[-1]
         teachers.append({"teacher": teacher, "found": bool(enough), "rows": rows})
-        overlaps += [
-            {
-                "teacher": teacher,
-                "n": n,
-                "none": curve.y[0],
-                "one": curve.y[1],
-                "last": curve.y[-1],
-                "last_se": curve.se[-1],
-            }
-            for n, curve in curves.items()
-        ]
+        for n, curve in curves.items():
+            values = {"none": curve.y[0], "one": curve.y[1], "last": Estimate.at(curve, -1)}
+            overlaps.append({"teacher": teacher, "n": n, **values})
     return {
         "min_overlap": MIN_OVERLAP,
         "teachers": teachers,

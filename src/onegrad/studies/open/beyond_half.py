@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
 
 def draw(results: Results) -> Any:
@@ -53,11 +53,9 @@ def facts(results: Results) -> Facts:
             {
                 "activation": name,
                 "best_alpha": networks.x[best],
-                "best": networks.y[best],
-                "best_se": networks.se[best],
+                "best": Estimate.at(networks, best),
                 "at_half": networks.y[half],
-                "at_one": networks.y[-1],
-                "at_one_se": networks.se[-1],
+                "at_one": Estimate.at(networks, -1),
                 "difference_below": difference[: half + 1].max(),
                 "difference_beyond": difference[half:].max(),
             }

@@ -10,11 +10,11 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import best_penalty
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 THREE_LAYERS = {"first": "step on the first layer", "second": "on the second", "both": "on both"}
-LABELS = THREE_LAYERS | {"two-layers": "two layers"}
-MIN_ALIGNMENT = 0.3  # squared cosine with a degree that counts as a spike of that degree
+_LABELS = THREE_LAYERS | {"two-layers": "two layers"}
+_MIN_ALIGNMENT = 0.3  # squared cosine with a degree that counts as a spike of that degree
 
 
 def draw(results: Results) -> Any:
@@ -22,12 +22,12 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(2, width=4.8, height=4.0)
     left, right = axes[0]
     style.level(left, float(best_penalty(results["none"]).y[0]), "untrained, three layers")
-    for i, (name, label) in enumerate(LABELS.items()):
+    for i, (name, label) in enumerate(_LABELS.items()):
         curve = best_penalty(results[name])
         style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
     x = np.arange(1, 5)
     for i, (name, label) in enumerate(THREE_LAYERS.items()):
-        values = alignments(results, name)  # (seeds, degrees)
+        values = _alignments(results, name)  # (seeds, degrees)
         bars = {"yerr": 2 * np.asarray(standard_error(values)), "color": style.SERIES[i]}
         right.bar(x + 0.27 * (i - 1), values.mean(0), 0.25, label=label, **bars)
     left.set(xlabel="step exponent α", ylabel="test error, best penalty")
@@ -37,7 +37,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def alignments(results: Results, name: str) -> Floats:
+def _alignments(results: Results, name: str) -> Floats:
     """Return the largest squared cosine over the vectors at the largest step, (seeds, degrees)."""
     largest = results[name].ordered("alpha")[-1]
     return np.asarray(largest.values["alignments"].max(1))
@@ -46,22 +46,21 @@ def alignments(results: Results, name: str) -> Floats:
 def facts(results: Results) -> Facts:
     """Return the lowest test errors and the degrees that can be seen behind the second layer."""
     errors = []
-    for name, label in LABELS.items():
+    for name, label in _LABELS.items():
         curve = best_penalty(results[name])
         k = int(np.argmin(curve.y))
-        lowest = {"test": curve.y[k], "test_se": curve.se[k], "alpha": curve.x[k]}
-        errors.append({"layers": label, **lowest})
-    first = alignments(results, "first").mean(0)
+        errors.append({"layers": label, "test": Estimate.at(curve, k), "alpha": curve.x[k]})
+    first = _alignments(results, "first").mean(0)
     return {
-        "min_alignment": MIN_ALIGNMENT,
-        "degrees": [f"He{'₁₂₃₄'[k]}" for k, value in enumerate(first) if value > MIN_ALIGNMENT],
+        "min_alignment": _MIN_ALIGNMENT,
+        "degrees": [f"He{'₁₂₃₄'[k]}" for k, value in enumerate(first) if value > _MIN_ALIGNMENT],
         "best": min(errors, key=lambda error: error["test"])["layers"],
         "untrained": best_penalty(results["none"]).y[0],
         "errors": errors,
         "spikes": [
             {
                 "layers": label,
-                "cosines": [{"cosine": v} for v in alignments(results, name).mean(0)],
+                "cosines": [{"cosine": v} for v in _alignments(results, name).mean(0)],
             }
             for name, label in THREE_LAYERS.items()
         ],

@@ -9,9 +9,9 @@ import numpy as np
 
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
-METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
+_METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
 
 
 def draw(results: Results) -> Any:
@@ -19,7 +19,7 @@ def draw(results: Results) -> Any:
     points = by_task(results)
     figure, axes = style.panels(1, width=2.0 + 1.7 * len(points), height=4.0)
     ax = axes[0, 0]
-    for i, method in enumerate(METHODS):
+    for i, method in enumerate(_METHODS):
         y = [of_task[method].mean("test") for of_task in points.values()]
         se = [of_task[method].se("test") for of_task in points.values()]
         x = np.arange(len(points)) + 0.14 * (i - 2.5)
@@ -34,7 +34,7 @@ def draw(results: Results) -> Any:
 def by_task(results: Results) -> dict[str, dict[str, Point]]:
     """Return the points by task and method."""
     tasks: dict[str, dict[str, Point]] = {}
-    for method in METHODS:
+    for method in _METHODS:
         for p in results[method]:
             tasks.setdefault(p.problem.teacher_function.name, {})[method] = p
         tasks.setdefault("digits ≥ 5", {})[method] = results[f"digits-{method}"][0]
@@ -45,17 +45,10 @@ def facts(results: Results) -> Facts:
     """Return for each task the errors of all methods and the share of one step in the gain."""
     tasks = []
     for task, points in by_task(results).items():
-        errors = {method: points[method].mean("test") for method in METHODS}
-        full = errors["untrained"] - errors["trained"]
-        one = errors["untrained"] - errors["one-step"]
-        tasks.append(
-            {
-                "task": task,
-                "gains": full > 0,
-                "share": one / full if full > 0 else math.nan,
-                "errors": [
-                    {"method": m, "test": errors[m], "se": points[m].se("test")} for m in METHODS
-                ],
-            }
-        )
+        errors = {method: Estimate.of(points[method].values["test"]) for method in _METHODS}
+        full = errors["untrained"].mean - errors["trained"].mean
+        one = errors["untrained"].mean - errors["one-step"].mean
+        rows = [{"method": method, "test": error} for method, error in errors.items()]
+        share = one / full if full > 0 else math.nan
+        tasks.append({"task": task, "gains": full > 0, "share": share, "errors": rows})
     return {"tasks": tasks}

@@ -38,10 +38,10 @@ def axes_of(results: Results) -> tuple[list[str], list[float]]:
 
 def ratios(results: Results, name: str) -> Floats:
     """Return the test error over that of the best linear fit, (laws, overlaps)."""
-    return lowest(results, name) / lowest(results, "linear")
+    return _lowest(results, name) / _lowest(results, "linear")
 
 
-def lowest(results: Results, name: str) -> Floats:
+def _lowest(results: Results, name: str) -> Floats:
     """Return the lowest mean test error over the penalties, (laws, overlaps)."""
     laws, overlaps = axes_of(results)
     points = {

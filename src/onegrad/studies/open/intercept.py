@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
-WEIGHTS = ("gaussian", "sphere")
+_WEIGHTS = ("gaussian", "sphere")
 START = 0.2  # exponent at which the linear spike alone is out
 BETWEEN, BEYOND = 0.32, 0.45  # exponents between the thresholds 1/4 and 1/3, and beyond
-LABELS = {False: "no constant", True: "free constant"}
+_LABELS = {False: "no constant", True: "free constant"}
 
 
 def draw(results: Results) -> Any:
@@ -26,7 +25,7 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(len(sizes) + 1, width=4.0, height=3.8)
     _draw_limit(axes[0, -1], results["limit"])
     for ax, n in zip(axes[0], sizes, strict=False):
-        for i, (free, label) in enumerate(LABELS.items()):
+        for i, (free, label) in enumerate(_LABELS.items()):
             networks, theory = (
                 results[k].where(n=n, intercept=free) for k in ("networks", "uniform")
             )
@@ -50,7 +49,7 @@ def _draw_limit(ax: Any, points: Points) -> None:
 def limits(points: Points) -> Iterator[tuple[str, float, Curve]]:
     """Yield weights, rows per input, and the ratio of the gains against n."""
     sizes = points.levels("n")
-    for weights, phi in itertools.product(WEIGHTS, points.levels("phi")):
+    for weights, phi in itertools.product(_WEIGHTS, points.levels("phi")):
         chosen = points.where(weights=weights, phi=phi)
         ratio = np.array([gain_ratio(chosen.where(n=n), BETWEEN) for n in sizes])
         curve = Curve(np.array(sizes, dtype=float), ratio, np.zeros(len(sizes)))
@@ -59,11 +58,11 @@ def limits(points: Points) -> Iterator[tuple[str, float, Curve]]:
 
 def gain_ratio(points: Points, alpha: float) -> float:
     """Return the gain up to alpha with a free constant over that without."""
-    without, with_constant = (gain(points.where(intercept=free), alpha) for free in LABELS)
+    without, with_constant = (_gain(points.where(intercept=free), alpha) for free in _LABELS)
     return with_constant / without
 
 
-def gain(points: Points, alpha: float) -> float:
+def _gain(points: Points, alpha: float) -> float:
     """Return the fall of the predicted test error from START to alpha."""
     exponents = [round(float(np.log(p.problem.step) / np.log(p.problem.n)), 6) for p in points]
     errors = dict(zip(exponents, (p.mean("test") for p in points), strict=True))
@@ -79,7 +78,7 @@ def facts(results: Results) -> Facts:
     """Return the ratios of the gains, of theory at the largest n and of networks at each n."""
     points, networks = results["limit"], results["networks"]
     largest = points.levels("n")[-1]
-    last = points.where(weights=WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
+    last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
     ratios: list[dict[str, Any]] = [
         {"weights": weights, "rows": rows, "ratio": float(curve.y[-1])}
         for weights, rows, curve in limits(points)
@@ -92,28 +91,25 @@ def facts(results: Results) -> Facts:
         "ratios": ratios,
         "beyond": BEYOND,
         "ratio_beyond": gain_ratio(last, BEYOND),
-        "weights_beyond": WEIGHTS[0],
+        "weights_beyond": _WEIGHTS[0],
         "rows_beyond": 1 / last[0].field("phi"),
         "networks": [_measured(networks.where(n=n)) for n in networks.levels("n")],
     }
 
 
-def _measured(points: Points) -> dict[str, float]:
+def _measured(points: Points) -> dict[str, Any]:
     """Return the fall of the networks' test error without and with a constant, and their ratio."""
     falls = []
-    for free in LABELS:
+    for free in _LABELS:
         ordered = points.where(intercept=free).ordered("alpha")
         start = min(ordered, key=lambda p: abs(p.field("alpha") - START))
         falls.append(start.values["test"] - ordered[-1].values["test"])
-    (without, with_constant), errors = (x.mean() for x in falls), [*map(standard_error, falls)]
-    ratio = with_constant / without
+    a, b = map(Estimate.of, falls)
+    ratio = b.mean / a.mean
     return {
         "n": points[0].problem.n,
         "start": float(start.field("alpha")),
-        "without": without,
-        "without_se": float(errors[0]),
-        "with_constant": with_constant,
-        "with_constant_se": float(errors[1]),
-        "ratio": ratio,
-        "ratio_se": ratio * np.hypot(errors[0] / without, errors[1] / with_constant),
+        "without": a,
+        "with_constant": b,
+        "ratio": Estimate(ratio, ratio * np.hypot(a.se / a.mean, b.se / b.mean)),
     }

@@ -10,17 +10,17 @@ import numpy as np
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
-from onegrad.experiments.results import Curve, Point, Points, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
 BATCHES = ("fresh", "same")
-PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
+_PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
     "error": (0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504),
     "overlap": (0.0, 0.063, 0.102, 0.128, 0.146, 0.161, 0.173),
 }
 PUBLISHED_SE = 0.0006
-PUBLISHED_D = 5000
+_PUBLISHED_D = 5000
 MAX_DIFFERENCE = 0.15  # between an exponent and the prediction that it confirms
 VALUES = 4  # singular values whose growth is followed
 
@@ -47,9 +47,9 @@ class Growth:
 
         The one with k = 0 lies where the first step's own is.
         """
-        exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
-        exponents[0] = 2 * max(self.first, self.second)
-        return np.asarray(exponents)
+        _exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
+        _exponents[0] = 2 * max(self.first, self.second)
+        return np.asarray(_exponents)
 
     @property
     def added(self) -> int:
@@ -96,7 +96,7 @@ def _draw_reuse(ax: Any, points: Points) -> None:
         x = np.arange(values.shape[1], dtype=float)
         curve = Curve(x, values.mean(0), np.asarray(standard_error(values)))
         style.markers(ax, curve, i, f"{batches} batch", linestyle="-", linewidth=0.8)
-    published = PUBLISHED["error"]
+    published = _PUBLISHED["error"]
     ax.plot(range(len(published)), published, "x", color=style.BLACK, label="Dandi et al. 2024")
     ax.set(xlabel="steps", ylabel="half mean square error")
 
@@ -104,8 +104,8 @@ def _draw_reuse(ax: Any, points: Points) -> None:
 def growths(points: Points) -> list[Growth]:
     """Return the measured growth for each pair of step exponents."""
     pairs = []
-    for first, second in sorted({exponents(p) for p in points}):
-        chosen = [p for p in points if exponents(p) == (first, second)]
+    for first, second in sorted({_exponents(p) for p in points}):
+        chosen = [p for p in points if _exponents(p) == (first, second)]
         sizes = np.log([p.problem.n for p in chosen])
         values = [np.log(p.values["after"] / p.values["before"][:, None]) for p in chosen]
         ratio = np.array(values)[..., :VALUES]  # (sizes, networks, VALUES)
@@ -114,7 +114,7 @@ def growths(points: Points) -> list[Growth]:
     return pairs
 
 
-def exponents(point: Point) -> tuple[float, float]:
+def _exponents(point: Point) -> tuple[float, float]:
     """Return the exponents of the first and of the second step."""
     p = point.problem
     return round(math.log(p.step) / math.log(p.n), 6), float(p.later_alpha)
@@ -123,10 +123,10 @@ def exponents(point: Point) -> tuple[float, float]:
 def checks(results: Results) -> list[Check]:
     """Compare errors and overlaps of a reused batch with the published ones, at their size."""
     point = results["reused"][0]
-    if point.problem.d != PUBLISHED_D:
+    if point.problem.d != _PUBLISHED_D:
         return []
     rows = []
-    for name, published in PUBLISHED.items():
+    for name, published in _PUBLISHED.items():
         for step, value in enumerate(published):
             measured = point.values[name][:, step]
             se = float(np.hypot(standard_error(measured), PUBLISHED_SE))
@@ -158,8 +158,8 @@ def facts(results: Results) -> Facts:
         "further_visible": bool(further.mean() > -MAX_DIFFERENCE),
         "further_mean": further.mean(),
         "exponent_se": float(np.mean([standard_error(g.slopes) for g in pairs])),
-        "quadratic": _last_shares(results["information-two"], 1),
-        "cubic": _last_shares(results["information-three"], 2),
+        **_last_shares("quadratic", results["information-two"], 1),
+        **_last_shares("cubic", results["information-three"], 2),
         "published": _published(results),
         "pairs": [
             {
@@ -174,13 +174,10 @@ def facts(results: Results) -> Facts:
     }
 
 
-def _last_shares(points: Points, k: int) -> list[dict[str, Any]]:
-    """Return the share of degree k + 1 after the last step, by batches."""
-    rows = []
-    for batches in BATCHES:
-        shares = points.where(batches=batches).ordered("steps")[-1].values["share"][:, k]
-        rows.append({"share": shares.mean(), "share_se": float(standard_error(shares))})
-    return rows
+def _last_shares(name: str, points: Points, k: int) -> Facts:
+    """Return the share of degree k + 1 that is learned after the last step, by batches."""
+    last = {b: points.where(batches=b).ordered("steps")[-1].values["share"] for b in BATCHES}
+    return {f"{name}_{batches}": Estimate.of(shares[:, k]) for batches, shares in last.items()}
 
 
 def _published(results: Results) -> list[dict[str, Any]]:
@@ -196,7 +193,7 @@ def _published(results: Results) -> list[dict[str, Any]]:
             "holding": sum(c.holds for c in rows),
             "seeds": furthest.seeds,
             "quantity": furthest.quantity,
-            "step": i % len(PUBLISHED["error"]),
+            "step": i % len(_PUBLISHED["error"]),
             "simulated": furthest.simulated,
             "theory": furthest.theory,
             "z": furthest.z,

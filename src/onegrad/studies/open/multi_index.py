@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Point, Points, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
-LABELS = {"plain": "labels as they are", "residual-linear": "linear part taken off"}
-SIZES = ("d", "small", "middle", "large")
-PUBLISHED = {3326: (0.336, 0.006), 29532: (0.207, 0.006), 262144: (0.077, 0.002)}  # by n
-PUBLISHED_D = 512
+_LABELS = {"plain": "labels as they are", "residual-linear": "linear part taken off"}
+_SIZES = ("d", "small", "middle", "large")
+_PUBLISHED = {3326: (0.336, 0.006), 29532: (0.207, 0.006), 262144: (0.077, 0.002)}  # by n
+_PUBLISHED_D = 512
 MANY = 10**6  # seeds that turn a score into a plain ratio: those of the publication are not known
 
 
@@ -23,11 +23,11 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(2, width=4.9, height=4.2)
     ax, points = axes[0, 0], giant_steps(results)
     p = points[0].problem
-    for i, (labels, words) in enumerate(LABELS.items()):
+    for i, (labels, words) in enumerate(_LABELS.items()):
         curve = points.where(labels=labels).curve("n", "test")
         style.markers(ax, curve, i, words, linestyle="-", linewidth=0.8)
-    if p.d == PUBLISHED_D:
-        n, values = np.array(list(PUBLISHED)), np.array(list(PUBLISHED.values()))
+    if p.d == _PUBLISHED_D:
+        n, values = np.array(list(_PUBLISHED)), np.array(list(_PUBLISHED.values()))
         style.markers(ax, Curve(n, *values.T), 3, "Dandi et al. 2023", marker="x")
     ax.set(xscale="log", xlabel=f"rows n (d = {p.d}, N = {p.N})", ylabel="test error")
     for power, text in ((1, "d"), (1.5, "d^1.5"), (2, "d²")):
@@ -50,16 +50,16 @@ def _draw_proportional(ax: Any, results: Results) -> None:
 
 def giant_steps(results: Results) -> Points:
     """Return the points of all sizes."""
-    return Points([p for name in SIZES for p in results[name]])
+    return Points([p for name in _SIZES for p in results[name]])
 
 
 def published(results: Results) -> list[tuple[Point, Check]]:
     """Return our mean and the published one, with the standard errors of both, by point."""
     rows = []
-    for p in giant_steps(results).where(labels="residual-linear", d=PUBLISHED_D):
+    for p in giant_steps(results).where(labels="residual-linear", d=_PUBLISHED_D):
         problem = p.problem
-        if problem.n in PUBLISHED:
-            mean, se = PUBLISHED[problem.n]
+        if problem.n in _PUBLISHED:
+            mean, se = _PUBLISHED[problem.n]
             both = float(np.hypot(se, p.se("test")))
             where = f"n={problem.n} d={problem.d} N={problem.N}"
             check = Check("test", where, "published", mean, p.mean("test"), both, MANY, 0.0)
@@ -77,12 +77,10 @@ def facts(results: Results) -> Facts:
     """Return the test errors by n, where the linear part matters, and how publications compare."""
     points, sizes, better = giant_steps(results), [], []
     for n in points.levels("n"):
-        plain, residual = (points.where(n=n, labels=labels)[0] for labels in LABELS)
-        errors = {"plain": plain, "residual": residual}
-        row = {name: p.mean("test") for name, p in errors.items()}
-        row |= {f"{name}_se": p.se("test") for name, p in errors.items()}
-        sizes.append({"n": n, **row})
-        if row["plain"] - row["residual"] > 3 * np.hypot(row["plain_se"], row["residual_se"]):
+        errors = (points.where(n=n, labels=labels)[0].values["test"] for labels in _LABELS)
+        plain, residual = map(Estimate.of, errors)
+        sizes.append({"n": n, "plain": plain, "residual": residual})
+        if plain.mean - residual.mean > 3 * np.hypot(plain.se, residual.se):
             better.append(n)
     rows = published(results)
     return {

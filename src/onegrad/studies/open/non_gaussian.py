@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.text import Estimate, Facts
 
 MAX_DEVIATION = 0.02  # relative difference within which the theory holds
 MAX_SE = 0.05  # relative standard error beyond which single networks decide a mean
-MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
+_MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
 REAL = {"same-sizes": "Gaussian", "digits-whitened": "digits, whitened", "digits": "digits"}
 
 
@@ -55,10 +55,10 @@ def facts(results: Results) -> Facts:
         if label in ("Gaussian", "gaussian"):
             continue
         i = int(np.argmax(np.abs(curve.y)))
-        value, se = float(curve.y[i]), float(curve.se[i])
-        near = abs(value) <= MAX_DEVIATION + 2 * se
-        kind = "wild" if se > MAX_SE else "near" if near else "far"
-        rows[kind].append({"inputs": label, "deviation": value, "deviation_se": se})
+        largest = Estimate.at(curve, i)
+        near = abs(largest.mean) <= MAX_DEVIATION + 2 * largest.se
+        kind = "wild" if largest.se > MAX_SE else "near" if near else "far"
+        rows[kind].append({"inputs": label, "deviation": largest})
     laws = results["laws"].distinct("inputs")
     return {
         "seeds": results["laws"][0].seeds,
@@ -73,6 +73,6 @@ def _outliers(results: Results, law: str) -> list[dict[str, Any]]:
     for point in results["spikes"].where(inputs=law).ordered("alpha"):
         alpha = point.problem.alpha
         edge = results["edge"].where(alpha=alpha)[0].mean("edge")
-        counts = (point.values["F"] > MIN_DISTANCE * edge).sum(-1)
+        counts = (point.values["F"] > _MIN_DISTANCE * edge).sum(-1)
         rows.append({"alpha": alpha, "count": float(counts.mean())})
     return rows

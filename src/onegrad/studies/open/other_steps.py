@@ -8,7 +8,7 @@ import numpy as np
 
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 UPDATES = ("gradient", "preconditioned", "spectral")
 
@@ -32,12 +32,12 @@ def facts(results: Results) -> Facts:
     """Return the lowest test error of each step and the gradient's cosine, by law."""
     points, laws = results["networks"], []
     for law in points.distinct("inputs"):
-        updates = []
+        updates: list[dict[str, Any]] = []
         for update in UPDATES:
             curve = points.where(inputs=law, update=update).curve("alpha", "test")
             i = int(np.argmin(curve.y))
-            updates.append({"update": update, "test": curve.y[i], "test_se": curve.se[i]})
-        best = min(updates, key=lambda row: row["test"])["update"]
+            updates.append({"update": update, "test": Estimate.at(curve, i)})
+        best = min(updates, key=lambda row: row["test"].mean)["update"]
         cosine = points.where(inputs=law, update="gradient")[0].mean("overlap")
         laws.append({"law": law, "best": best, "updates": updates, "cosine": cosine})
     return {"winners": laws, "laws": laws}

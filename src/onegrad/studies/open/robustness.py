@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, check, compare, outlier_accuracy
-from onegrad.experiments.results import Curve, Point, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
 
-LABELS = {
+_LABELS = {
     "gaussian": "Gaussian noise",
     "student-t": "Student-t(3) noise",
     "corrupted": "replaced labels",
@@ -22,7 +22,7 @@ def draw(results: Results) -> Any:
     """Draw the cosine and the test error against the energy of the disturbance."""
     figure, axes = style.panels(2, width=4.6, height=4.0)
     left, right = axes[0]
-    for i, (name, label) in enumerate(LABELS.items()):
+    for i, (name, label) in enumerate(_LABELS.items()):
         points = results[name]
         style.markers(left, by_disturbance(points, "overlap"), i, label)
         style.markers(right, by_disturbance(points, "test"), i, label)
@@ -67,7 +67,7 @@ def by_disturbance(points: Points, quantity: str) -> Curve:
 def checks(results: Results) -> list[Check]:
     """Compare the cosines with second moments, and the errors with theory where there is one."""
     rows = []
-    for name in LABELS:
+    for name in _LABELS:
         rows += cosine_checks(results[name])
         if f"{name}-theory" in results:
             rows += compare(results[name], results[f"{name}-theory"], ("train", "test"))
@@ -87,9 +87,9 @@ def cosine_checks(points: Points) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return how well second moments predict the direction, and what heavy tails change."""
-    held = [c.holds for name in LABELS for c in cosine_checks(results[name])]
+    held = [c.holds for name in _LABELS for c in cosine_checks(results[name])]
     largest = {
-        name: max(abs(p.mean("overlap") / cosine(p) - 1) for p in results[name]) for name in LABELS
+        name: max(abs(p.mean("overlap") / cosine(p) - 1) for p in results[name]) for name in _LABELS
     }
     gaussian = {p.problem.noise: p.mean("test") for p in results["gaussian"]}
     ratios = {

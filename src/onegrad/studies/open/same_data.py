@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 
 def draw(results: Results) -> Any:
@@ -37,12 +37,13 @@ def facts(results: Results) -> Facts:
     """Return the lowest test errors by number of rows, and what the same rows gain."""
     totals = []
     for total in results["same"].levels("n"):
-        row = {"rows": total / results["same"][0].problem.d}
+        row: dict[str, Any] = {"rows": total / results["same"][0].problem.d}
         for name, curve in curves(results, total).items():
             i = int(np.argmin(curve.y))
-            row |= {name: curve.y[i], f"{name}_se": curve.se[i], f"{name}_alpha": curve.x[i]}
-        z = (row["same"] - row["fresh"]) / np.hypot(row["same_se"], row["fresh_se"])
-        gain = 1 - row["same"] / row["fresh"]
+            row |= {name: Estimate.at(curve, i), f"{name}_alpha": curve.x[i]}
+        same, fresh = row["same"], row["fresh"]
+        z = (same.mean - fresh.mean) / np.hypot(same.se, fresh.se)
+        gain = 1 - same.mean / fresh.mean
         totals.append({**row, "gain": gain, "better": bool(z < 0), "size": abs(gain), "z": abs(z)})
     gains = [row["gain"] for row in totals]
     return {

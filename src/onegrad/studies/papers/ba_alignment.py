@@ -12,7 +12,7 @@ from onegrad.pictures import style
 from onegrad.theory.direction import direction
 
 RESIDUALS = ("labels", "full")
-ACCURACY = 0.01  # of c_star_1 / b, which leaves out corrections of order 1/d
+_ACCURACY = 0.01  # of c_star_1 / b, which leaves out corrections of order 1/d
 
 
 def draw(results: Results) -> Any:
@@ -44,7 +44,7 @@ def draw(results: Results) -> Any:
 def checks(results: Results) -> list[Check]:
     """Compare the cosines with their limit."""
     return [
-        check("cosine", p.problem, p.values["cosine"], direction(p.problem).rho, "c⋆₁/b", ACCURACY)
+        check("cosine", p.problem, p.values["cosine"], direction(p.problem).rho, "c⋆₁/b", _ACCURACY)
         for residual in RESIDUALS
         for p in results[residual].ordered("n")
     ]

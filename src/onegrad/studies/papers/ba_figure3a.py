@@ -8,11 +8,11 @@ import numpy as np
 
 from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
 
-AXES = {"n": "sample size n/d", "N": "width N/d"}
+_AXES = {"n": "sample size n/d", "N": "width N/d"}
 
 
 def draw(results: Results) -> Any:
@@ -26,24 +26,24 @@ def draw(results: Results) -> Any:
             if not eta or name == "uniform":
                 style.line(left, points.where(eta=eta).ratio(size, "risk"), i, dash=dash)
             if eta > 0:
-                style.line(right, gain(points, eta, size), i, dash=dash)
+                style.line(right, relative_gain(points, eta, size), i, dash=dash)
         style.markers(left, simulated.where(eta=eta).ratio(size, "risk"), i, f"η = {eta:g}")
         if eta > 0:
-            style.markers(right, gain(simulated, eta, size), i, f"η = {eta:g}, paired")
+            style.markers(right, relative_gain(simulated, eta, size), i, f"η = {eta:g}, paired")
     style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
     style.legend_entry(left, "uniform theory")
     style.legend_entry(right, "uniform theory")
     style.legend_entry(right, "Theorem 5, n → ∞", style.DASH_DOTS)
     right.axhline(0, color="black", linewidth=0.8)
-    left.set(xlabel=AXES[size], ylabel="prediction risk")
-    right.set(xlabel=AXES[size], ylabel="gain over the untrained network, %")
+    left.set(xlabel=_AXES[size], ylabel="prediction risk")
+    right.set(xlabel=_AXES[size], ylabel="gain over the untrained network, %")
     style.log_axis(left, "y", (0.02, 0.05, 0.1, 0.2, 0.5, 1))
     style.legend(left, 3)
     style.legend(right, 3)
     return figure
 
 
-def gain(points: Points, eta: float, size: str) -> Curve:
+def relative_gain(points: Points, eta: float, size: str) -> Curve:
     """Return 100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
     x, y, se = [], [], []
     for p in points.where(eta=eta).ordered(size):

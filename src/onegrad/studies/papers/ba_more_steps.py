@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 
 def draw(results: Results) -> Any:
@@ -26,7 +26,7 @@ def draw(results: Results) -> Any:
     style.level(left, kernel, "kernel lower bound")
     style.log_axis(left, "y", (0.01, 0.02, 0.05, 0.1, 0.2))
     left.set(xlabel="gradient steps", ylabel="prediction risk")
-    for i, (d, curve) in enumerate(gaps(results).items()):
+    for i, (d, curve) in enumerate(_gaps(results).items()):
         style.markers(right, curve, i, f"networks, d = {d}", linestyle=":")
     right.axhline(0, color="black", linewidth=0.8, label="Theorem 3: no gap, n → ∞")
     right.set(xlabel="gradient steps", ylabel="risk of the equivalent / risk of F, minus 1")
@@ -35,7 +35,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def gaps(results: Results) -> dict[int, Curve]:
+def _gaps(results: Results) -> dict[int, Curve]:
     """Return the relative gap in risk against the number of steps, by d."""
     trained, gaussian = results["trained"], results["gaussian"]
     return {
@@ -52,16 +52,8 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return the gap after one step and after the last, by d."""
-    return {
-        "gaps": [
-            {
-                "d": d,
-                "first": curve.y[0],
-                "first_se": curve.se[0],
-                "last": curve.y[-1],
-                "last_se": curve.se[-1],
-                "steps": int(curve.x[-1]),
-            }
-            for d, curve in gaps(results).items()
-        ]
-    }
+    rows = []
+    for d, curve in _gaps(results).items():
+        first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
+        rows.append({"d": d, "first": first, "last": last, "steps": int(curve.x[-1])})
+    return {"gaps": rows}

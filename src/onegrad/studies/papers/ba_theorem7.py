@@ -9,8 +9,8 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 

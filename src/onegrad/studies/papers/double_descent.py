@@ -8,7 +8,7 @@ from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 
-ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
+_ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
 PEAK = (0.8, 1.25)  # widths N/n at which these corrections diverge if the penalty is small
 SMALL_PENALTY = 1e-4
 
@@ -42,4 +42,4 @@ def checks(results: Results) -> list[Check]:
             if not low < p.problem.N / p.problem.n < high or p.problem.ridge > SMALL_PENALTY
         ]
     )
-    return compare(away, results["theory"], ("train", "test"), "random features", ACCURACY)
+    return compare(away, results["theory"], ("train", "test"), "random features", _ACCURACY)

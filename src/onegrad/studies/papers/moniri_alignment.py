@@ -8,11 +8,11 @@ import numpy as np
 
 from onegrad.arrays import standard_error
 from onegrad.experiments.checks import Check, check, outlier_accuracy
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 
 VECTORS = 2
-MIN_DISTANCE = 1.3  # an outlier this many edges out is compared
+_MIN_DISTANCE = 1.3  # an outlier this many edges out is compared
 
 
 def draw(results: Results) -> Any:
@@ -47,7 +47,7 @@ def checks(results: Results) -> list[Check]:
             if not len(near):
                 continue
             values = near[0].values
-            if values["spikes"][k] > MIN_DISTANCE * float(values["edge"]):
+            if values["spikes"][k] > _MIN_DISTANCE * float(values["edge"]):
                 name = f"cos²(vector {k + 1}, He{k + 1})"
                 measured, expected = p.values["alignments"][:, k, k], values["alignments"][k, k]
                 accuracy = outlier_accuracy(p.problem)

@@ -7,14 +7,14 @@ from typing import Any
 from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import single_networks, with_a_step, with_gaps
+from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
 
 
 def draw(results: Results) -> Any:
     """Draw the test error against the step exponent, of networks and of theory at growing n."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
     growing = results["growing"]
-    single_networks(left, with_a_step(results["simulation"]), "test")
+    networks_and_mean(left, with_a_step(results["simulation"]), "test")
     left.set_ylim(0.9 * growing[0].mean("linear"), left.get_ylim()[1])
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
     for i, n in enumerate(growing.levels("n")):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
-LABELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
+_LABELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
 
 
 def draw(results: Results) -> Any:
@@ -21,9 +21,9 @@ def draw(results: Results) -> Any:
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.9)
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
     style.markers(left, results["trained"].curve("alpha", "test"), 0, "F: trained")
-    for i, (name, label) in enumerate(LABELS.items(), start=1):
+    for i, (name, label) in enumerate(_LABELS.items(), start=1):
         style.markers(left, results[name].curve("alpha", "test"), i, label)
-        for j, (alpha, curve) in enumerate(gaps(results, name).items()):
+        for j, (alpha, curve) in enumerate(_gaps(results, name).items()):
             look = {"markerfacecolor": style.SERIES[i]} if j else {}
             words = f"{SHORT[name]}, α = {alpha:.2f}"
             style.markers(right, curve, i, words, linestyle=("-", "--")[j], **look)
@@ -38,7 +38,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def gaps(results: Results, name: str) -> dict[float, Curve]:
+def _gaps(results: Results, name: str) -> dict[float, Curve]:
     """Return the gap to the trained features in per cent against n, by exponent."""
     trained, other = results["growing-trained"], results[f"growing-{name}"]
     curves = {}
@@ -56,19 +56,9 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return the gaps at the smallest and at the largest n."""
-    sizes = results["growing-trained"].levels("n")
-    return {
-        "smallest": sizes[0],
-        "largest": sizes[-1],
-        "gaps": [
-            {
-                "features": SHORT[name],
-                "alpha": alpha,
-                "first": curve.y[0],
-                "last": curve.y[-1],
-                "last_se": curve.se[-1],
-            }
-            for name in LABELS
-            for alpha, curve in gaps(results, name).items()
-        ],
-    }
+    sizes, rows = results["growing-trained"].levels("n"), []
+    for name, features in SHORT.items():
+        for alpha, curve in _gaps(results, name).items():
+            errors = {"first": curve.y[0], "last": Estimate.at(curve, -1)}
+            rows.append({"features": features, "alpha": alpha, **errors})
+    return {"smallest": sizes[0], "largest": sizes[-1], "gaps": rows}

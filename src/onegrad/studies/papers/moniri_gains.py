@@ -12,19 +12,19 @@ from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
 from onegrad.studies.text import Facts
 
-SETTINGS = "12"
-LABELS = {"train": "Δ: training objective", "test": "Λ: test error"}
+_SETTINGS = "12"
+_LABELS = {"train": "Δ: training objective", "test": "Λ: test error"}
 STAIRCASES = {"corrected": "n → ∞", "printed": "as printed"}
-FIRST_STAIR, SECOND_STAIR = 0.1, 0.29  # exponents on the first and on the second stair
+_FIRST_STAIR, _SECOND_STAIR = 0.1, 0.29  # exponents on the first and on the second stair
 
 
 def draw(results: Results) -> Any:
     """Draw both gains against the step exponent, one row per setting."""
     figure, axes = style.panels(2, 2, width=4.6, height=3.2)
-    for row, k in zip(axes, SETTINGS, strict=True):
+    for row, k in zip(axes, _SETTINGS, strict=True):
         simulated = gains(results[f"simulation-{k}"], results[f"untrained-{k}"])
         uniform = gains(results[f"uniform-{k}"], results[f"uniform-untrained-{k}"])
-        for ax, (quantity, label) in zip(row, LABELS.items(), strict=True):
+        for ax, (quantity, label) in zip(row, _LABELS.items(), strict=True):
             style.markers(ax, simulated.curve("alpha", quantity), 0, "networks, paired")
             style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
             for i, (name, words) in enumerate(STAIRCASES.items(), start=1):
@@ -45,7 +45,7 @@ def gains(points: Points, untrained: Points) -> Points:
     before = untrained[0].values
     return Points(
         [
-            Point(p.problem, {q: before[q] - p.values[q] for q in LABELS}, p.seeded)
+            Point(p.problem, {q: before[q] - p.values[q] for q in _LABELS}, p.seeded)
             for p in with_a_step(points)
         ]
     )
@@ -57,14 +57,14 @@ def checks(results: Results) -> list[Check]:
     The accuracy of a gain is that of the error after the step.
     """
     rows = []
-    for k in SETTINGS:
+    for k in _SETTINGS:
         untrained = results[f"uniform-untrained-{k}"][0]
         simulated = gains(results[f"simulation-{k}"], results[f"untrained-{k}"])
         for p in simulated:
             near = results[f"uniform-{k}"].where(alpha=p.problem.alpha)
             if (p.problem.alpha or 0.0) < 0 or not len(near):
                 continue
-            for q in LABELS:
+            for q in _LABELS:
                 expected = untrained.mean(q) - near[0].mean(q)
                 accuracy = near[0].accuracy(q) * near[0].mean(q) / abs(expected or 1.0)
                 claim = "uniform, of the level"
@@ -75,13 +75,13 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the limits of the gain in test error on both stairs, by setting and staircase."""
     settings = []
-    for k in SETTINGS:
+    for k in _SETTINGS:
         limits = []
         for name, words in {"corrected": "corrected", "printed": "as printed"}.items():
             stairs = gains(results[f"{name}-{k}"], results[f"limit-{k}"])
             curve = stairs.curve("alpha", "test")
             first, second = (
-                float(np.interp(alpha, curve.x, curve.y)) for alpha in (FIRST_STAIR, SECOND_STAIR)
+                float(np.interp(alpha, curve.x, curve.y)) for alpha in (_FIRST_STAIR, _SECOND_STAIR)
             )
             two = abs(second - first) > 1e-6
             limits.append({"formulas": words, "first": first, "second": second, "stairs": two})

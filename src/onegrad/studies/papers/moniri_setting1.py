@@ -9,10 +9,10 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import single_networks, with_a_step, with_gaps
+from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
 from onegrad.studies.text import Facts
 
-LABELS = {"train": "training objective", "test": "test error"}
+_LABELS = {"train": "training objective", "test": "test error"}
 SOURCES = {"uniform": "uniform theory", "simulation": "networks"}
 
 
@@ -20,8 +20,8 @@ def draw(results: Results) -> Any:
     """Draw both errors, of networks, of the uniform theory and of the staircase."""
     figure, axes = style.panels(2, width=4.6, height=4.0)
     simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
-    for ax, quantity in zip(axes[0], LABELS, strict=True):
-        single_networks(ax, simulated, quantity)
+    for ax, quantity in zip(axes[0], _LABELS, strict=True):
+        networks_and_mean(ax, simulated, quantity)
         style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
         stairs = with_gaps(results["corrected"].curve("alpha", quantity))
         style.line(ax, stairs, 1, "staircase, n → ∞", dash=style.LONG_DASHES)
@@ -30,7 +30,7 @@ def draw(results: Results) -> Any:
             style.level(ax, linear, "best linear = kernel bound")
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
-        ax.set(xlabel="step exponent α,  η = n^α", ylabel=LABELS[quantity])
+        ax.set(xlabel="step exponent α,  η = n^α", ylabel=_LABELS[quantity])
         style.mark_thresholds(ax, low=-1.0)
         style.legend(ax, 2)
     return figure

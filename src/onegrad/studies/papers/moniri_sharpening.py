@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare
-from onegrad.experiments.results import Curve, Points, Results
-from onegrad.pictures import style
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import with_gaps
 from onegrad.studies.text import Facts
 
-FIRST_STAIR, SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
+_FIRST_STAIR, _SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
 
 
 def draw(results: Results) -> Any:
@@ -49,7 +49,7 @@ def stair_levels(results: Results) -> tuple[float, float]:
     """Return the test error on the first and on the second stair."""
     stairs = results["corrected"].curve("alpha", "test")
     first, second = (
-        float(np.interp(alpha, stairs.x, stairs.y)) for alpha in (FIRST_STAIR, SECOND_STAIR)
+        float(np.interp(alpha, stairs.x, stairs.y)) for alpha in (_FIRST_STAIR, _SECOND_STAIR)
     )
     return first, second
 

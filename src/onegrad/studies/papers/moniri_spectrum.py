@@ -17,7 +17,7 @@ from onegrad.problem import Problem
 from onegrad.studies.text import Facts
 from onegrad.theory.direction import direction
 
-MIN_DISTANCE = 1.1  # an eigenvalue of F this many edges out is counted as an outlier
+_MIN_DISTANCE = 1.1  # an eigenvalue of F this many edges out is counted as an outlier
 
 
 def draw(results: Results) -> Any:
@@ -112,7 +112,7 @@ def facts(results: Results) -> Facts:
     """Return how many outliers F has, by theory and by network, and by theory at growing n."""
     counted = []
     for spikes, (network, theory) in enumerate(regimes(results)):
-        edge = MIN_DISTANCE * float(theory.values["edge"])
+        edge = _MIN_DISTANCE * float(theory.values["edge"])
         counts = np.bincount(np.sum(network.values["F"] > edge, axis=1))
         seen = [{"count": k, "networks": n} for k, n in enumerate(counts.tolist()) if n]
         predicted = len(feature_outliers(theory))
