@@ -17,7 +17,7 @@ from onegrad.cli.output import print_json
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad apply price.model new.parquet --out predicted.parquet",
     "onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9",
     "onegrad apply click.model new.csv --out predicted.csv --proba",
@@ -32,7 +32,7 @@ Columns = dict[str, np.ndarray[Any, Any]]  # predictions of one block, by name
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad apply`."""
     description = "Predict every row of the data; columns are found by name."
-    parser = add_command(subparsers, "apply", "predict with a saved model", description, *EXAMPLES)
+    parser = add_command(subparsers, "apply", "predict with a saved model", description, *_EXAMPLES)
     parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     out = f"{', '.join(TABLE_SUFFIXES)}, or - for CSV on standard output"

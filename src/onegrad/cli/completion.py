@@ -17,7 +17,7 @@ from onegrad.cli.output import print_json
 from onegrad.cli.parser import options_of, positionals_of, subcommands
 from onegrad.problem import FIELDS
 
-EXAMPLES = (
+_EXAMPLES = (
     "source <(onegrad completion bash)                     # in ~/.bashrc",
     "source <(onegrad completion zsh)                      # in ~/.zshrc, after compinit",
     "onegrad completion fish > ~/.config/fish/completions/onegrad.fish",
@@ -75,7 +75,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad completion`."""
     summary = "a script by which a shell completes commands and options"
     description = "Print what bash, zsh or fish needs to complete commands, options and names."
-    parser = add_command(subparsers, "completion", summary, description, *EXAMPLES)
+    parser = add_command(subparsers, "completion", summary, description, *_EXAMPLES)
     parser.add_argument("shell", type=str.lower, choices=tuple(SHELLS), help="whose script")
 
 

@@ -19,7 +19,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel import core_count
 
-EXAMPLES = ("onegrad explore --port 8321", "onegrad explore --export page.html")
+_EXAMPLES = ("onegrad explore --port 8321", "onegrad explore --export page.html")
 LOOPBACK_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8321
 
@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
         "Serve the explorer on this machine and open it in the browser, or write it as one page "
         "that needs no server."
     )
-    parser = add_command(subparsers, "explore", "the interactive page", description, *EXAMPLES)
+    parser = add_command(subparsers, "explore", "the interactive page", description, *_EXAMPLES)
     parser.add_argument(
         "--port",
         default=str(DEFAULT_PORT),
@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
         from onegrad.explorer.guard import LOOPBACK_HOSTS
         from onegrad.explorer.server import create_app, plotly_file
-
-        plotly_file()
+    plotly_file()  # raises ImportError if plotly is missing
     listener = _listen(args.host, _port(args.port))
     host, port = listener.getsockname()[:2]
     local = args.host in (LOOPBACK_ADDRESS, "localhost")
@@ -87,8 +86,7 @@ def _export(name: str, as_json: bool) -> int:
     with _extra_needed():
         from onegrad.explorer.bundle import write_page
         from onegrad.explorer.server import plotly_file
-
-        plotly_file()
+    plotly_file()  # raises ImportError if plotly is missing
     path = Path(name)
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput("--export", path, "a file in a folder that exists")

@@ -14,13 +14,13 @@ DESCRIPTION = (
     "The first degree of a teacher's labels (information), the first that some function of a label "
     "has (generative), and the first that one gradient step sees."
 )
-EXAMPLE = 'onegrad exponents "H3 + 0.1*H2" --activation tanh'
+_EXAMPLE = 'onegrad exponents "H3 + 0.1*H2" --activation tanh'
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad exponents`."""
     summary = "information and generative exponent of a teacher"
-    parser = add_command(subparsers, "exponents", summary, DESCRIPTION, EXAMPLE)
+    parser = add_command(subparsers, "exponents", summary, DESCRIPTION, _EXAMPLE)
     parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="as for --teacher elsewhere")
     parser.add_argument(
         "--activation", metavar="A", help="whose degrees the step can use (default: all)"

@@ -18,7 +18,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad fit sales.parquet --target price --out price.model",
     "onegrad fit 'logs/*.csv' --target clicked --task classification --out click.model",
     "onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model",
@@ -45,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad fit`."""
     summary = "train on Parquet, CSV, npz or npy files of any size"
     description = "Learn the first layer on a sample of rows and the readout on all of them."
-    parser = add_command(subparsers, "fit", summary, description, *EXAMPLES)
+    parser = add_command(subparsers, "fit", summary, description, *_EXAMPLES)
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
     parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")

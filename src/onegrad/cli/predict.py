@@ -11,7 +11,7 @@ from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.theory import THEORIES, predict
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad predict                                       # the setting of the docs' first page",
     'onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" --alpha 0.3',
     "onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11 --plot curve.svg",
@@ -22,7 +22,7 @@ EXAMPLES = (
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad predict`."""
     description = "Train and test error after one gradient step and ridge, from theory."
-    parser = add_command(subparsers, "predict", "errors from theory", description, *EXAMPLES)
+    parser = add_command(subparsers, "predict", "errors from theory", description, *_EXAMPLES)
     add_problem_options(parser)
     parser.add_argument(
         "--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}"

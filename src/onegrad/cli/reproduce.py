@@ -13,7 +13,7 @@ from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
 from onegrad.studies.reproduce import Reproduction, reproduce, reproduction_json
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad reproduce --quick                       # the papers' figures, small, in a minute",
     "onegrad reproduce open --quick                  # the questions that the papers leave open",
     "onegrad reproduce ba-figure3a --workers 8       # one figure at full size",
@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad reproduce`."""
     summary = "the papers' figures, theory against simulation, one HTML report"
     description = "Compute what is missing, draw the figures, write DIR/report.html."
-    parser = add_command(subparsers, "reproduce", summary, description, *EXAMPLES)
+    parser = add_command(subparsers, "reproduce", summary, description, *_EXAMPLES)
     parser.add_argument(
         "figures",
         nargs="*",

@@ -15,9 +15,9 @@ from onegrad.io.progress import TerminalProgress
 if TYPE_CHECKING:
     from onegrad.networks import Cost
 
-DEFAULT_ALPHA = "0,0.2,0.4"  # fewer than predict has: networks take their time
+_DEFAULT_ALPHA = "0,0.2,0.4"  # fewer than predict has: networks take their time
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad simulate --n 1000 --d 500 --N 667 --alpha 0:0.45:10 --seeds 20",
     "onegrad simulate --n 100000 --d 50000 --N 60000 --dry-run",
 )
@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad simulate`."""
     summary = "errors measured on real networks"
     description = "Train real networks, one per seed, and measure their errors."
-    parser = add_command(subparsers, "simulate", summary, description, *EXAMPLES)
+    parser = add_command(subparsers, "simulate", summary, description, *_EXAMPLES)
     add_problem_options(parser)
     group = parser.add_argument_group("simulation")
     group.add_argument(
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
-    problem_options = read_problem_options(args, alpha=DEFAULT_ALPHA)
+    problem_options = read_problem_options(args, alpha=_DEFAULT_ALPHA)
     problem, axes = problem_options.problem, problem_options.axes
     options: dict[str, Any] = {
         name: getattr(args, name)

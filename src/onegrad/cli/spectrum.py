@@ -13,10 +13,10 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
 
-EXAMPLE = (
+_EXAMPLE = (
     "onegrad spectrum --n 1000 --d 500 --N 667 --alpha 0.3 --simulate --seeds 5 --plot spectrum.svg"
 )
-DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
+_DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
 SHOWN_DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad spectrum`."""
     summary = "bulk, spikes and alignments of the features"
     description = "Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments."
-    parser = add_command(subparsers, "spectrum", summary, description, EXAMPLE)
+    parser = add_command(subparsers, "spectrum", summary, description, _EXAMPLE)
     add_problem_options(parser)
     parser.add_argument("--simulate", action="store_true", help="measure networks beside theory")
     parser.add_argument("--seeds", type=int, default=5, metavar="K", help="networks (default 5)")
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the bulk and the spikes."""
     from onegrad.theory import spectrum
 
-    options = read_problem_options(args, alpha=DEFAULT_ALPHA)
+    options = read_problem_options(args, alpha=_DEFAULT_ALPHA)
     problem = options.problem
     if options.axes:
         name = next(iter(options.axes))

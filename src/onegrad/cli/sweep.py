@@ -18,7 +18,7 @@ from onegrad.experiments.store import Store
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
-EXAMPLES = (
+_EXAMPLES = (
     "onegrad sweep run sweeps/staircase.toml --workers 4",
     "onegrad sweep run sweeps/staircase.toml --shard 2/8        # one of eight batch jobs",
     "onegrad sweep status sweeps/staircase.toml",
@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     summary = "run any grid of problems, resumable"
     description = "Run the cells of a grid that its store does not hold yet."
     parser = add_command(
-        subparsers, "sweep", summary, description, *EXAMPLES, json_option=False
+        subparsers, "sweep", summary, description, *_EXAMPLES, json_option=False
     )  # its actions have --json
     actions = parser.add_subparsers(dest="action", metavar="run|status|export", required=True)
     for name, text in (

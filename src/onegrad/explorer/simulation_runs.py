@@ -103,7 +103,7 @@ def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
     rounds = [(part, seed) for seed in range(run.seeds) for part in run.parts]
     networks: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
-        networks[part].append(MEASURES[part](run, seed))
+        networks[part].append(NETWORK_MEASURES[part](run, seed))
         summary = AVERAGES[part](run, networks[part])
         yield json_values({"progress": done / len(rounds), "found": summary})
 
@@ -170,7 +170,7 @@ def _average_features(_: SimulationRun, networks: list[dict[str, Any]]) -> dict[
     }
 
 
-MEASURES: dict[str, Callable[[SimulationRun, int], Any]] = {
+NETWORK_MEASURES: dict[str, Callable[[SimulationRun, int], Any]] = {
     "alpha": _errors_along_alpha,
     "step": _features_at_step,
     "sizes": _errors_along_size,
