@@ -76,7 +76,7 @@ def predicted(path: Path) -> list[Rows]:
 
 
 def columns(rows: list[Rows], j: int) -> dict[str, np.ndarray]:
-    """What a fit of train (j = 0) or test (1) needs, as arrays."""
+    """Return the arrays that a fit of train (j = 0) or test (1) needs."""
     mean, se = (np.array([r[k][j] for r in rows]) for k in ("mean", "se"))
     value = np.array([getattr(r["values"], NAMES[j]) for r in rows])
     return {
@@ -89,28 +89,30 @@ def columns(rows: list[Rows], j: int) -> dict[str, np.ndarray]:
 
 
 def fit_accuracy(rows: list[Rows], j: int) -> dict[str, float]:
-    """Quantile regression with coefficients >= 0 on what two standard errors leave open."""
-    kept = [r for r in rows if r["even"] or r["reference"]]
-    c = columns(kept, j)
-    reference = np.array([r["reference"] for r in kept])
-    left = c["off"] - np.where(reference, 1, 2) * c["se"] - c["quadrature"]
-    files = [r["file"] for r in kept]
+    """Fit coefficients >= 0 to a quantile of the error beyond two standard errors."""
+    fitted_rows = [r for r in rows if r["even"] or r["reference"]]
+    c = columns(fitted_rows, j)
+    reference = np.array([r["reference"] for r in fitted_rows])
+    unexplained = c["off"] - np.where(reference, 1, 2) * c["se"] - c["quadrature"]
+    files = [r["file"] for r in fitted_rows]
     weight = np.array([1 / files.count(f) for f in files])  # files count alike
-    terms, m = c["terms"], len(kept)
-    names = list(kept[0]["terms"])
+    terms, m = c["terms"], len(fitted_rows)
+    names = list(fitted_rows[0]["terms"])
     cost = np.concatenate([np.zeros(len(names)), weight * QUANTILE, weight * (1 - QUANTILE)])
     matrix = np.hstack([terms, np.eye(m), -np.eye(m)])
     low = [MIN_COEFFICIENTS.get(name, 0.0) / MARGIN for name in names]
     bounds = [(b, None) for b in low] + [(0, None)] * (2 * m)
-    found = linprog(cost, A_eq=matrix, b_eq=left, bounds=bounds, method="highs").x[: len(names)]
-    return {name: float(f"{MARGIN * x:.2g}") for name, x in zip(names, found, strict=True)}
+    coefficients = linprog(cost, A_eq=matrix, b_eq=unexplained, bounds=bounds, method="highs").x[
+        : len(names)
+    ]
+    return {name: float(f"{MARGIN * x:.2g}") for name, x in zip(names, coefficients, strict=True)}
 
 
 def fit_spread(rows: list[Rows], j: int, networks: int, test_rows: int) -> list[float]:
-    """Least absolute deviation of logarithms; sampling of the test rows is taken off."""
+    """Fit logarithms by least absolute deviation, without the sampling error of the test rows."""
     c = columns(rows, j)
     terms = np.array([r["variances"][j] for r in rows])
-    kept = terms.shape[1]
+    count = terms.shape[1]
     if j:
         excess = 1 - np.array([r["noise"] for r in rows]) ** 2 / c["value"]
         kurtosis = terms[:, 1] * np.array([r["n"] for r in rows])  # less one
@@ -120,8 +122,8 @@ def fit_spread(rows: list[Rows], j: int, networks: int, test_rows: int) -> list[
         return float(np.abs(np.log(c["se"] ** 2 * networks / (terms @ np.exp(log)))).sum())
 
     start = np.full(terms.shape[1], -1.0)
-    found = minimize(distance, start, method="Powell", bounds=[(-9, 3)] * len(start)).x
-    return [float(f"{np.exp(x):.2g}") for x in found][:kept]
+    logarithms = minimize(distance, start, method="Powell", bounds=[(-9, 3)] * len(start)).x
+    return [float(f"{np.exp(x):.2g}") for x in logarithms][:count]
 
 
 def table(rows: list[Rows], coefficients: dict[str, dict[str, float]]) -> None:

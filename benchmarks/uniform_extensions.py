@@ -132,9 +132,9 @@ def compare(path: Path) -> None:
             problem = og.Problem(**{k: v for k, v in run["problem"].items() if k not in REFUSED})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", og.AssumptionWarning)
-                found = og.predict(problem, alpha=run["alpha"])
-            ours = np.stack([found.train, found.test], 1)
-            allowed = ours * np.stack([found.accuracy.train, found.accuracy.test], 1)
+                prediction = og.predict(problem, alpha=run["alpha"])
+            ours = np.stack([prediction.train, prediction.test], 1)
+            allowed = ours * np.stack([prediction.accuracy.train, prediction.accuracy.test], 1)
             mean, se = np.array(run["mean"]), np.array(run["se"])
             miss = ours - mean
             rows.append(np.stack([miss / mean, miss / se, allowed + 2 * se, miss], -1))

@@ -32,21 +32,21 @@ def compare(setting: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for i, alpha in enumerate(setting["alphas"]):
         problem = base.replace(eta=0.0) if alpha is None else base.replace(alpha=alpha)
-        found: Any = None
+        prediction: Any = None
         try:
-            found = og.predict(problem)
+            prediction = og.predict(problem)
         except (og.OutOfScope, og.NotConverged) as reason:
             print(f"setting {setting['id']}, alpha {alpha}: {reason}")
         for j, kind in enumerate(("train", "test")):
             mean, se = setting["mean"][i][j], setting["se"][i][j]
-            value = getattr(found, kind, np.nan)
-            accuracy = getattr(getattr(found, "accuracy", None), kind, np.nan)
+            value = getattr(prediction, kind, np.nan)
+            accuracy = getattr(getattr(prediction, "accuracy", None), kind, np.nan)
             rows.append(
                 {k: setting[k] for k in ("id", *FIELDS)}
                 | {"alpha": "none" if alpha is None else alpha, "kind": kind}
                 | {"off": value / mean - 1, "se": se / mean, "accuracy": accuracy}
                 | {"covered": bool(abs(value - mean) <= accuracy * value + 2 * se)}
-                | {"warned": bool(getattr(found, "warnings", ()))}
+                | {"warned": bool(getattr(prediction, "warnings", ()))}
             )
     return rows
 

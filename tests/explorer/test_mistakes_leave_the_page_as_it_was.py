@@ -80,7 +80,7 @@ def test_nothing_covers_the_complaint(page, url) -> None:
         ("alpha=0.1&eta=2", "given twice"),
         ("nonsense=1", "no control nonsense"),
         ("axis=q", "axis must be"),
-        ("n=10&phi=0.01", "phi makes d"),
+        ("n=10&phi=0.01", "it makes d"),
     ],
 )
 def test_a_bad_link_opens_the_defaults_and_says_so(page, url, query, word) -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +18,6 @@ from onegrad import __version__
 from onegrad.cli.output import error_line, print_note
 from onegrad.cli.parser import Parser, check_options, innermost_parser, options_of
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, printable
-from onegrad.problem import FIELDS
 
 COMMANDS = (
     "predict",
@@ -58,10 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _warnings_as_notes(program):
             return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
     except InvalidInput as error:
-        option_names = RENAMED_OPTIONS | {
-            action.dest: action.option_strings[-1] for action in options_of(command_parser)
-        }
-        print(error_line(program, _describe(error, option_names)), file=sys.stderr)
+        options = {action.dest: action.option_strings[-1] for action in options_of(command_parser)}
+        name = (RENAMED_OPTIONS | options).get(error.argument, error.argument)
+        print(error_line(program, error.describe(name)), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
@@ -103,16 +100,3 @@ def _warnings_as_notes(program: str) -> Iterator[None]:
         warnings.simplefilter("once", AssumptionWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-def _describe(error: InvalidInput, option_names: Mapping[str, str]) -> str:
-    """Return the error's sentence with the option's name in place of the argument's."""
-    if error.argument in option_names:
-        return error.describe(option_names[error.argument])
-    # a one-string error: its first word may be the argument
-    sentence = str(error)
-    match = re.match(r"(\w+)(?=:? )(?: must | needs | is for | ')?", sentence)
-    name = match[1] if match else ""
-    if match is None or name not in option_names or (name not in FIELDS and match[0] == name):
-        return sentence
-    return option_names[name] + sentence[len(name) :]

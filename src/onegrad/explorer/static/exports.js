@@ -40,7 +40,7 @@ export async function picture(name, figure, cursor, format) {
 const quoted = (value) =>
   /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
 
-/** One row a plotted point: series, x, y and, where there is one, half the error bar. */
+/** One row per plotted point: series, x, y and, if it has one, half the error bar. */
 export function rows(figure) {
   const lines = [["series", "x", "y", "bar"]];
   for (const trace of figure.data) {
