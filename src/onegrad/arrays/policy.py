@@ -1,4 +1,4 @@
-"""How much of a run is done at a time: a frozen choice, made before the run starts."""
+"""The size of the pieces in which a run is done: a frozen choice, made before the run starts."""
 
 from __future__ import annotations
 

@@ -80,11 +80,11 @@ def select(
     """
     paths, all_groups = files(), groups()
     selected: set[str] = set()
-    for asked in names or (DEFAULT_GROUP,):
-        name = case_insensitive(asked.replace("_", "-"), (*paths, *all_groups))
+    for text in names or (DEFAULT_GROUP,):
+        name = case_insensitive(text.replace("_", "-"), (*paths, *all_groups))
         members = {study for study, path in paths.items() if name in (study, path.parent.name)}
         if not members:
-            raise not_a_choice("FIGURE", asked, (*paths, *all_groups))
+            raise not_a_choice("FIGURE", text, (*paths, *all_groups))
         selected |= members
     studies = []
     for name in selected:
