@@ -1,4 +1,4 @@
-"""What a device does beside arithmetic: queues, repeated work, random numbers, free memory."""
+"""Work of a device beside arithmetic: queues, repeated work, random numbers, free memory."""
 
 from __future__ import annotations
 

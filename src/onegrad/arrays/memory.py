@@ -75,8 +75,8 @@ def _group_bytes(mount: Path, path: str, limit: str, used: str, prefix: str) -> 
         if folder.is_relative_to(mount):
             try:
                 allowed = int((folder / limit).read_text())  # "max": no limit
-                taken = int((folder / used).read_text())
+                in_use = int((folder / used).read_text())
                 stat = dict(x.split() for x in (folder / "memory.stat").read_text().splitlines())
             except (OSError, ValueError):
                 continue
-            yield allowed - taken + int(stat.get(f"{prefix}inactive_file", 0))
+            yield allowed - in_use + int(stat.get(f"{prefix}inactive_file", 0))

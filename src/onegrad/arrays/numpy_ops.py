@@ -166,8 +166,8 @@ class NumpyOps:
         return A, np.reshape(definite, A.shape[:-2])
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> tuple[Array, Array]:
-        def solve(some: Sequence[float], last: bool) -> tuple[Array, Array]:
-            U, definite = self.shifted_cholesky(C, some, overwrite=last)
+        def solve(chunk: Sequence[float], last: bool) -> tuple[Array, Array]:
+            U, definite = self.shifted_cholesky(C, chunk, overwrite=last)
             return self.cholesky_solve(U, b[:, None, :, None])[..., 0], definite
 
         return in_chunks(solve, shifts, pool_size())  # a copy of C for each thread

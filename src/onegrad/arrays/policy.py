@@ -1,4 +1,4 @@
-"""How much of a run is done at a time: a frozen choice, made before the run starts."""
+"""The size of the pieces in which a run is done: a frozen choice, made before the run starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_KEPT_ENTRIES = 2**24  # entries that a thread may keep where that spares mak
 
 @dataclass(frozen=True)
 class ExecutionPolicy:
-    """Sizes of blocks, stacks and teams on one device. See `host_policy` for those of NumPy.
+    """Sizes of blocks and stacks, and numbers of workers, on one device; see `host_policy`.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ class ExecutionPolicy:
     blas_threads : BLAS threads of each of them; None leaves BLAS as it is.
     stacks_at_once : stacks that run side by side.
     max_stack, max_stack_entries : matrices in a stack, and their entries together.
-    min_block_rows, min_blocks, block_entries : consecutive rows are handled in at least so many
-        blocks of at least so many rows, or in as many as make so many entries.
+    min_block_rows, min_blocks, block_entries : rows handled at a time are at least `min_blocks`
+        blocks of `min_block_rows`, or as many blocks as make `block_entries` entries.
     max_kept_entries : entries that may be kept where that spares making them again.
     max_worker_entries : entries that the sums of all row workers may have together.
     per_worker : the policy of one of several stacks or row workers; None means this one.

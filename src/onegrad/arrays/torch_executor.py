@@ -1,4 +1,4 @@
-"""What a torch device does beside arithmetic: streams, recordings, random numbers, memory."""
+"""Work of a torch device beside arithmetic: streams, recordings, random numbers, memory."""
 
 from __future__ import annotations
 

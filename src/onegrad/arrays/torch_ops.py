@@ -164,7 +164,7 @@ class TorchOps:
 
     def solve_shifted(self, C: Array, shifts: Sequence[float], b: Array) -> tuple[Array, Array]:
         size = max(1, MAX_SHIFTED_ENTRIES // int(C.numel()))
-        return in_chunks(lambda some, last: self._solve_chunk(C, some, b, last), shifts, size)
+        return in_chunks(lambda part, last: self._solve_chunk(C, part, b, last), shifts, size)
 
     def _solve_chunk(
         self, C: Array, shifts: Sequence[float], b: Array, overwrite: bool

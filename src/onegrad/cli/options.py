@@ -133,21 +133,23 @@ def read_problem_options(args: argparse.Namespace, **defaults: str) -> ProblemOp
     return ProblemOptions(problem, axes, setting)
 
 
-def _replace_ratio(numbers: dict[str, list[float]], name: str, given: str, implied: str) -> None:
+def _replace_ratio(
+    numbers: dict[str, list[float]], name: str, reference: str, implied: str
+) -> None:
     """Replace a ratio among the numbers by the size that it implies: phi = d/n, psi = d/N."""
     if name not in numbers:
         return
-    option, of, size = RATIO_FIELDS[name].option, FIELDS[given].option, FIELDS[implied].option
+    option, of, size = RATIO_FIELDS[name].option, FIELDS[reference].option, FIELDS[implied].option
     if implied in numbers:
         raise InvalidInput(option, problem=f"give {option} or {size}, not both")
-    if given not in numbers:
+    if reference not in numbers:
         raise InvalidInput(option, problem=f"needs {of}, from which {size} follows")
-    if len(numbers[given]) > 1:
+    if len(numbers[reference]) > 1:
         raise InvalidInput(option, problem=f"needs one value of {of}; list values of {size}")
     ratios = numbers.pop(name)
     if min(ratios) <= 0:
         raise InvalidInput(option, min(ratios), "> 0")
     factors = [1 / value for value in ratios] if name == "psi" else ratios
     numbers[implied] = [
-        size_from_ratio(name, factor, given, numbers[given][0]) for factor in factors
+        size_from_ratio(name, factor, reference, numbers[reference][0]) for factor in factors
     ]

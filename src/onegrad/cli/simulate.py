@@ -15,7 +15,7 @@ from onegrad.io.progress import TerminalProgress
 if TYPE_CHECKING:
     from onegrad.networks import Cost
 
-_DEFAULT_ALPHA = "0,0.2,0.4"  # fewer than predict has: networks take their time
+DEFAULT_ALPHAS = "0,0.2,0.4"  # fewer than predict has: networks take their time
 
 _EXAMPLES = (
     "onegrad simulate --n 1000 --d 500 --N 667 --alpha 0:0.45:10 --seeds 20",
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
-    problem_options = read_problem_options(args, alpha=_DEFAULT_ALPHA)
+    problem_options = read_problem_options(args, alpha=DEFAULT_ALPHAS)
     problem, axes = problem_options.problem, problem_options.axes
     options: dict[str, Any] = {
         name: getattr(args, name)

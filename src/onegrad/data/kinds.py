@@ -166,8 +166,8 @@ def _numbers_to_text(column: Any, categories: tuple[str, ...]) -> Any:
 
 
 def _shortest_text(number: float) -> str:
-    whole = number.is_integer() and abs(number) < MAX_PLAIN_INTEGER
-    return str(int(number)) if whole else repr(number)
+    plain = number.is_integer() and abs(number) < MAX_PLAIN_INTEGER
+    return str(int(number)) if plain else repr(number)
 
 
 def _category_by_number(categories: tuple[str, ...]) -> dict[float, str]:

@@ -1,6 +1,6 @@
 """Blocks of rows, the roles of columns, and partitions of rows in memory.
 
-Partitions of files are in onegrad.data.files and onegrad.data.matrices.
+Partitions of files are in onegrad.data.table_files and onegrad.data.array_files.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.data.files import CsvPartition, FilePartition, parquet_partitions
+from onegrad.data.array_files import NpzPartition, npy_partitions
 from onegrad.data.kinds import KIND_NAMES, ColumnType
-from onegrad.data.matrices import NpzPartition, npy_partitions
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ColumnRoles,
@@ -24,6 +23,7 @@ from onegrad.data.partitions import (
     RowBlock,
 )
 from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
+from onegrad.data.table_files import CsvPartition, FilePartition, parquet_partitions
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
 FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")

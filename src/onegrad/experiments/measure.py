@@ -22,7 +22,7 @@ def same_device(_cell: Cell, device: str) -> str:
 
 @dataclass(frozen=True)
 class Measure:
-    """What a cell computes.
+    """The computation of a cell.
 
     Parameters
     ----------

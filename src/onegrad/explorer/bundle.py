@@ -90,8 +90,8 @@ def _wrapped(module: str, text: str) -> str:
     def as_constant(match: re.Match[str]) -> str:
         names, namespace, imported = match.groups()
         # `a as b` of an import is `a: b` of a pattern
-        left = namespace or "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
-        return f"const {left} = $_{imported};\n"
+        pattern = namespace or "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
+        return f"const {pattern} = $_{imported};\n"
 
     exported = ", ".join(name for _, name in EXPORT.findall(text))
     body = EXPORT.sub(r"\1", IMPORT.sub(as_constant, text))

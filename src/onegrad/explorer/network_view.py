@@ -14,7 +14,7 @@ from onegrad.networks.cost import first_step_bytes, first_step_flops
 from onegrad.networks.one_network import FirstStep
 from onegrad.problem import Problem
 
-MAX_FLOPS, MAX_BYTES = 3e11, 1.5e9  # a few seconds
+MAX_VIEW_FLOPS, MAX_VIEW_BYTES = 3e11, 1.5e9  # a few seconds
 MAX_NEURONS = 400  # that are drawn
 
 
@@ -43,7 +43,7 @@ def network_answer(problem: Problem, seed: int = 0) -> dict[str, Any]:
 
 def refusal_of_size(problem: Problem) -> str | None:
     """Return why a network of this size is not trained while a slider moves; None if it is."""
-    if first_step_flops(problem) > MAX_FLOPS or first_step_bytes(problem) > MAX_BYTES:
+    if first_step_flops(problem) > MAX_VIEW_FLOPS or first_step_bytes(problem) > MAX_VIEW_BYTES:
         return (
             f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N} takes too long to "
             "follow the sliders; Simulate trains it"

@@ -33,7 +33,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Grids:
-    """What is computed for each preset, besides its own ridge and the whole slider of the step."""
+    """Values computed for each preset, besides its own ridge and the whole slider of the step."""
 
     presets: tuple[Preset, ...] = PRESETS
     ridges: tuple[str, ...] = ("0.0001", "0.001", "0.01", "0.1", "1")

@@ -26,13 +26,13 @@ def read_problem(query: Mapping[str, str]) -> Problem:
     """
     for name in query:
         check_choice("control", name[:40], CONTROLS)
-    given = {name: value.strip() for name, value in query.items() if value.strip()}
-    texts = DEFAULTS | given
+    entered = {name: value.strip() for name, value in query.items() if value.strip()}
+    texts = DEFAULTS | entered
     for one, other in ALTERNATIVES:
-        if one in given and other in given:
+        if one in entered and other in entered:
             raise InvalidInput(other, problem=f"it is given as {one}, too; keep one of them")
-        if one in given or other in given:
-            texts.pop(other if one in given else one, None)
+        if one in entered or other in entered:
+            texts.pop(other if one in entered else one, None)
     values = {name: _value(CONTROLS[name], text) for name, text in texts.items()}
     if "phi" in values:
         values["d"] = _size_from("phi", CONTROLS["d"], values.pop("phi") * values["n"])
@@ -50,11 +50,11 @@ def _value(control: Field, text: str) -> Any:
         return text  # Problem parses formulas and knows the choices
     low, high = control.limits
     value = float(text) if NUMBER.fullmatch(text) else math.nan
-    whole = control.kind == "whole"
-    if not low <= value <= high or (whole and not value.is_integer()):
-        kind = "a whole number" if whole else "a number"
+    integer = control.kind == "whole"
+    if not low <= value <= high or (integer and not value.is_integer()):
+        kind = "a whole number" if integer else "a number"
         raise InvalidInput(control.name, text, f"{kind} from {low:g} to {high:g}")
-    return int(value) if whole else value
+    return int(value) if integer else value
 
 
 def read_whole(name: str, text: str, low: int, high: int) -> int:

@@ -33,7 +33,7 @@ from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
 TIDY_SECONDS = 2.0  # between two looks for simulations of pages that are gone
-MAX_SEED, MAX_ANSWERS = 999, 999_999_999
+MAX_SHOWN_SEED, MAX_ANSWERS = 999, 999_999_999
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -81,7 +81,7 @@ class Routes:
 
     async def network(self, request: Request) -> Response:
         problem, others = _read(request, "seed")
-        seed = read_whole("seed", others.get("seed", "0"), 0, MAX_SEED)
+        seed = read_whole("seed", others.get("seed", "0"), 0, MAX_SHOWN_SEED)
         return _json_response(await self.workers.compute(network_answer, problem, seed))
 
     async def curve(self, request: Request) -> Response:

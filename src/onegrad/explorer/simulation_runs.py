@@ -25,7 +25,7 @@ SIMULATED_RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0)  # n/d or N/d
 PARTS = ("alpha", "step", "sizes")
 MAX_SEEDS = 1000
 MAX_SECONDS = 4 * 3600.0
-MAX_BYTES = 4e9
+MAX_RUN_BYTES = 4e9
 CONFIRM_SECONDS = 60.0  # a longer run is confirmed first
 MAX_SPECTRA = 3  # networks whose eigenvalues are kept
 
@@ -70,7 +70,7 @@ def simulated_alphas(problem: Problem) -> list[float]:
 def estimate_seconds(run: SimulationRun, rate: float) -> float:
     """Return the seconds of a run at `rate` operations per second; refuse what is out of reach."""
     ops = get_ops()
-    max_bytes = min(MAX_BYTES, usable_bytes(ops))
+    max_bytes = min(MAX_RUN_BYTES, usable_bytes(ops))
     flops = 0.0
     for part in run.parts:
         step_sizes = len(simulated_alphas(run.problem)) if part == "alpha" else 1
@@ -103,7 +103,7 @@ def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
     rounds = [(part, seed) for seed in range(run.seeds) for part in run.parts]
     networks: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
-        networks[part].append(NETWORK_MEASURES[part](run, seed))
+        networks[part].append(MEASURE_OF_PART[part](run, seed))
         summary = AVERAGES[part](run, networks[part])
         yield json_values({"progress": done / len(rounds), "found": summary})
 
@@ -170,7 +170,7 @@ def _average_features(_: SimulationRun, networks: list[dict[str, Any]]) -> dict[
     }
 
 
-NETWORK_MEASURES: dict[str, Callable[[SimulationRun, int], Any]] = {
+MEASURE_OF_PART: dict[str, Callable[[SimulationRun, int], Any]] = {
     "alpha": _errors_along_alpha,
     "step": _features_at_step,
     "sizes": _errors_along_size,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -268,25 +269,15 @@ def make_plan(
     seed_numbers = seed_tuple(seeds)
     points, shape = problem.grid(**axes)
     groups = group_points(points, model)
+    problems = [group.problem for group in groups]
     ops = get_ops(device, dtype)
     policy = ops.policy(threads or thread_count())
-    source = random_source(random, ops, [group.problem for group in groups])
-    if rows is not None:
-        rows = _user_rows(rows, [group.problem for group in groups], n_test)
-    options = Options(model, n_test, leave_one_out, rows, source == "device")
-    arranged = tuple(
-        plan_group(
-            group,
-            len(seed_numbers),
-            options,
-            ops,
-            policy,
-            batch=batch,
-            memory_limit=memory_limit,
-        )
-        for group in groups
-    )
-    return Plan(tuple(points), shape, seed_numbers, options, ops, policy, arranged)
+    source = random_source(random, ops, problems)
+    user_rows = None if rows is None else _user_rows(rows, problems, n_test)
+    options = Options(model, n_test, leave_one_out, user_rows, source == "device")
+    arrange = partial(plan_group, batch=batch, memory_limit=memory_limit)
+    arranged = (arrange(group, len(seed_numbers), options, ops, policy) for group in groups)
+    return Plan(tuple(points), shape, seed_numbers, options, ops, policy, tuple(arranged))
 
 
 def seed_tuple(seeds: Any) -> tuple[int, ...]:

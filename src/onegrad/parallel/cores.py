@@ -15,12 +15,15 @@ from typing import Any
 def core_count(root: Path = Path("/")) -> int:
     """Return the number of cores that this process may use, at least one.
 
-    The limit is its affinity or the processor quota of its container, whichever is less.
+    The limit is its affinity, the processor quota of its container, or joblib's environment
+    variable LOKY_MAX_CPU_COUNT, whichever is least.
 
     root : folder in which the container's quota is looked up.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(allowed or 1, _container_quota(root)))
+    limit = os.environ.get("LOKY_MAX_CPU_COUNT", "")
+    limits = [int(limit)] if limit.isdecimal() else []
+    return max(1, min(allowed or 1, _container_quota(root), *limits))
 
 
 def _container_quota(root: Path) -> int:

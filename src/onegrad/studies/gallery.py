@@ -7,7 +7,7 @@ in a study's name are underscores in the names of its files.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -64,9 +64,9 @@ def files() -> dict[str, Path]:
     return {path.stem.replace("_", "-"): path for path in sorted(HERE.glob("*/*.toml"))}
 
 
-def groups() -> list[str]:
-    """Return the names of all groups, the default first."""
-    names = {path.parent.name for path in files().values()}
+def groups(paths: Mapping[str, Path] | None = None) -> list[str]:
+    """Return the names of the groups of these TOML files, or of all; the default group first."""
+    names = {path.parent.name for path in (files() if paths is None else paths).values()}
     return sorted(names, key=lambda group: (group != DEFAULT_GROUP, group))
 
 
@@ -78,13 +78,14 @@ def select(
     The name of a group stands for its studies; without names it is the papers' group. With seeds, a
     point has at most about that many, in whole cells.
     """
-    paths, all_groups = files(), groups()
+    paths = files()
+    all_groups = groups(paths)
     selected: set[str] = set()
-    for asked in names or (DEFAULT_GROUP,):
-        name = case_insensitive(asked.replace("_", "-"), (*paths, *all_groups))
+    for text in names or (DEFAULT_GROUP,):
+        name = case_insensitive(text.replace("_", "-"), (*paths, *all_groups))
         members = {study for study, path in paths.items() if name in (study, path.parent.name)}
         if not members:
-            raise not_a_choice("FIGURE", asked, (*paths, *all_groups))
+            raise not_a_choice("FIGURE", text, (*paths, *all_groups))
         selected |= members
     studies = []
     for name in selected:

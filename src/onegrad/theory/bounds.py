@@ -35,8 +35,8 @@ def kernel_lower_bound(teacher: FunctionSpec) -> float:
     Examples
     --------
     >>> import onegrad as og
-    >>> from onegrad.theory import bounds
-    >>> round(bounds.kernel_lower_bound("H1 + H2/sqrt(2)"), 9)
+    >>> from onegrad.theory import kernel_lower_bound
+    >>> round(kernel_lower_bound("H1 + H2/sqrt(2)"), 9)
     1.0
     """
     return resolve(teacher, "teacher").nonlinear_energy
@@ -53,8 +53,8 @@ def tau_star(activation: FunctionSpec, teacher: FunctionSpec) -> Approximation:
     Examples
     --------
     >>> import onegrad as og
-    >>> from onegrad.theory import bounds
-    >>> round(bounds.tau_star("tanh", "tanh").kappa, 4)
+    >>> from onegrad.theory import tau_star
+    >>> round(tau_star("tanh", "tanh").kappa, 4)
     1.5883
     """
     sigma, target = _function(activation, "activation"), _function(teacher, "teacher")
@@ -95,8 +95,8 @@ def theorem7_bound(
     Examples
     --------
     >>> import onegrad as og
-    >>> from onegrad.theory import bounds
-    >>> bounds.theorem7_bound("tanh", "tanh", ratio=0.01, C=1.0) < 0.0274
+    >>> from onegrad.theory import theorem7_bound
+    >>> theorem7_bound("tanh", "tanh", ratio=0.01, C=1.0) < 0.0274
     True
     """
     ratio, C = check_number("ratio", ratio, 0.0, above=True), check_number("C", C, 0.0, above=True)

@@ -54,19 +54,19 @@ def settings_from(kind: type[SettingsType], estimator: Any, **others: Any) -> Se
 
 
 def check_parameter(
-    name: str, value: Any, low: float, high: float = math.inf, whole: bool = False
+    name: str, value: Any, low: float, high: float = math.inf, integer: bool = False
 ) -> None:
     """Raise InvalidInput unless the value is a number between low and high."""
-    kind = numbers.Integral if whole else numbers.Real
+    kind = numbers.Integral if integer else numbers.Real
     if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high:
-        noun = "a whole number" if whole else "a number"
+        noun = "a whole number" if integer else "a number"
         upper = "" if high == math.inf else f" and <= {high:g}"
         raise InvalidInput(name, value, f"{noun} >= {low:g}{upper}")
 
 
 def check_layer(width: Any, clip: Any, ridge: Any) -> None:
     """Check the parameters that every family has."""
-    check_parameter("width", width, 1, whole=True)
+    check_parameter("width", width, 1, integer=True)
     check_parameter("clip", clip, 0)
     if ridge != "auto":
         check_parameter("ridge", ridge, np.finfo(float).tiny)

@@ -129,7 +129,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         progress: Any = None,
     ) -> Self:
         settings, sample_rows = self._settings(), self._sample_rows()
-        check_parameter("sample_rows", sample_rows, 1, whole=True)
+        check_parameter("sample_rows", sample_rows, 1, integer=True)
         check_parameter("hold_out", self.hold_out, 0, 0.9)
         data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))

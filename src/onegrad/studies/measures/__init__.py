@@ -1,4 +1,4 @@
-"""What a cell of a study can measure, by name: a function of the cell and the options it reads."""
+"""The measures of studies by name: a function of a cell, and the options that it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What networks learned: errors on real inputs, outliers of the weights, Hermite degrees."""
+"""Measures of learned networks: errors on real inputs, outliers of the weights, Hermite degrees."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
     after, aligned = [], []
     for eta in cell.etas:
         W = np.asarray(network.trained_weights(eta)[0])
-        values, left = _largest(W, SINGULAR_VALUES)
+        values, vectors = _largest(W, SINGULAR_VALUES)
         after.append(values)
-        aligned.append(((beta_star.T @ W.T @ left) ** 2).sum(0) / values)  # v = W^T u / s
+        aligned.append(((beta_star.T @ W.T @ vectors) ** 2).sum(0) / values)  # v = W^T u / s
     return np.array(after), np.full(len(cell.etas), before), np.array(aligned)
 
 
 def _largest(W: Floats, count: int) -> tuple[Floats, Floats]:
     """Return the largest squared singular values, in decreasing order, and their left vectors."""
     last = len(W) - 1
-    values, left = scipy.linalg.eigh(W @ W.T, subset_by_index=[last + 1 - count, last])
-    return values[::-1], left[:, ::-1]
+    values, vectors = scipy.linalg.eigh(W @ W.T, subset_by_index=[last + 1 - count, last])
+    return values[::-1], vectors[:, ::-1]
 
 
 def learned(cell: Cell, _device: str) -> CellValues:

@@ -1,4 +1,4 @@
-"""How much of the teacher's subspace the metric's leading subspace has, round by round."""
+"""Share of the teacher's subspace that the metric's leading subspace has, round by round."""
 
 from __future__ import annotations
 

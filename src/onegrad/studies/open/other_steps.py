@@ -1,4 +1,4 @@
-"""What other steps of the same length learn."""
+"""Learning with other steps of the same length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs, and what it gains, to use every row twice."""
+"""Cost and gain of using every row twice."""
 
 from __future__ import annotations
 

@@ -46,6 +46,16 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     """Return how much of each Hermite degree of the teacher the network has learned.
 
     Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.theory import learned_coefficients
+    >>> problem = og.Problem(n=1000, d=500, N=667, teacher="H1 + H2/sqrt(2)", activation="relu")
+    >>> small, large = (learned_coefficients(problem.replace(alpha=a)).learned for a in (0.1, 0.4))
+    >>> bool(10 * small[2] < large[2])  # the large step learns more of the quadratic part
+    True
+
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     require_covered(problem)

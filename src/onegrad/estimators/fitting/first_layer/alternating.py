@@ -124,9 +124,9 @@ class AlternatingSettings:
     def __post_init__(self) -> None:
         check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
         if self.members is not None:
-            check_parameter("members", self.members, 1, whole=True)
+            check_parameter("members", self.members, 1, integer=True)
         if self.rounds is not None:
-            check_parameter("rounds", self.rounds, 0, whole=True)
+            check_parameter("rounds", self.rounds, 0, integer=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
