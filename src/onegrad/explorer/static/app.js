@@ -44,7 +44,7 @@ function model() {
   const shown = good && (lastComplaint || !sensible(state)) ? good : state;
   const now = sizesOf(shown);
   const { alpha } = now;
-  const spikes = [theory.far, theory.spectrum].flatMap((found) => found?.spikes ?? []);
+  const spikes = [theory.far, theory.spectrum].flatMap((spectrum) => spectrum?.spikes ?? []);
   const farthest = Math.sqrt(Math.max(0, ...spikes.map((spike) => spike.eigenvalue)));
   return {
     state: shown,
@@ -134,7 +134,7 @@ function complain(error) {
   controls.complain(error);
   controls.derive(good, sizesOf(good));
   complained = !error.field;
-  if (complained) say(`${message[0].toUpperCase()}${message.slice(1)}. The pictures show the setting before.`);
+  if (complained) say(`${message[0].toUpperCase()}${message.slice(1)}. The pictures show the previous setting.`);
   address.now(good); // a link to this page is a link to what it shows
   theory.update(good, { offCurve: offCurve(good), moving: false });
   repaint(VIEWS);
@@ -223,10 +223,10 @@ function exportView(name, format) {
 
 /** Take the state of a link; one that says nothing sensible opens the defaults and says so. */
 async function takeLink() {
-  const check = (linked) => theory.check(linked);
-  const { state: found, wrong } = await opened(location.search, table.defaults, check);
+  const check = (next) => theory.check(next);
+  const { state: linked, wrong } = await opened(location.search, table.defaults, check);
   if (wrong) say(`This link could not be read (${wrong}). The page shows its default setting.`);
-  state = precomputed ? precomputed.nearest(found) : found;
+  state = precomputed ? precomputed.nearest(linked) : linked;
 }
 
 async function start() {

@@ -120,10 +120,10 @@ function stairsCaption({ instant, stairs }) {
   if (!instant.staircase.alpha.length) return "The staircase theory does not cover this setting.";
   if (!deepestStair(instant.staircase)) return "The staircase of this setting has no stair to speak of.";
   if (!stairs.curve?.length) return stairs.curve?.finished ? "There is no curve for this setting." : "Computing the curve …";
-  const found = stairWidth(instant.staircase, stairs.curve);
+  const stair = stairWidth(instant.staircase, stairs.curve);
   const where = `At n = ${size(stairs.n)}, φ and ψ kept`;
-  if (found.width === null) return `${where}, the deepest stair (α = ${threshold(found.at)}) is not passed on this axis.`;
-  return `${where}, the middle half of the deepest stair is ${found.width.toFixed(3)} wide in α; as n → ∞ it is a jump at ${threshold(found.at)}. A spike's strength is a power of n, so the width shrinks only like 1/log n.`;
+  if (stair.width === null) return `${where}, the deepest stair (α = ${threshold(stair.at)}) is not passed on this axis.`;
+  return `${where}, the middle half of the deepest stair is ${stair.width.toFixed(3)} wide in α; as n → ∞ it is a jump at ${threshold(stair.at)}. A spike's strength is a power of n, so the width shrinks only like 1/log n.`;
 }
 
 function neuronsCaption({ network, sizesNow }) {

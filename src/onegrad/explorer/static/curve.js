@@ -7,8 +7,8 @@ export class Curve {
     this.finished = false;
   }
 
-  add(found) {
-    for (const point of found) {
+  add(points) {
+    for (const point of points) {
       if (point.finished) this.finished = true;
       else this.points.set(point.x, point);
     }

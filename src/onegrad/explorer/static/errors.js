@@ -28,10 +28,10 @@ export function errors(model, colors) {
 /** Where spikes start, as lines that are named above the plot; broken where the activation has none. */
 export function thresholdMarks({ thresholds, spikes }, colors) {
   const shown = thresholds.slice(0, 5);
-  const there = (i) => spikes.degrees.includes(i + 1);
+  const exists = (i) => spikes.degrees.includes(i + 1);
   const name = (x, i) => (i < 2 ? `${ordinal(i + 1)} ${threshold(x)}` : threshold(x));
   return {
-    shapes: shown.map((x, i) => vertical(x, colors.line, { dash: there(i) ? "solid" : "dot" })),
+    shapes: shown.map((x, i) => vertical(x, colors.line, { dash: exists(i) ? "solid" : "dot" })),
     annotations: shown.map((x, i) => mark(x, name(x, i), colors.muted, i < 2 ? "right" : "center")),
   };
 }

@@ -17,8 +17,8 @@ async function answered(response) {
 
 export async function ask(path, query = "", options = {}) {
   if (precomputed) {
-    const found = precomputed.answer(path, query);
-    if (found) return found;
+    const answer = precomputed.answer(path, query);
+    if (answer) return answer;
     throw new Complaint(null, "this page has no numbers for that setting; onegrad explore computes them");
   }
   const response = await fetch(query ? `${path}?${query}` : path, options);
@@ -42,8 +42,8 @@ export async function stream(path, query, signal, each) {
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
-    const found = lines.filter((line) => line).map((line) => JSON.parse(line));
-    if (found.length) each(found);
+    const values = lines.filter((line) => line).map((line) => JSON.parse(line));
+    if (values.length) each(values);
   }
 }
 
@@ -52,7 +52,7 @@ export class Latest {
   constructor(path, keep = 400) {
     this.path = path;
     this.keep = keep;
-    this.known = new Map();
+    this.answers = new Map();
     this.busy = false;
     this.next = null;
   }
@@ -60,8 +60,8 @@ export class Latest {
   /** The answer if it is known; otherwise null, and `then(answer)` or `fail(error)` is called. */
   get(query, then, fail) {
     this.next = null;
-    const known = this.known.get(query);
-    if (known) return known;
+    const answer = this.answers.get(query);
+    if (answer) return answer;
     this.next = { query, then, fail };
     if (!this.busy) this.run();
     return null;
@@ -69,10 +69,10 @@ export class Latest {
 
   /** The answer, from memory or from the server; remembered. */
   async ask(query) {
-    if (this.known.has(query)) return this.known.get(query);
+    if (this.answers.has(query)) return this.answers.get(query);
     const answer = await ask(this.path, query);
-    this.known.set(query, answer);
-    if (this.known.size > this.keep) this.known.delete(this.known.keys().next().value);
+    this.answers.set(query, answer);
+    if (this.answers.size > this.keep) this.answers.delete(this.answers.keys().next().value);
     return answer;
   }
 

@@ -6,12 +6,12 @@ const REACHES = [0.15, 0.3, 0.5, 0.75, 1]; // of the axis: it stays while the st
 
 export function neurons(model, colors) {
   const { network } = model;
-  const found = network?.neurons ?? { readout: [], before: [], after: [] };
-  const widest = Math.max(0, ...[...found.before, ...found.after].map(Math.abs));
+  const drawn = network?.neurons ?? { readout: [], before: [], after: [] };
+  const widest = Math.max(0, ...[...drawn.before, ...drawn.after].map(Math.abs));
   const reach = REACHES.find((r) => r >= widest) ?? 1;
   const cloud = (name, color, opacity) => ({
-    x: found[name],
-    y: found.readout,
+    x: drawn[name],
+    y: drawn.readout,
     type: "scatter",
     mode: "markers",
     name: `${name} the step`,
@@ -19,7 +19,7 @@ export function neurons(model, colors) {
     hoverinfo: "skip",
     moving: true,
   });
-  const top = Math.max(2.5, 1.15 * Math.max(0, ...found.readout.map(Math.abs)));
+  const top = Math.max(2.5, 1.15 * Math.max(0, ...drawn.readout.map(Math.abs)));
   return {
     data: [
       { x: [0], y: [0], type: "scatter", mode: "markers", marker: { opacity: 0 }, hoverinfo: "skip", showlegend: false },

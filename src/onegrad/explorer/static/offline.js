@@ -64,8 +64,8 @@ class Precomputed {
   }
 
   here(setting, state, alpha) {
-    const alone = setting?.steps.find((s) => s.eta === state.eta)?.here?.[state.ridge];
-    if (alone) return alone;
+    const offCurve = setting?.steps.find((s) => s.eta === state.eta)?.here?.[state.ridge];
+    if (offCurve) return offCurve;
     const curve = new Curve();
     curve.add(this.curves.get(stepless(state))?.points ?? []);
     return curve.at(alpha);
@@ -81,17 +81,17 @@ class Precomputed {
   network(setting, state, alpha) {
     const untrained = setting?.steps.find((s) => s.eta === state.eta)?.network;
     if (untrained) return { ...untrained, seconds: 0 };
-    const found = alpha === null ? null : setting?.networks.at(alpha);
-    if (!found) return { refused: "the exported page has no network of this setting" };
-    return { ...found, seconds: 0, eigenvalues: found.eigenvalues.map(Math.exp) };
+    const network = alpha === null ? null : setting?.networks.at(alpha);
+    if (!network) return { refused: "the exported page has no network for this setting" };
+    return { ...network, seconds: 0, eigenvalues: network.eigenvalues.map(Math.exp) };
   }
 
   /** The points of a curve, as the server would stream them. */
   points(search) {
     this.prepare();
     const axis = new URLSearchParams(search).get("axis");
-    const found = axis === "alpha" ? this.curves.get(stepless(read(search, {})))?.points : null;
-    return [...(found ?? []), { finished: true }];
+    const points = axis === "alpha" ? this.curves.get(stepless(read(search, {})))?.points : null;
+    return [...(points ?? []), { finished: true }];
   }
 
   /** Put the networks that were trained beforehand on the curves; close what needs a server. */

@@ -1,4 +1,4 @@
-// What is said in words beside the pictures: readings, thresholds under the slider, notes.
+// Numbers and notes beside the pictures: readings, thresholds under the slider, assumptions.
 
 import { spikeCounts } from "./captions.js";
 import { byId, element } from "./controls.js";
@@ -13,11 +13,11 @@ export function readings(model) {
     parts.push(element("span", { className }, `${label} `, element("b", {}, value), rest));
   add("", "η =", short(now.eta));
   if (instant && spectrum) {
-    const { here: found, limit, more, unless, n } = spikeCounts(model);
+    const { here: spikes, limit, more, unless, n } = spikeCounts(model);
     const count = limit === null ? "?" : `${limit.length}${more ? " or more" : ""}`;
-    const span = element("span", { className: "spikes" }, "spikes ", element("b", {}, String(found.length)));
+    const span = element("span", { className: "spikes" }, "spikes ", element("b", {}, String(spikes.length)));
     span.append(` at n = ${size(n)}, `, element("b", {}, count), " as n → ∞");
-    span.title = unless ?? "Why they differ is said above the spectrum.";
+    span.title = unless ?? "The sentence above the spectrum says why they differ.";
     parts.push(span);
   }
   if (here) {
@@ -35,9 +35,9 @@ export function ticks({ thresholds, spikes }) {
   const [low, high] = AXES.alphas;
   const marks = thresholds.slice(0, 5).map((x, i) => {
     const degree = i + 1;
-    const there = spikes.degrees.includes(degree);
-    const name = `${ordinal(degree)} spike${there ? "" : `: this activation has none`}`;
-    const tick = element("span", { title: name, className: there ? "" : "absent" }, threshold(x));
+    const exists = spikes.degrees.includes(degree);
+    const name = `${ordinal(degree)} spike${exists ? "" : `: this activation has none`}`;
+    const tick = element("span", { title: name, className: exists ? "" : "absent" }, threshold(x));
     if (i < 2) tick.append(element("small", {}, ` ${ordinal(degree)}`));
     tick.style.left = `${(100 * (x - low)) / (high - low)}%`;
     return tick;
@@ -48,13 +48,13 @@ export function ticks({ thresholds, spikes }) {
 /** What the theories assume and this setting does not meet. */
 export function notes({ instant, here, curve }) {
   if (!instant) return;
-  const found = [
+  const messages = [
     ...instant.notes,
     ...THEORIES.map(({ key }) => instant[key].unavailable),
     ...(here?.notes ?? []),
     curve?.complaint,
   ].filter(Boolean);
-  const text = [...new Set(found)];
+  const text = [...new Set(messages)];
   if (byId("notes").dataset.shown === text.join("\n")) return;
   byId("notes").dataset.shown = text.join("\n");
   byId("notes").replaceChildren(...text.map((note) => element("li", {}, ...typeset(note))));

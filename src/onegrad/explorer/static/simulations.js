@@ -1,4 +1,4 @@
-// Simulations: one at a time, with progress and cancel; what they found stays while the page lives.
+// Simulations: one at a time, with progress and cancel; results stay while the page is open.
 
 import { byId } from "./controls.js";
 import { Complaint, send, ask } from "./http.js";
@@ -26,10 +26,10 @@ export class Simulations {
 
   /** What was simulated for this state: points by axis; eigenvalues where the step is the same. */
   forState(state) {
-    const found = this.results.get(stepless(state));
-    if (!found) return null;
-    const here = found.steps.get(query(state)) ?? {};
-    return { alpha: [...found.alpha.values()], ...here };
+    const result = this.results.get(stepless(state));
+    if (!result) return null;
+    const here = result.steps.get(query(state)) ?? {};
+    return { alpha: [...result.alpha.values()], ...here };
   }
 
   ask(text) {
@@ -85,7 +85,7 @@ export class Simulations {
     for (;;) {
       const answer = await ask(`/api/simulations/${this.running}`, `since=${seen}`);
       seen = answer.seen;
-      for (const found of answer.found) this.keep(state, found);
+      for (const summary of answer.found) this.keep(state, summary);
       if (answer.found.length) this.changed();
       byId("progress").value = answer.progress;
       this.say(answer.message);
@@ -94,16 +94,16 @@ export class Simulations {
     }
   }
 
-  keep(state, found) {
+  keep(state, summary) {
     const key = stepless(state);
     if (!this.results.has(key)) this.results.set(key, { alpha: new Map(), steps: new Map() });
     const result = this.results.get(key);
     const step = query(state);
     if (!result.steps.has(step)) result.steps.set(step, {});
     const here = result.steps.get(step);
-    if (found.axis === "alpha") for (const point of found.points) result.alpha.set(point.x, point);
-    else if (found.axis) here[found.axis] = found.points;
-    else Object.assign(here, found);
+    if (summary.axis === "alpha") for (const point of summary.points) result.alpha.set(point.x, point);
+    else if (summary.axis) here[summary.axis] = summary.points;
+    else Object.assign(here, summary);
   }
 
   async cancel() {

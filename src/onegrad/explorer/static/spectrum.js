@@ -8,11 +8,11 @@ const BINS = 70; // of the networks' singular values
 const EMPTY = 0.004; // of the highest density: below it there is nothing to see
 
 export function spectrum(model, colors) {
-  const found = model.spectrum;
-  const root = found.x.map((x) => Math.sqrt(x));
-  const height = found.rho.map((r, i) => 2 * found.x[i] * r); // density of the logarithm of the root
+  const { x, rho, edge: edgeEigenvalue, spikes: outliers } = model.spectrum;
+  const root = x.map(Math.sqrt);
+  const height = rho.map((r, i) => 2 * x[i] * r); // density of the logarithm of the root
   const highest = Math.max(...height);
-  const edge = Math.sqrt(found.edge);
+  const edge = Math.sqrt(edgeEigenvalue);
   const start = root[Math.max(0, height.findIndex((h) => h > EMPTY * highest) - 1)];
   const low = Math.log10(0.85 * Math.min(start, edge / 4));
   const high = Math.log10(1.25 * Math.max(model.farthest, 1.6 * edge));
@@ -36,7 +36,7 @@ export function spectrum(model, colors) {
     : model.network?.eigenvalues && [model.network.eigenvalues];
   const old = measured && !model.simulation?.eigenvalues?.length && model.stale.network;
   if (measured) data.push(...networks(measured, model.spectrumAt.n, [low, high], colors, old ? 0.3 : 1));
-  data.push(...spikes(found.spikes, colors));
+  data.push(...spikes(outliers, colors));
   return {
     data,
     layout: frame(colors, {
@@ -73,9 +73,9 @@ export function spectrum(model, colors) {
   };
 }
 
-function spikes(found, colors) {
+function spikes(outliers, colors) {
   const shown = new Set();
-  return found.map((spike) => {
+  return outliers.map((spike) => {
     const [degree, aligned] = dominant(spike);
     const color = colors.degrees[degree] ?? colors.ink;
     const x = Math.sqrt(spike.eigenvalue);
@@ -114,13 +114,13 @@ function histogram(networks, low, high) {
 let last = {};
 
 /** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
-function networks(found, n, [low, high], colors, opacity) {
-  const bins = histogram(found, low, high);
+function networks(eigenvalues, n, [low, high], colors, opacity) {
+  const bins = histogram(eigenvalues, low, high);
   const width = (high - low) / BINS;
-  const heights = bins.map((count) => count / (n * found.length) / (width * Math.LN10));
+  const heights = bins.map((count) => count / (n * eigenvalues.length) / (width * Math.LN10));
   const corners = bins.flatMap((_, i) => [low + i * width, low + (i + 1) * width]);
-  const top = found.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
-  const one = found.length === 1;
+  const top = eigenvalues.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
+  const one = eigenvalues.length === 1;
   return [
     {
       x: corners.map((x) => 10 ** x),
@@ -130,7 +130,7 @@ function networks(found, n, [low, high], colors, opacity) {
       fill: "tozeroy",
       fillcolor: colors.dark ? "rgba(233,235,238,.25)" : "rgba(29,33,38,.25)",
       line: { color: colors.ink, width: 0.8 },
-      name: one ? "one real network" : `${found.length} real networks`,
+      name: one ? "one real network" : `${eigenvalues.length} real networks`,
       hoverinfo: "skip",
       opacity,
       moving: true,
@@ -146,7 +146,7 @@ function networks(found, n, [low, high], colors, opacity) {
       hoverinfo: "skip",
       opacity,
       moving: true,
-      tip: `largest of ${one ? "the network" : "each network"}: s/√n = ${found
+      tip: `largest of ${one ? "the network" : "each network"}: s/√n = ${eigenvalues
         .map((network) => Math.sqrt(network[0]).toFixed(3))
         .join(", ")}`,
     },

@@ -17,13 +17,13 @@ export function takeTable({ controls, alpha_step: alphaStep, ratios, theories })
 
 /** The state that a query (a URL's text, or values by name) and the defaults describe. */
 export function read(search, defaults) {
-  const given = new URLSearchParams(search);
+  const parameters = new URLSearchParams(search);
   const state = { ...PAGE };
   for (const name of PROBLEM) {
-    if (!given.has(name) && name in defaults && !given.has(RIVAL[name])) state[name] = defaults[name];
-    if (given.get(name)) state[name] = given.get(name);
+    if (!parameters.has(name) && name in defaults && !parameters.has(RIVAL[name])) state[name] = defaults[name];
+    if (parameters.get(name)) state[name] = parameters.get(name);
   }
-  for (const name of Object.keys(PAGE)) if (given.get(name)) state[name] = given.get(name);
+  for (const name of Object.keys(PAGE)) if (parameters.get(name)) state[name] = parameters.get(name);
   if (state.axis !== "N") state.axis = "n";
   if (!SIZES.includes(Number(state.stairs))) state.stairs = PAGE.stairs;
   return state;
@@ -72,12 +72,12 @@ export function resized(state, n) {
 
 /** What a link has that is no part of a state: names that are not known, values of the page itself. */
 export function strange(search) {
-  const given = new URLSearchParams(search);
-  const unknown = [...given.keys()].filter((name) => !PROBLEM.includes(name) && !(name in PAGE) && name !== "tour");
+  const parameters = new URLSearchParams(search);
+  const unknown = [...parameters.keys()].filter((name) => !PROBLEM.includes(name) && !(name in PAGE) && name !== "tour");
   if (unknown.length) return `there is no control ${unknown[0].slice(0, 40)}`;
-  const twice = PROBLEM.find((name) => given.getAll(name).length > 1 || (given.has(name) && given.has(RIVAL[name])));
+  const twice = PROBLEM.find((name) => parameters.getAll(name).length > 1 || (parameters.has(name) && parameters.has(RIVAL[name])));
   if (twice) return `${twice} is given twice`;
-  if (given.has("axis") && !["n", "N"].includes(given.get("axis"))) return "axis must be n or N";
+  if (parameters.has("axis") && !["n", "N"].includes(parameters.get("axis"))) return "axis must be n or N";
   return null;
 }
 

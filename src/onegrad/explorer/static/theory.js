@@ -10,11 +10,11 @@ const CURVES = ["alpha", "sizes", "stairs"];
 
 export class Theory {
   /** `changed(parts)` when something arrives, `failed(error)` when the server complains;
-   *  `wanted(part)`: whether a curve is looked at. */
-  constructor(changed, failed, wanted) {
+   *  `visible(part)`: whether a curve is in sight. */
+  constructor(changed, failed, visible) {
     this.changed = changed;
     this.failed = failed;
-    this.wanted = wanted;
+    this.visible = visible;
     this.latest = {
       instant: new Latest("/api/instant"),
       spectrum: new Latest("/api/spectrum", 2000),
@@ -44,7 +44,7 @@ export class Theory {
     this.refresh("spectrum", ridgeless(state));
     this.fresh.here = false;
     this.asked.here = null;
-    this.alone = offCurve; // the curve does not tell
+    this.offCurve = offCurve; // its errors are asked for by themselves
     if (offCurve) this.refresh("here", query(state));
     if (!moving || this.network?.seconds < QUICK) this.trainOne();
     else this.fresh.network = false;
@@ -78,10 +78,10 @@ export class Theory {
     const problem = stepless(this.state);
     if (this.sizeKeys?.problem !== problem)
       this.sizeKeys = { problem, keys: SIZES.map((n) => [n, this.stairsKey(n)]) };
-    const known = this.sizeKeys.keys.map(([n, key]) => [n, this.curves.get(key)]);
+    const curves = this.sizeKeys.keys.map(([n, key]) => [n, this.curves.get(key)]);
     const n = Number(this.state.stairs);
-    const curve = known.find(([own]) => own === n)[1];
-    return { n, curve, others: known.filter(([, found]) => found?.finished) };
+    const curve = curves.find(([own]) => own === n)[1];
+    return { n, curve, others: curves.filter(([, other]) => other?.finished) };
   }
 
   /** Train the network of the present step. */
@@ -91,17 +91,17 @@ export class Theory {
 
   refresh(name, key) {
     this.asked[name] = key;
-    const arrived = (answer, asked) => {
+    const arrived = (answer, question) => {
       this[name] = answer;
-      this.shownKey[name] = asked;
-      this.fresh[name] = asked === this.asked[name];
+      this.shownKey[name] = question;
+      this.fresh[name] = question === this.asked[name];
       this.changed([name]);
     };
     const failed = (error) => key === this.asked[name] && this.failed(error);
-    const known = this.latest[name].get(key, arrived, failed);
-    this.fresh[name] = known !== null;
-    if (known) {
-      this[name] = known;
+    const answer = this.latest[name].get(key, arrived, failed);
+    this.fresh[name] = answer !== null;
+    if (answer) {
+      this[name] = answer;
       this.shownKey[name] = key;
     }
   }
@@ -115,16 +115,16 @@ export class Theory {
   at(alpha) {
     if (this.fresh.here) return this.here;
     // between the first, coarse points a reading would be off by percents
-    const known = this.current("alpha") && this.shown.alpha.finished;
-    return known && alpha !== null ? this.shown.alpha.at(alpha) : null;
+    const complete = this.current("alpha") && this.shown.alpha.finished;
+    return complete && alpha !== null ? this.shown.alpha.at(alpha) : null;
   }
 
   async compute() {
     const { state } = this;
-    if (!this.alone && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
+    if (!this.offCurve && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
     this.refresh("far", ridgeless(withValue(state, "alpha", String(AXES.alphas[1]))));
     this.trainOne();
-    for (const part of CURVES) if (this.state === state && this.wanted(part)) await this.run(part);
+    for (const part of CURVES) if (this.state === state && this.visible(part)) await this.run(part);
   }
 
   stop(part) {
@@ -142,8 +142,8 @@ export class Theory {
     this.curves.set(key, curve);
     if (this.curves.size > 200) this.curves.delete(this.curves.keys().next().value);
     try {
-      await stream("/api/curve", key, controller.signal, (found) => {
-        curve.add(found);
+      await stream("/api/curve", key, controller.signal, (points) => {
+        curve.add(points);
         if (this.key(part) === key && curve.length) {
           this.shown[part] = curve;
           this.changed([part]);

@@ -5,7 +5,7 @@ import { byId, element } from "./controls.js";
 import { percent, short, size } from "./words.js";
 
 const spikes = ({ spectrum }) => spectrum.spikes.map(dominant);
-const found = (model, degree) => spikes(model).find(([k]) => k === degree);
+const spikeOf = (model, degree) => spikes(model).find(([k]) => k === degree);
 const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)}`;
 const test = ({ here }) => (here ? ` The test error is ${short(here.test)}.` : "");
 
@@ -38,7 +38,7 @@ export const STEPS = [
     view: "spectrum",
     range: [-0.1, 0.2],
     say: (model) => {
-      const spike = found(model, 1);
+      const spike = spikeOf(model, 1);
       const seen = spike
         ? `${at(model)} a spike has left the bulk: ${percent(spike[1])} of it points at the linear part of the teacher.`
         : `${at(model)} the linear spike is still inside the bulk; press Play.`;
@@ -50,7 +50,7 @@ export const STEPS = [
     view: "errors",
     range: [0.05, 0.24],
     say: (model) => {
-      const second = found(model, 2);
+      const second = spikeOf(model, 2);
       return `A larger step drives the linear spike out; as n → ∞ the error stays on one stair until α = ¼ (broken line). ${at(model)} there is ${second ? "already" : "no"} quadratic spike${second ? "" : " yet"}. At n = ${size(model.sizesNow.n)} the stair is rounded and the curve bends early.${test(model)}`;
     },
   },
@@ -59,7 +59,7 @@ export const STEPS = [
     view: "spectrum",
     range: [0.26, 0.45],
     say: (model) => {
-      const spike = found(model, 2);
+      const spike = spikeOf(model, 2);
       const seen = spike
         ? `${at(model)} it stands outside the bulk, ${percent(spike[1])} aligned with the quadratic part.`
         : `${at(model)} it is still inside the bulk, yet the error falls already; press Play.`;

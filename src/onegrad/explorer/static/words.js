@@ -35,18 +35,18 @@ export function typeset(text) {
   const nodes = [];
   let end = 0;
   const words = minus(text).replaceAll("!=", "≠").replaceAll(">=", "≥").replaceAll("<=", "≤");
-  for (const found of words.matchAll(pattern)) {
-    const [whole, letter, star, low, high] = found;
-    const before = words[found.index - 1] ?? " ";
+  for (const match of words.matchAll(pattern)) {
+    const [whole, letter, star, low, high] = match;
+    const before = words[match.index - 1] ?? " ";
     if (whole === letter || /[\p{L}\d_]/u.test(before)) continue;
-    nodes.push(words.slice(end, found.index), letter + (star ? "⋆" : ""));
+    nodes.push(words.slice(end, match.index), letter + (star ? "⋆" : ""));
     for (const [tag, inside] of Object.entries({ sub: low, sup: high })) {
       if (inside === undefined) continue;
       const node = document.createElement(tag);
       node.textContent = inside;
       nodes.push(node);
     }
-    end = found.index + whole.length;
+    end = match.index + whole.length;
   }
   return [...nodes, words.slice(end)].filter((node) => node !== "");
 }
