@@ -82,6 +82,7 @@ function paintNow() {
   const names = VIEWS.filter((name) => painting.has(name));
   painting = new Set();
   const shown = model();
+  if (shown.instant) ticks(shown.instant);
   views.paint(shown, names);
   views.age(shown.stale);
   readings(shown);
@@ -106,7 +107,6 @@ function arrived(parts) {
   };
   const names = parts.flatMap((part) => affected[part]);
   if (parts.includes("instant")) {
-    ticks(theory.instant);
     if (theory.current("alpha")) names.push("learned");
     if (theory.current("sizes")) names.push("sizes");
   }

@@ -33,6 +33,9 @@ export function readings(model) {
 /** The thresholds as ticks under the slider of the step, with the spike that starts there. */
 export function ticks({ thresholds, spikes }) {
   const [low, high] = AXES.alphas;
+  const shown = JSON.stringify([thresholds, spikes.degrees]);
+  if (byId("ticks").dataset.shown === shown) return;
+  byId("ticks").dataset.shown = shown;
   const marks = thresholds.slice(0, 5).map((x, i) => {
     const degree = i + 1;
     const exists = spikes.degrees.includes(degree);
