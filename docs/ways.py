@@ -94,7 +94,7 @@ def fit() -> None:
 def reproduce(study: str) -> None:
     """A study of the gallery, its quick version."""
     with tempfile.TemporaryDirectory() as folder:
-        command("reproduce", study, "--quick", "--out", folder)
+        command("reproduce", study, "--quick", "--seeds", "2", "--out", folder)
 
 
 def slider() -> None:
@@ -112,7 +112,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "predict": predict,
     "simulate": simulate,
     "fit": fit,
-    "reproduce": lambda: reproduce("ba-figure3a"),
+    "reproduce": lambda: reproduce("cui-maximal-step"),
     "open": lambda: reproduce("other-steps"),
     "slider": slider,
 }
