@@ -33,6 +33,8 @@ SOURCE = ROOT / "src" / "onegrad"
 PAGE = ROOT / "docs" / "architecture.md"
 STEP = re.compile(r"^(\d+)\. `([\w/.]+):([\w.<>]+)`(?: ×(\d+))?(.*)$", re.MULTILINE)
 
+RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
 Place = tuple[str, str]  # file below src/onegrad, qualified name
 
 
@@ -40,16 +42,16 @@ def trace(work: Callable[[], object]) -> Counter[Place]:
     """Return how often each function of the package was called, in the order of first calls."""
     counts: Counter[Place] = Counter()
     prefix = str(SOURCE) + os.sep
-    generators = set[FrameType]()  # a generator is "called" each time that it goes on
+    resumed = set[FrameType]()  # generators and coroutines are "called" each time they go on
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(prefix) or "<" in code.co_qualname:
             return
-        if code.co_flags & inspect.CO_GENERATOR:
-            if frame in generators:
+        if code.co_flags & RESUMED:
+            if frame in resumed:
                 return
-            generators.add(frame)
+            resumed.add(frame)
         counts[code.co_filename.removeprefix(prefix), code.co_qualname] += 1
 
     threading.setprofile(look)
@@ -94,7 +96,7 @@ def fit() -> None:
 def reproduce(study: str) -> None:
     """A study of the gallery, its quick version."""
     with tempfile.TemporaryDirectory() as folder:
-        command("reproduce", study, "--quick", "--out", folder)
+        command("reproduce", study, "--quick", "--seeds", "2", "--out", folder)
 
 
 def slider() -> None:
@@ -112,7 +114,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "predict": predict,
     "simulate": simulate,
     "fit": fit,
-    "reproduce": lambda: reproduce("ba-figure3a"),
+    "reproduce": lambda: reproduce("cui-maximal-step"),
     "open": lambda: reproduce("other-steps"),
     "slider": slider,
 }

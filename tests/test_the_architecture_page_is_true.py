@@ -1,105 +1,90 @@
-"""docs/architecture.md: the picture is drawn from the imports, the ways are the ways.
+"""docs/architecture.md: the picture is drawn from the imports, the ways are walked and counted.
 
-A way lists functions as `file:function`; each must be there, none comes twice, and where a way can
-be walked in this process the functions are first entered in the order of the list.
+A way lists functions as `file:function` with the number of calls. Each way is walked in a process
+of its own under a trace (docs/ways.py); the functions of the page's scripts are looked up alone.
 """
 
-import ast
-import csv
+from __future__ import annotations
+
 import re
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
-
-import onegrad
-from onegrad.cli import main
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onegrad"
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-WAYS = {
-    title: re.findall(r"^\d+\. `([\w/.]+):([\w.]+)`", text, flags=re.MULTILINE)
-    for title, _, text in (part.partition("\n") for part in PAGE.split("\n### ")[1:])
-}
+sys.path.insert(0, str(ROOT / "docs"))
+
+import ways  # noqa: E402
+
+PAGE = ways.PAGE.read_text(encoding="utf-8")
+LISTED = ways.listed(PAGE)
+REASON = re.compile(r"\bonce per\b")
 
 
-def defined(path: Path) -> set[str]:
-    """Functions and methods of a file by their qualified names."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".js":
-        function = r"^\s*(?:export )?(?:async )?(?:function )?(\w+)\(.*\{$"
-        found = re.findall(function, text, re.MULTILINE)
-        classes = re.findall(r"class (\w+)", text)
-        return {*found, *(f"{c}.{f}" for c in classes for f in found)}
-
-    def inside(node: ast.AST, prefix: str) -> set[str]:
-        names: set[str] = set()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                name = prefix + child.name
-                names |= {name, *inside(child, f"{name}.")}
-        return names
-
-    return inside(ast.parse(text), "")
+@cache
+def walked(way: str) -> Counter[ways.Place]:
+    return ways.in_fresh_process(way)
 
 
-def test_there_are_four_ways():
-    assert len(WAYS) == 4 and all(len(way) > 8 for way in WAYS.values())
+def python_steps(way: str) -> list[tuple[ways.Place, int | None, str]]:
+    return [step for step in LISTED[way] if step[0][0].endswith(".py")]
 
 
-@pytest.mark.parametrize("title", WAYS)
-def test_every_function_of_a_way_is_there_and_comes_once(title):
-    way = WAYS[title]
-    gone = [f"{file}:{name}" for file, name in way if name not in defined(SOURCE / file)]
-    assert not gone
-    assert len(set(way)) == len(way)
-    (count,) = re.findall(rf"### {re.escape(title)}\n(\d+) functions", PAGE)
-    assert len(way) == int(count)
+def test_there_are_six_ways():
+    assert list(LISTED) == list(ways.WAYS)
+    assert all(len(steps) > 8 for steps in LISTED.values())
 
 
-def test_a_function_that_is_gone_is_seen():
-    assert "predict" in defined(SOURCE / "theory" / "dispatch.py")
-    assert "foretell" not in defined(SOURCE / "theory" / "dispatch.py")
+@pytest.mark.parametrize("way", ways.WAYS)
+def test_a_way_is_walked_in_its_order_and_as_often(way):
+    order = list(walked(way))
+    places = [place for place, _, _ in python_steps(way)]
+    assert [place for place in places if place not in order] == []
+    assert sorted(places, key=order.index) == places
+    counts = {place: count for place, count, _ in python_steps(way)}
+    assert counts == {place: walked(way)[place] for place in places}, "docs/ways.py --update"
 
 
-def entered(command: list[str]) -> list[tuple[str, str]]:
-    """The package's functions in the order in which a command first enters them."""
-    root, seen = Path(onegrad.__file__).parent, {}
-
-    def look(frame, event, _):
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(str(root)):
-            place = Path(code.co_filename).relative_to(root).as_posix(), code.co_qualname
-            seen.setdefault(place)
-
-    sys.setprofile(look)
-    try:
-        assert main(command) == 0
-    finally:
-        sys.setprofile(None)
-    return list(seen)
+@pytest.mark.parametrize("way", ways.WAYS)
+def test_what_runs_more_than_once_says_why(way):
+    repeated = [(place, remark) for place, count, remark in python_steps(way) if count != 1]
+    assert [place for place, remark in repeated if not REASON.search(remark)] == []
+    assert len({place for place, _, _ in LISTED[way]}) == len(LISTED[way])
 
 
-def commands(folder: Path) -> dict[str, list[str]]:
-    rng = np.random.default_rng(0)
-    with (folder / "t.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["a", "b", "y"], *rng.standard_normal((300, 3)).tolist()])
-    fit = ["fit", str(folder / "t.csv"), "--target", "y", "--out", str(folder / "m.model")]
-    return {
-        "predict": ["predict", "--n", "300", "--d", "150", "--N", "200", "--alpha", "0.3"],
-        "fit": [*fit, "--estimator", "one-step", "--width", "20"],
-    }
+def test_a_problem_is_checked_and_prepared_once():
+    counts = walked("predict")
+    for place in (
+        ("problem/definition.py", "Problem.__post_init__"),
+        ("theory/uniform/preparation.py", "prepare_problem"),
+        ("theory/uniform/covariance.py", "step_covariance"),
+        ("theory/uniform/accuracy.py", "accuracy"),
+        ("theory/uniform/spread.py", "spread"),
+    ):
+        assert counts[place] == 1, place
 
 
-@pytest.mark.parametrize("title", ["predict", "fit"])
-def test_a_way_is_walked_in_its_order(title, tmp_path, capsys):
-    order = entered(commands(tmp_path)[title])
-    (way,) = (way for name, way in WAYS.items() if name.startswith(f"`onegrad {title}`"))
-    assert [place for place in way if place not in order] == []
-    assert sorted(way, key=order.index) == way
+def test_every_function_of_the_page_is_there():
+    for (file, name), _, _ in LISTED["slider"]:
+        if file.endswith(".js"):
+            text = (SOURCE / file).read_text(encoding="utf-8")
+            function = rf"^\s*(?:export )?(?:async )?(?:function )?{name.split('.')[-1]}\(.*\{{$"
+            assert re.search(function, text, re.MULTILINE), f"{file}:{name}"
+            if "." in name:
+                assert f"class {name.split('.')[0]}" in text
+
+
+def test_a_trace_counts_calls_and_not_resumptions():
+    """A generator that goes on five times was called once."""
+    from onegrad.parallel import thread_map
+
+    counts = ways.trace(lambda: list(thread_map(abs, [1, -2, 3, -4, 5], threads=1)))
+    assert counts["parallel/threads.py", "thread_map"] == 1
 
 
 def test_the_picture_is_drawn_from_the_imports():

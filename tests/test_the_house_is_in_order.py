@@ -37,7 +37,7 @@ EMPTY_NAMES = {
     "alone", "be", "on", "how", "taken", "left", "whole",
 }  # fmt: skip
 BARE_CONSTANTS = {"LARGEST", "FEW", "TOP", "LONGEST", "MOST", "DEGREE", "ROUNDING"}
-FRAGMENTS = ("Of ", "What ", "How ")
+FRAGMENTS = ("Of ", "What ", "How ", "As ", "Whether ")
 
 
 @cache

@@ -50,15 +50,28 @@ _LAZY = {
 }
 
 __all__ = [
+    "AlternatingClassifier",
+    "AlternatingRegressor",
     "AssumptionWarning",
     "Function",
     "InvalidInput",
     "NotConverged",
+    "OneStepClassifier",
+    "OneStepFeatures",
+    "OneStepRegressor",
     "OutOfScope",
+    "Prediction",
     "Problem",
+    "Simulation",
+    "Spectrum",
+    "cost",
     "exponents",
+    "predict",
     "register",
-    *_LAZY,
+    "simulate",
+    "spectrum",
+    "spike_count",
+    "thresholds",
 ]
 
 if not TYPE_CHECKING:  # a type checker must not believe that every attribute exists

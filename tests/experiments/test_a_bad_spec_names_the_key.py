@@ -73,6 +73,9 @@ def test_a_bad_value(change: dict[str, Any], message: str) -> None:
         ({"gird": 1}, "gird: unknown key"),
         ({"grid": [GOOD, GOOD]}, "grid: names must differ"),
         ({"name": "", "grid": GOOD}, "name must be a text"),
+        ({"order": "first", "grid": GOOD}, "order must be a whole number"),
+        ({"module": 3, "grid": GOOD}, "module must be a text"),
+        ({"text": "a title", "grid": GOOD}, "text must be a table; got 'a title'"),
     ],
 )
 def test_a_bad_file(table: dict[str, Any], message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ def test_json_round_trip(n, d, N, noise, etas, ridges, seeds, readout) -> None:
     again = Cell.from_json(cell.json)
     assert again.json == cell.json and again.key == cell.key
     assert again == cell
+    assert pickle.loads(pickle.dumps(cell)) == cell and cell.json.encode() in pickle.dumps(cell)
 
 
 def test_the_key_is_pinned() -> None:

@@ -65,7 +65,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A report of two figures, added as the documentation says: a TOML and a module each."""
     here = tmp_path_factory.mktemp("figures")
     (here / "mine").mkdir()
-    for order, name in enumerate(FIGURES):
+    for order, name in enumerate(FIGURES, start=1):
         stem = name.replace("-", "_")
         (here / "mine" / f"{stem}.toml").write_text(SPEC.format(order=order), encoding="utf-8")
         (here / "mine" / f"{stem}.py").write_text(_example(), encoding="utf-8")

@@ -50,6 +50,7 @@ STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, he
 TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.is_text)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
 MAX_FIELD_VALUES = 100_000
+MAX_ORDER = 10_000  # of the studies of a report
 MAX_GRID_SEEDS = 10**9  # of a grid
 MAX_SEEDS_PER_CELL = 10**6
 
@@ -148,7 +149,12 @@ def parse_spec(
     names = [g.name for g in parsed]
     if len(set(names)) < len(names):
         raise InvalidInput("grid", problem=f"names must differ; got {', '.join(names)}")
-    return Spec(name, parsed, **{key: table[key] for key in STUDY_KEYS if key in table})
+    order = _whole_number(table["order"], "order", MAX_ORDER) if "order" in table else 0
+    module = _text(table["module"], "module") if "module" in table else None
+    text = table.get("text", {})
+    if not isinstance(text, Mapping):
+        raise InvalidInput("text", text, "a table")
+    return Spec(name, parsed, order, module, text)
 
 
 def _grid(

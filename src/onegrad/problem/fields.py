@@ -72,7 +72,7 @@ class Field:
 
     @property
     def is_text(self) -> bool:
-        """Whether values of the field are strings."""
+        """True if values of the field are strings."""
         return self.kind in ("text", "choice", "law", "numbers")
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a free constant raises the quadratic gain by half."""
+"""The effect of a free constant: does it raise the quadratic gain by half?"""
 
 from __future__ import annotations
 
