@@ -21,8 +21,6 @@ LOADERS = {"__init__", "cli.__init__", "studies.gallery"}
 
 # public names that several modules define, and why
 SHARED_NAMES = {
-    "EXAMPLE": "commands of the command line have one",
-    "EXAMPLES": "or several",
     "add_parser": "every command of the command line has one",
     "run": "every command of the command line has one",
     "checks": "every study has them",
