@@ -121,8 +121,9 @@ WAYS: dict[str, Callable[[], object]] = {
 
 
 def follow(way: str) -> Counter[Place]:
-    """Return the trace of a way in a fresh state: on one core, without progress."""
+    """Return the trace of a way on one core, its cells in the order of the grid."""
     with (
+        mock.patch("random.shuffle"),
         mock.patch("onegrad.parallel.cores.core_count", return_value=1),
         mock.patch("onegrad.experiments.executors.core_count", return_value=1),
         contextlib.redirect_stdout(io.StringIO()),
