@@ -95,7 +95,7 @@ def test_devices(name, model, each_backend):
     if "kernel" in model or model == "ntk":  # their matrices are n by n
         p = p.replace(n=min(p.n, 500))
     a = simulate(p, 3, **options)
-    b = simulate(p, 3, device=each_backend.device, batch=2, **options)
+    b = simulate(p, 3, device=each_backend.device, batch=2, random="host", **options)
     np.testing.assert_allclose(values(b), values(a), rtol=1e-10)
     np.testing.assert_allclose(b.leave_one_out.values, a.leave_one_out.values, rtol=1e-10)
 
@@ -103,7 +103,7 @@ def test_devices(name, model, each_backend):
 def test_stacks_large_enough_to_be_blocked(each_backend):
     p = og.Problem(n=700, d=50, N=601, eta=2.0)
     a = simulate(p, 2, ridge=[0.01, 0.1])
-    b = simulate(p, 2, ridge=[0.01, 0.1], device=each_backend.device, batch=2)
+    b = simulate(p, 2, ridge=[0.01, 0.1], device=each_backend.device, batch=2, random="host")
     np.testing.assert_allclose(values(b), values(a), rtol=1e-10)
 
 
