@@ -108,7 +108,7 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     print(f"  one triangular solve  {t * 1e3:9.2f} ms")
     t = seconds(lambda: torch.tanh(A), sync)
     print(f"  tanh                  {t * 1e3:9.2f} ms  {16 * m**2 / t / 1e12:6.2f} TB/s")
-    t = seconds(lambda: A.normal_(), sync)
+    t = seconds(A.normal_, sync)
     print(f"  normal numbers        {t * 1e3:9.2f} ms  {m**2 / t / 1e9:6.1f} G/s")
     B, n, d, N = stack
     X, W = torch.randn(B, n, d, **make), torch.randn(B, N, d, **make)

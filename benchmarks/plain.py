@@ -149,6 +149,7 @@ def main() -> None:
                     f"{theirs['risk']:.4f} {ours['risk']:.4f}",
                     flush=True,
                 )
+    return None
 
 
 def _numbers(text: str) -> list[int]:

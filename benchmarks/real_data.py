@@ -210,6 +210,7 @@ def main() -> None:
         group = [s for s in sets if kinds.get(s) is classes]
         if group:
             summary([c for c in known if c["set"] in group], group, title)
+    return None
 
 
 if __name__ == "__main__":

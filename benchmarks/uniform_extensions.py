@@ -164,6 +164,7 @@ def main() -> None:
         groups.append(f"  {json.dumps(name)}: [\n{lines}\n  ]")
     body = ",\n".join(groups)
     print(f'{{\n "about": {json.dumps(about)},\n "groups": {{\n{body}\n }}\n}}')
+    return None
 
 
 if __name__ == "__main__":

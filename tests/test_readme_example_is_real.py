@@ -123,8 +123,8 @@ def left_as_it_was(monkeypatch, tmp_path):
     before = [dict(table) for table in TABLES]
     yield
     for table, entries in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(entries)
+        table.clear()  # type: ignore[attr-defined]
+        table.update(entries)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -51,7 +51,7 @@ def counted_stack_levels(tree: ast.Module, name: str) -> Iterator[tuple[int, str
     for node in ast.walk(tree):
         match node:
             case ast.keyword(arg="stacklevel", value=ast.Constant(value=level)):
-                yield node.lineno, f"stacklevel={level}"
+                yield node.lineno, f"stacklevel={level}"  # type: ignore[str-bytes-safe]
 
 
 def hidden_imports(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:

@@ -93,12 +93,12 @@ def test_a_worker_killed_in_the_pass_changes_nothing(data, serial, cluster):
 
     def kill_one_worker(done, total):
         # the first pass counts to 24, the second starts again at 1
-        kill_one_worker.calls += 1
-        if kill_one_worker.calls == total + 3:
+        kill_one_worker.calls += 1  # type: ignore[attr-defined]
+        if kill_one_worker.calls == total + 3:  # type: ignore[attr-defined]
             os.kill(next(iter(pids.values())), signal.SIGKILL)
             killed.append((done, total))
 
-    kill_one_worker.calls = 0
+    kill_one_worker.calls = 0  # type: ignore[attr-defined]
     got = estimator().fit(many_partitions(data), client=cluster, progress=kill_one_worker)
     assert killed == [(3, 24)]  # three parts of the second pass were done
     np.testing.assert_array_equal(got.readout_, serial.readout_)

@@ -1,6 +1,7 @@
 """Local workers own the visible GPUs in turn, and what drew the random numbers is recorded."""
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,8 +53,7 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
 class Gpu:
     """Operations of a device that draws its own numbers."""
 
-    class executor:
-        can_draw = prefers_to_draw = True
+    executor = SimpleNamespace(can_draw=True, prefers_to_draw=True)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_a_killed_worker_is_replaced() -> None:
         first = int(await workers.compute(os.getpid))
         os.kill(first, signal.SIGKILL)
         answers = await asyncio.gather(workers.compute(abs, -3), workers.compute(abs, -4))
-        return first, *map(int, answers)
+        return first, *map(int, answers)  # type: ignore[return-value]
 
     workers = Workers(1)
     try:

@@ -42,7 +42,7 @@ def test_few_items_are_taken_ahead():
     results = thread_map(lambda i: i, items(), 2)
     assert next(results) == 0
     assert len(taken) <= 4
-    results.close()
+    results.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

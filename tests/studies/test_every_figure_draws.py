@@ -56,7 +56,7 @@ def _invented(cell: Cell, device: str) -> dict[str, np.ndarray]:
         "methods": {"test": ()},
         "rounds": {"overlap": (), "risk": ()},
     }  # fmt: skip
-    found = {name: values(*shape) for name, shape in shapes[cell.measure].items()}
+    found = {name: values(*shape) for name, shape in shapes[cell.measure].items()}  # type: ignore[attr-defined]
     if cell.measure in ("errors", "theory", "real-inputs"):  # errors fall with the step
         fall = 1 / (1 + 0.1 * np.arange(steps))[:, None]
         found = {name: value * fall for name, value in found.items()}

@@ -40,11 +40,11 @@ def test_a_relative_gain_does_not_see_the_luck_of_a_seed():
 
 def test_a_gap_does_not_see_the_luck_of_a_seed():
     pair = (Points([point(v, steps=s) for s in (1, 4)]) for v in (1.0, 1.5))
-    curve = relative_difference(*pair, "steps", "risk")
+    curve = relative_difference(*pair, "steps", "risk")  # type: ignore[call-arg]
     assert curve.x.tolist() == [1, 4] and curve.y == pytest.approx([0.5, 0.5])
     assert curve.se == pytest.approx([0, 0], abs=1e-12)
     sizes = (Points([point(v, n=n) for n in (100, 200)]) for v in (1.0, 1.1))
-    curve = relative_difference(*sizes, "n", "test")
+    curve = relative_difference(*sizes, "n", "test")  # type: ignore[call-arg]
     assert curve.x.tolist() == [100, 200] and curve.y == pytest.approx([0.1, 0.1])
 
 
@@ -55,7 +55,7 @@ def test_the_error_of_a_gap_is_that_of_a_ratio_of_means():
     curves = []
     for x, y in zip(a, b, strict=True):
         pair = (Points([Point(PROBLEM, {"risk": v}, True)]) for v in (x, y))
-        curves.append(relative_difference(*pair, "steps", "risk"))
+        curves.append(relative_difference(*pair, "steps", "risk"))  # type: ignore[call-arg]
     spread = np.std([curve.y[0] for curve in curves], ddof=1)
     assert np.mean([curve.se[0] for curve in curves]) == pytest.approx(spread, rel=0.06)
 

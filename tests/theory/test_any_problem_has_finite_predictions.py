@@ -68,7 +68,7 @@ def test_hostile_problems(theory, changes):
         assert_can_be_true(problem, found)
 
 
-@pytest.mark.parametrize("method, count", [("asymptotic", 60), ("uniform", 6)])
+@pytest.mark.parametrize(("method", "count"), [("asymptotic", 60), ("uniform", 6)])
 def test_spectra(method, count):
     rng = np.random.default_rng(3)
     for _ in range(count):

@@ -67,7 +67,7 @@ def test_a_result_keeps_its_warnings(name):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = CALLS[name]()
-    assert result.warnings == tuple(w.message for w in caught)
+    assert result.warnings == tuple(w.message for w in caught)  # type: ignore[attr-defined]
 
 
 def test_a_spectrum_counts_its_newton_steps():

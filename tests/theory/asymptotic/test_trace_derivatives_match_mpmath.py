@@ -36,7 +36,7 @@ def exact(a, b, phi, psi, lam):
 
 @pytest.mark.parametrize(("c", "phi", "psi", "lam"), POINTS)
 def test_values_and_derivatives(c, phi, psi, lam):
-    t = traces(*c, phi, psi, lam)
+    t = traces(*c, phi, psi, lam)  # type: ignore[call-arg]
     with mpmath.workdps(70):
         a, b, phi, psi, lam = (mpmath.mpf(x) for x in (*c, phi, psi, lam))
         kappa, M1, M2 = exact(a, b, phi, psi, lam)

@@ -27,7 +27,7 @@ def law(teacher, noise, rows):
     return np.broadcast_to(x[:, None], r.shape), r, np.outer(p, p)
 
 
-@pytest.mark.parametrize("teacher, noise, phi, squared", CASES)
+@pytest.mark.parametrize(("teacher", "noise", "phi", "squared"), CASES)
 def test_moments_are_those_of_free_probability(teacher, noise, phi, squared):
     """The free cumulants of M are phi^(k-1) E w^k; its forms in the teacher's direction follow.
 
@@ -86,7 +86,7 @@ def sampled(teacher, noise, phi, squared, t, seeds):
     return np.mean(rows, 0), np.std(rows, 0, ddof=1) / np.sqrt(seeds)
 
 
-@pytest.mark.parametrize("teacher, noise, phi, squared", CASES)
+@pytest.mark.parametrize(("teacher", "noise", "phi", "squared"), CASES)
 def test_nodes_integrate_like_sampled_matrices(teacher, noise, phi, squared):
     f = Problem(n=2, d=2, N=2, teacher=teacher).sigma_star
     bulk = step_covariance(LabelLaw(f, noise), noise, phi, round(D / phi), squared)

@@ -28,7 +28,7 @@ def predicted(run, **changes):
 
 
 @pytest.mark.parametrize(
-    "name, run", RUNS, ids=[f"{n}-{r['problem']['activation']}" for n, r in RUNS]
+    ("name", "run"), RUNS, ids=[f"{n}-{r['problem']['activation']}" for n, r in RUNS]
 )
 def test_each_setting_is_within_one_percent_or_three_standard_errors(name, run):
     found = predicted(run)

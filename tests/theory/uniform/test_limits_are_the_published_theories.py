@@ -50,7 +50,7 @@ STAIRS = [(0.17, 0.001, 0.01), (0.29, 0.01, 0.01), (0.355, 0.016, 0.03)]  # alph
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", CUBIC])
-@pytest.mark.parametrize("weights, residual", [("sphere", 0), ("gaussian", 0), ("gaussian", 1)])
+@pytest.mark.parametrize(("weights", "residual"), [("sphere", 0), ("gaussian", 0), ("gaussian", 1)])
 @pytest.mark.filterwarnings("ignore:staircase theory, activation")  # a missing degree is skipped
 @pytest.mark.parametrize("stair", STAIRS, ids=["one", "two", "three"])
 def test_a_power_of_n_is_the_staircase(activation, weights, residual, stair):

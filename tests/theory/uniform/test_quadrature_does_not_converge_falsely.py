@@ -37,7 +37,7 @@ def test_large_steps(alpha, readout):
     assert_resolved(STEEP.replace(alpha=alpha, readout=readout))
 
 
-@pytest.mark.parametrize("alpha, measured", [(0.57, 0.0680), (0.60, 0.0644)])
+@pytest.mark.parametrize(("alpha", "measured"), [(0.57, 0.0680), (0.60, 0.0644)])
 def test_where_two_rules_once_agreed_on_a_wrong_value(alpha, measured):
     """Means over networks; a rule of few nodes has .0602 and .0565."""
     found = og.predict(STEEP.replace(alpha=alpha))

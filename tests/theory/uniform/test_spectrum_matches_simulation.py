@@ -16,7 +16,7 @@ SIZES = {"n": 800, "d": 400, "N": 600}
 
 
 @pytest.mark.parametrize(
-    "changes, eigenvalue, se, second",
+    ("changes", "eigenvalue", "se", "second"),
     [
         ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 4.0}, 4.75, 0.10, 2.62),
         ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 8.0}, 13.9, 0.3, 2.57),

@@ -18,7 +18,7 @@ SAME = [
 
 
 @pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-@pytest.mark.parametrize("one, other", SAME)
+@pytest.mark.parametrize(("one", "other"), SAME)
 @pytest.mark.parametrize("changes", [{}, OTHER], ids=["labels", "full"])
 def test_the_choice_of_indices_does_not_matter(one, other, changes):
     a, b = (

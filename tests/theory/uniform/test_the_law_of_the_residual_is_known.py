@@ -18,7 +18,7 @@ def teacher(text):
 
 
 @pytest.mark.parametrize(
-    "law, fourth",
+    ("law", "fourth"),
     [
         (Law("rademacher"), 1.0),
         (Law("uniform"), 1.8),
@@ -60,7 +60,7 @@ def test_bins_keep_what_the_resolvent_sees():
             assert coarse.p @ (coarse.r * g / (coarse.r - z)) == pytest.approx(exact, abs=1e-3)
 
 
-@pytest.mark.parametrize("text, replaced", [("H1@1 + H1@2*H1@3", 0.0), ("H1@1 + H2@2/2", 0.3)])
+@pytest.mark.parametrize(("text", "replaced"), [("H1@1 + H1@2*H1@3", 0.0), ("H1@1 + H2@2/2", 0.3)])
 def test_the_measure_along_several_directions_is_that_of_sampled_matrices(text, replaced):
     """e_i^T M e_j and e_i^T M (1 + M^2)^-1 e_j along the indices without v, e orthonormal."""
     f, rows, noise = teacher(text), 8 * D, 0.3

@@ -17,7 +17,7 @@ BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, 
 
 
 @pytest.mark.parametrize(
-    "changes, named",
+    ("changes", "named"),
     [
         ({"steps": 2}, "steps"),
         ({"inputs": "student-t(5)"}, "inputs"),
@@ -33,7 +33,7 @@ def test_what_is_not_covered_raises_one_line(changes, named):
 
 
 @pytest.mark.parametrize(
-    "changes, named",
+    ("changes", "named"),
     [
         ({"n": 12}, "small sizes"),
         ({"noise_law": "student-t(3)"}, "fourth moment"),

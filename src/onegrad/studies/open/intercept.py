@@ -1,4 +1,4 @@
-"""The effect of a free constant: does it raise the quadratic gain by half?"""
+"""A free constant in the second layer, and by how much it raises the quadratic gain."""
 
 from __future__ import annotations
 
