@@ -192,6 +192,11 @@ def warn(*concerns: Warning) -> None:
         warnings.warn_explicit(concern, type(concern), **place)
 
 
+def warn_deprecated(name: str, *, use: str, removed_in: str) -> None:
+    """Warn that a public name goes in a release, and name its replacement."""
+    warn(DeprecationWarning(f"{name} is deprecated and goes in onegrad {removed_in}: use {use}"))
+
+
 def printable(text: str) -> str:
     """Return the text as one line that a terminal shows without obeying it, long words cut.
 

@@ -13,7 +13,7 @@ def test_same_values_with_and_without_out(name):
         x, out = X.copy(), np.full_like(X, np.nan)
         assert g(x, out=out) is out  # type: ignore[call-arg]
         np.testing.assert_allclose(out, g(X), rtol=1e-15, atol=1e-15)
-        g(x, out=x)  # out may be x  # type: ignore[call-arg]
+        g(x, out=x)  # type: ignore[call-arg]  # out may be x
         np.testing.assert_array_equal(x, out)
 
 

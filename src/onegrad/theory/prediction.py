@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning, warn
+from onegrad.exceptions import AssumptionWarning, warn_deprecated
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
@@ -103,7 +103,7 @@ class Prediction(Errors):
     @property
     def linear(self) -> NumberOrArray:
         """Deprecated name of `kernel_bound`."""
-        warn(DeprecationWarning("linear is now kernel_bound, and goes in the next release"))
+        warn_deprecated("Prediction.linear", use="kernel_bound", removed_in="0.4.0")
         return self.kernel_bound
 
     def margin(self, quantity: str) -> NumberOrArray:

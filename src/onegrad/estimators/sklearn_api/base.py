@@ -32,7 +32,7 @@ from onegrad.estimators.sklearn_api.input_data import (
     more_rows,
     numeric_blocks,
 )
-from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn, warn_deprecated
 from onegrad.io.progress import TerminalProgress
 
 
@@ -285,7 +285,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> Floats:
-        """Former name of `readout_`, which goes in the next release.
+        """Deprecated name of `readout_`.
 
         In scikit-learn `coef_` has one column per input, and its selectors rank inputs by it
         before they look at `feature_importances_`: for them there is none.
@@ -293,7 +293,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         caller = sys._getframe(1).f_globals.get("__name__", "")
         if caller.startswith("sklearn."):
             raise AttributeError("coef_ is now readout_: its rows are features, not inputs")
-        warn(DeprecationWarning("coef_ is now readout_, and goes in the next release"))
+        warn_deprecated("coef_", use="readout_", removed_in="0.4.0")
         return self.readout_
 
     def report(self) -> Report:
