@@ -88,7 +88,7 @@ class OneStepRegressor(_OneStep, Regression):
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
@@ -145,7 +145,7 @@ class OneStepClassifier(_OneStep, Classification):
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
@@ -204,7 +204,7 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `n_components`.
-    eta : the step; "auto" chooses among multiples of |W_0| / |G|, 0 leaves random features.
+    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
