@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from scipy.integrate import trapezoid
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
@@ -120,7 +121,7 @@ def test_a_spectrum_is_drawn_over_singular_values(ax):
     networks.plot(ax)
     (bulk,) = lines(ax, "bulk")
     assert bulk.get_xdata() ** 2 == pytest.approx(theory.x)
-    mass = np.trapezoid(bulk.get_ydata(), np.log(bulk.get_xdata()))
+    mass = trapezoid(bulk.get_ydata(), np.log(bulk.get_xdata()))
     assert mass == pytest.approx(1 - theory.atom, rel=0.02)  # the area is what is not at zero
     places = [line.get_xdata()[0] ** 2 for line in lines(ax, "spike")]
     assert places == pytest.approx([s.eigenvalue for s in theory.spikes])
