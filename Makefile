@@ -45,7 +45,7 @@ test-oldest: $(VENV_OLDEST)/.installed-test  ## the tests with the oldest suppor
 
 test-newest: $(VENV_NEWEST)/.installed-test  ## the tests with the newest Python found here (NEWEST=python3.13), with line coverage
 	$(ONE_THREAD) COVERAGE_CORE=sysmon $(VENV_NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report= $(PYTEST)
-	$(VENV_NEWEST)/bin/python -m coverage report --skip-covered --sort=cover | tail -n 25
+	$(VENV_NEWEST)/bin/python -m coverage report --skip-covered --sort=cover
 
 test-torch: $(VENV_TORCH)/.installed-test  ## the tests that need torch, in an environment of their own
 	$(ONE_THREAD) $(VENV_TORCH)/bin/python -m pytest -n $(JOBS) --dist worksteal -m torch
