@@ -21,7 +21,7 @@ _MAX_PATH_LENGTH = 200
 
 
 class _NotGiven:
-    """The type of a value that nobody passed: None is a value that somebody may have passed."""
+    """The type of a value that was not passed: None may have been passed."""
 
     def __repr__(self) -> str:
         return "NOT_GIVEN"

@@ -64,7 +64,7 @@ class ExecutionPolicy:
     def row_workers(self, rows: int, entries: int) -> int:
         """Return how many threads take rows by themselves, with sums of so many entries each.
 
-        With many rows that is fastest: nobody waits for anybody. It takes memory, and few blocks
+        With many rows that is fastest: no thread waits for another. It takes memory, and few blocks
         leave threads idle; then one thread takes all rows and the pool shares every product.
         """
         if self.threads * entries > self.max_worker_entries:

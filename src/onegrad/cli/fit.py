@@ -30,7 +30,7 @@ DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
 class FamilyNames:
-    """Names of the families of estimators; scikit-learn is imported once somebody needs them."""
+    """Names of the families of estimators; scikit-learn is imported only when they are needed."""
 
     def __iter__(self) -> Iterator[str]:
         from onegrad.estimators import FAMILIES

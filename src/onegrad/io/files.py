@@ -34,7 +34,7 @@ def atomic_write(target: Path) -> Iterator[IO[bytes]]:
                 file.flush()
             if fcntl is None:
                 file.close()
-            draft.replace(target)  # while it is locked: nobody takes it for a leftover
+            draft.replace(target)  # locked: no other process removes it
     except BaseException:
         draft.unlink(missing_ok=True)
         raise

@@ -164,7 +164,7 @@ def cluster_client(
                 _start_workers_with_gpus(cluster, workers or 0, gpus)
             scheduler = stack.enter_context(cluster)
         else:
-            _check_that_somebody_listens(address)
+            _check_scheduler_listens(address)
         try:
             client = distributed.Client(scheduler, timeout="20s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -192,8 +192,8 @@ def _start_workers_with_gpus(cluster: Any, workers: int, gpus: Sequence[str]) ->
         cluster.scale(workers)
 
 
-def _check_that_somebody_listens(address: str) -> None:
-    """Fail at once where nobody listens: Dask would try until its time is over."""
+def _check_scheduler_listens(address: str) -> None:
+    """Fail at once if nothing listens at the address: Dask would retry until it times out."""
     scheme, _, place = address.rpartition("://")
     host, _, port = place.rpartition(":")
     if scheme in ("", "tcp", "tls"):

@@ -37,7 +37,7 @@ class FitProgress:
 def interruptible(progress: FitProgress) -> Iterator[None]:
     """Let the first Ctrl-C stop the search, and the second one interrupt as usual.
 
-    Only in the main thread, and where nobody else handles the signal.
+    Only in the main thread, and only if nothing else handles the signal.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -33,7 +33,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         return task.REGRESSION
 
     def _as_targets(self, y: Any) -> Floats:
-        """Return numbers; refuse dates and durations, whose unit nobody has chosen."""
+        """Return numbers; refuse dates and durations, which have no unit yet."""
         y = np.asarray(y)
         if y.dtype.kind in "mM":
             raise InvalidInput("y", str(y.dtype), "numbers, in a unit of your choice")

@@ -126,7 +126,7 @@ function settled() {
 
 /** The server complained about the present state: say so, and go back to the last good picture. */
 function complain(error) {
-  const silent = error instanceof TypeError; // the browser's own: nobody answered
+  const silent = error instanceof TypeError; // the browser's own: the server did not answer
   const message = silent ? "The server does not answer; is it still running?" : error.message;
   byId("connection").replaceChildren(...(error.field ? [] : typeset(message)));
   if (silent || !good || lastComplaint) return;

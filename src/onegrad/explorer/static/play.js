@@ -1,4 +1,4 @@
-// Play: the step exponent moves by itself until it arrives or somebody touches a control.
+// Play: the step exponent moves by itself until it arrives or a control is touched.
 
 import { AXES } from "./state.js";
 
