@@ -69,6 +69,28 @@ def test_a_problem_is_checked_and_prepared_once():
         assert counts[place] == 1, place
 
 
+def test_the_first_random_number_is_drawn_seven_calls_below_simulate(monkeypatch):
+    import onegrad as og
+    from onegrad.networks.streams import Streams
+
+    stacks: list[list[str]] = []
+    entries = Streams.entries
+
+    def look(*args, **options):
+        frame, stack = sys._getframe(1), ["Streams.entries"]
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(str(SOURCE)):
+                stack.append(frame.f_code.co_qualname)
+            frame = frame.f_back
+        stacks.append(stack[::-1])
+        return entries(*args, **options)
+
+    monkeypatch.setattr(Streams, "entries", look)
+    og.simulate(og.Problem(n=60, d=30, N=40), seeds=2, threads=1)
+    assert stacks[0][0] == "simulate" and len(stacks[0]) - 1 == 7, stacks[0]
+    assert "drawn seven calls below `simulate`" in PAGE
+
+
 def test_every_function_of_the_page_is_there():
     for (file, name), _, _ in LISTED["slider"]:
         if file.endswith(".js"):
