@@ -300,3 +300,10 @@ def test_sums_without_a_readout_are_refused_when_loaded(saved):
     with_array(saved, "FtF", lambda a: -a)
     with pytest.raises(InvalidInput, match="not a valid model file"):
         load(saved)
+
+
+def test_a_missing_file_is_named_once(tmp_path):
+    path = tmp_path / "absent.model"
+    with pytest.raises(InvalidInput) as error:
+        load(path)
+    assert str(error.value) == f"{path}: no such file"

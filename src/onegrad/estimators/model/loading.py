@@ -61,7 +61,7 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
             estimator.feature_names_in_ = np.array(list(map(str, header["names"])), dtype=object)
         return estimator._publish(fitted)
     except InvalidInput as error:
-        problem = str(error)
+        problem = error.problem if error.argument == "model" else str(error)
     except (zipfile.BadZipFile, EOFError, struct.error, zlib.error, OSError):
         problem = "not a model file, or truncated or damaged"
     except (
