@@ -8,11 +8,13 @@ from typing import Any
 
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, print_table
-from onegrad.functions import exponents
+from onegrad.functions import exponents, resolve
+from onegrad.functions.hermite_text import hermite_text
 
 DESCRIPTION = (
     "The first degree of a teacher's labels (information), the first that some function of a label "
-    "has (generative), and the first that one gradient step sees."
+    "has (generative), the first that one gradient step sees, and those that a network of the "
+    "activation without biases cannot represent."
 )
 _EXAMPLE = 'onegrad exponents "H3 + 0.1*H2" --activation tanh'
 
@@ -29,9 +31,20 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the exponents of each teacher."""
-    rows = [{"teacher": t, **asdict(exponents(t, args.activation))} for t in args.teacher]
+    rows: list[dict[str, Any]] = [
+        {
+            "teacher": t,
+            "hermite": hermite_text(resolve(t, "teacher")),
+            **asdict(exponents(t, args.activation)),
+        }
+        for t in args.teacher
+    ]
     if args.json:
         print_json({"results": rows, "activation": args.activation})
     else:
-        print_table(rows, ["teacher", "information", "generative", "one_step"])
+        columns = ["teacher", "hermite", "information", "generative", "one_step"]
+        columns += ["out_of_reach"] if args.activation else []
+        for row in rows:
+            row["out_of_reach"] = ", ".join(map(str, row["out_of_reach"])) or "none"
+        print_table(rows, columns)
     return 0

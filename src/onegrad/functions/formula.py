@@ -1,55 +1,75 @@
-"""Hermite combinations such as `"H1 + H2/sqrt(2)"`, read by a grammar and never evaluated.
+"""Formulas such as `"H1 + H2/sqrt(2)"` or `"tanh(2*x) + x^2"`: parsed, never evaluated.
 
     sum     := ["+"|"-"] product (("+"|"-") product)*
-    product := factor (("*"|"/") factor)*
-    factor  := number | "sqrt" "(" sum ")" | "(" sum ")" | "H" digits ["@" digits]
+    product := power (("*"|"/") power)*
+    power   := factor [("^"|"**") digits]
+    factor  := number | "pi" | "x" [digits] | "H" digits ["@" digits] | "(" sum ")"
+             | "sqrt" "(" sum ")" | name ["(" sum ")"]
 
-`Hk` is the probabilists' He_k of the first index; `Hk@j` that of the j-th orthonormal index, so
-`"H1@1*H1@2"` is a product of two linear indices. Only a number may divide or be rooted.
+`x` is the index of the teacher, or the input of an activation; `x1`, `x2`, ... are orthonormal
+indices, of which `x` is the first. `Hk` is the probabilists' He_k of `x`, `Hk@j` that of `xj`. A
+name is that of a registered function, applied to `x` unless parentheses follow. Only a number may
+be rooted.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, case_insensitive, closest
+from onegrad.functions.expression import (
+    MAX_DEGREE,
+    Expression,
+    ExpressionError,
+    Polynomial,
+    add,
+    compose,
+    constant,
+    divide,
+    hermite_polynomial,
+    multiply,
+    power,
+)
+from onegrad.functions.function import Function
 
 MAX_FORMULA_LENGTH = 400
-_MAX_DEGREE, _MAX_INDEX, _MAX_DEPTH, _MAX_TERMS = 40, 8, 20, 64
-
-Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is the constant 1
-Combination = dict[Monomial, float]
+_MAX_INDEX, _MAX_DEPTH = 8, 20
+T = TypeVar("T")
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<hermite>[Hh](?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
+    r"\s*(?:(?P<hermite>[Hh]e?(?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
+    r"|(?P<variable>[Xx](?P<place>\d{0,9})(?![\w.]))"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?(?![\w.]))"
-    r"|(?P<sqrt>sqrt(?!\w))|(?P<sign>[-+*/()]))"
+    r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*(?![.]))|(?P<sign>\*\*|[-+*/^()]))"
 )
 
 
 def looks_like_formula(text: str) -> bool:
-    """Return whether the text is meant as a combination rather than a registered name."""
-    return re.search(r"(?<![A-Za-z_])[Hh]\d", text) is not None
+    """Return whether the text is meant as a formula rather than a registered name."""
+    is_name = re.fullmatch(r"\w*", text) and not re.fullmatch(r"[Xx]\d*|[Hh]e?\d+", text)
+    return not is_name
 
 
-def parse_formula(text: str) -> Combination:
-    """Return the combination as {monomial: coefficient}; raise InvalidInput if it is malformed."""
+def parse_formula(text: str, functions: Mapping[str, Function]) -> Expression:
+    """Return the expression that a formula stands for; raise InvalidInput if it is malformed."""
     if len(text) > MAX_FORMULA_LENGTH:
         raise InvalidInput("formula", text, f"at most {MAX_FORMULA_LENGTH} characters long")
-    parser = _Parser(text)
-    combination = parser.sum(0)
+    parser = _Parser(text, functions)
+    expression = parser.sum(0)
     if parser.next is not None:
         raise parser.error("an operator is missing")
-    return {m: c for m, c in combination.items() if c != 0.0}
+    return expression
 
 
 class _Parser:
-    """Recursive descent over the tokens; every rule returns a Combination."""
+    """Recursive descent over the tokens; every rule returns an expression."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
         self.text = text
+        self.functions = functions
         self.tokens: list[re.Match[str]] = []
         self.position = 0
         end = 0
@@ -69,10 +89,20 @@ class _Parser:
         if position is None:
             position = self.next.start() if self.next else len(self.text)
         near = self.text[position : position + 12].strip() or "the end"
-        syntax = "allowed are numbers, sqrt(), Hk or Hk@j, + - * / and parentheses"
+        syntax = (
+            "allowed are numbers, x or xj, Hk or Hk@j, names of functions, + - * / ^ and "
+            "parentheses"
+        )
         return InvalidInput("formula", self.text, problem=f"{problem} at {near!r}; {syntax}")
 
-    def sign(self, allowed: str) -> str | None:
+    def apply(self, rule: Callable[..., T], *arguments: object) -> T:
+        """Combine expressions; what is wrong with them is said with its place."""
+        try:
+            return rule(*arguments)
+        except ExpressionError as error:
+            raise self.error(str(error)) from None
+
+    def sign(self, *allowed: str) -> str | None:
         """Consume and return the next token if it is one of these signs."""
         sign = self.next and self.next["sign"]
         if sign is None or sign not in allowed:
@@ -80,87 +110,79 @@ class _Parser:
         self.position += 1
         return str(sign)
 
-    def expect_closing(self) -> None:
+    def parenthesis(self, depth: int) -> Expression:
+        """Return the sum before a closing parenthesis; the opening one is consumed already."""
+        inner = self.sum(depth + 1)
         if self.sign(")") is None:
             raise self.error("a closing parenthesis is missing")
+        return inner
 
-    def sum(self, depth: int) -> Combination:
+    def sum(self, depth: int) -> Expression:
         if depth > _MAX_DEPTH:
             raise self.error(f"more than {_MAX_DEPTH} nested parentheses")
-        total: Combination = {}
-        sign: str | None = self.sign("+-") or "+"
+        total: Expression = constant(0.0)
+        sign: str | None = self.sign("+", "-") or "+"
         while sign is not None:
-            factor = -1.0 if sign == "-" else 1.0
-            for monomial, c in self.product(depth).items():
-                total[monomial] = total.get(monomial, 0.0) + factor * c
-            if len(total) > _MAX_TERMS:
-                raise self.error(f"more than {_MAX_TERMS} terms")
-            sign = self.sign("+-")
-        return self.checked(total)
+            total = self.apply(add, total, self.product(depth), -1.0 if sign == "-" else 1.0)
+            sign = self.sign("+", "-")
+        return total
 
-    def product(self, depth: int) -> Combination:
-        left = self.factor(depth)
-        while (operator := self.sign("*/")) is not None:
-            right = self.factor(depth)
-            if operator == "/":
-                divisor = self.number(right, "only a number may divide")
-                if divisor == 0.0:
-                    raise self.error("division by zero")
-                right = {(): 1.0 / divisor}
-            left = self.times(left, right)
-        return self.checked(left)
+    def product(self, depth: int) -> Expression:
+        left = self.power(depth)
+        while (operator := self.sign("*", "/")) is not None:
+            right = self.power(depth)
+            left = self.apply(divide if operator == "/" else multiply, left, right)
+        return left
 
-    def factor(self, depth: int) -> Combination:
+    def power(self, depth: int) -> Expression:
+        base = self.factor(depth)
+        if self.sign("^", "**") is None:
+            return base
+        match = self.next
+        if match is None or match["number"] is None or not match["number"].isdigit():
+            raise self.error("an exponent must be a whole number")
+        self.position += 1
+        return self.apply(power, base, int(match["number"][:9]))
+
+    def factor(self, depth: int) -> Expression:
         match = self.next
         if self.sign("(") is not None:
-            inner = self.sum(depth + 1)
-            self.expect_closing()
-            return inner
+            return self.parenthesis(depth)
         if match is None or match["sign"] is not None:
             raise self.error("a term is missing")
-        self.position += 1
+        if match["hermite"] is not None or match["variable"] is not None:
+            degree = int(match["degree"] or 1)
+            index = int(match["index"] or match["place"] or 1)
+            if degree > MAX_DEGREE or not 1 <= index <= _MAX_INDEX:
+                raise self.error(f"degree must be <= {MAX_DEGREE} and index 1 to {_MAX_INDEX}")
+            self.position += 1
+            return hermite_polynomial(degree, index)
         if match["number"] is not None:
-            return self.checked({(): float(match["number"])})
-        if match["sqrt"] is not None:
+            self.position += 1
+            return self.apply(constant, float(match["number"]))
+        return self.named(match["name"], depth)
+
+    def named(self, name: str, depth: int) -> Expression:
+        """Return pi, the root of a number, or a registered function of x or of a sum."""
+        name = case_insensitive(name, (*self.functions, "sqrt", "pi"))
+        if name not in (*self.functions, "sqrt", "pi"):
+            near = closest(name, self.functions)
+            suggestion = f" (did you mean {near}?)" if near else ""
+            raise self.error(f"unknown name{suggestion}")
+        self.position += 1
+        if name == "pi":
+            return constant(math.pi)
+        if name == "sqrt":
             if self.sign("(") is None:
                 raise self.error("sqrt needs a parenthesis")
-            radicand = self.number(self.sum(depth + 1), "only a number may be rooted")
-            self.expect_closing()
-            if radicand < 0.0:
-                raise self.error("square root of a negative number")
-            return {(): math.sqrt(radicand)}
-        degree, index = int(match["degree"]), int(match["index"] or 1)
-        if degree > _MAX_DEGREE or not 1 <= index <= _MAX_INDEX:
-            self.position -= 1
-            raise self.error(f"degree must be <= {_MAX_DEGREE} and index 1 to {_MAX_INDEX}")
-        return {(((index, degree),) if degree else ()): 1.0}
+            return constant(self.root(self.parenthesis(depth)))
+        inner = self.parenthesis(depth) if self.sign("(") else hermite_polynomial(1)
+        return self.apply(compose, self.functions[name], inner)
 
-    def times(self, left: Combination, right: Combination) -> Combination:
-        if len(left) * len(right) > _MAX_TERMS**2:
-            raise self.error(f"more than {_MAX_TERMS} terms")
-        product: Combination = {}
-        for m1, c1 in left.items():
-            for m2, c2 in right.items():
-                if {i for i, _ in m1} & {i for i, _ in m2}:
-                    raise self.error("a product of two polynomials of the same index")
-                monomial = tuple(sorted(m1 + m2))
-                product[monomial] = product.get(monomial, 0.0) + c1 * c2
-        return product
-
-    def number(self, value: Combination, problem: str) -> float:
-        """Return the combination as a number; the problem is that it is not one."""
-        if any(monomial for monomial, c in value.items() if c != 0.0):
-            raise self.error(problem)
-        return value.get((), 0.0)
-
-    def checked(self, value: Combination) -> Combination:
-        if len(value) > _MAX_TERMS:
-            raise self.error(f"more than {_MAX_TERMS} terms")
-        if not all(math.isfinite(c) for c in value.values()):
-            raise self.error("a coefficient overflows")
-        return value
-
-
-def index_count(monomials: Iterable[Monomial]) -> int:
-    """Return the number of indices that these monomials read, at least one."""
-    return max((i for monomial in monomials for i, _ in monomial), default=1)
+    def root(self, radicand: Expression) -> float:
+        number = radicand.number if isinstance(radicand, Polynomial) else None
+        if number is None:
+            raise self.error("only a number may be rooted")
+        if number < 0.0:
+            raise self.error("square root of a negative number")
+        return math.sqrt(number)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace
-from onegrad.functions import formula, hermite
+from onegrad.functions import hermite
 
 ArrayFunction = Callable[[Array], Array]
 InPlaceFunction = Callable[[Array, Array], object]  # (x, out): values in out, which may be x
+Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is the constant 1
 
 MAX_HERMITE_DEGREE = 64  # of the Hermite coefficients that a function keeps ready
 
@@ -32,6 +33,7 @@ class Function:
     value_in_place, slope_in_place : f and its derivative written to a second NumPy array without
         temporaries; that array may be x.
     homogeneous : whether the function takes t x to t times its value at x for every t > 0.
+    continuous : False if f jumps at a kink; an activation may not.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Function:
     value_in_place: InPlaceFunction | None = None
     slope_in_place: InPlaceFunction | None = None
     homogeneous: bool = False
+    continuous: bool = True
 
     def __call__(self, x: Array, out: Array | None = None) -> Array:
         """Return the values, written to `out` if it is given; `out` may be x."""
@@ -137,12 +140,12 @@ class MultiIndex:
     """
 
     name: str
-    terms: tuple[tuple[formula.Monomial, float], ...]
+    terms: tuple[tuple[Monomial, float], ...]
 
     @property
     def indices(self) -> int:
         """Number of indices."""
-        return formula.index_count(monomial for monomial, _ in self.terms)
+        return index_count(monomial for monomial, _ in self.terms)
 
     def __call__(self, U: Array) -> Array:
         """Return the labels of indices U of shape (..., indices)."""
@@ -176,6 +179,11 @@ class MultiIndex:
             for m, c in self.terms
             if sum(k for _, k in m) >= lowest
         )
+
+
+def index_count(monomials: Iterable[Monomial]) -> int:
+    """Return the number of indices that these monomials read, at least one."""
+    return max((i for monomial in monomials for i, _ in monomial), default=1)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
-from onegrad.functions.formula import Monomial
-from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.function import Function, Monomial, MultiIndex
 
 Terms = tuple[tuple[Monomial, float], ...]
 _MAX_PRODUCT_TERMS = 20_000

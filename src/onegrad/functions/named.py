@@ -125,6 +125,22 @@ def _hardtanh_slope(x: Array) -> Array:
     return (namespace(x).abs(x) < 1) * (0.0 * x + 1)
 
 
+def _abs(x: Array) -> Array:
+    return namespace(x).abs(x)
+
+
+def _sign(x: Array) -> Array:
+    return namespace(x).sign(x)
+
+
+def _zero(x: Array) -> Array:
+    return 0.0 * x
+
+
+def _exp(x: Array) -> Array:
+    return namespace(x).exp(x)
+
+
 def _tanh_slope_in_place(x: Array, out: Array) -> None:
     np.tanh(x, out=out)
     out *= out
@@ -163,3 +179,10 @@ NAMED_FUNCTIONS = (
     Function("cos", _cos, _minus_sin),
     Function("arctan", _arctan, _arctan_slope),
 )  # fmt: skip
+
+FORMULA_FUNCTIONS = (  # for formulas, besides the named ones
+    Function("exp", _exp, _exp),
+    Function("abs", _abs, _sign, kinks=(0.0,)),
+    Function("sign", _sign, _zero, kinks=(0.0,), continuous=False),
+    IDENTITY,
+)

@@ -1,22 +1,32 @@
 """The registry of named functions, and the function that a specification stands for.
 
-A specification is a name (`"tanh"`), a Hermite combination (`"H1 + 0.5*H2"`) or a Python callable.
-The function is centred under N(0, 1) unless the text ends in `:raw`; `:unit` also scales it to unit
-variance.
+A specification is a name (`"tanh"`), a formula (`"H1 + 0.5*H2"`, `"tanh(2*x)"`) or a Python
+callable. The function is centred under N(0, 1) unless the text ends in `:raw`; `:unit` also scales
+it to unit variance.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from onegrad.arrays import Array
 from onegrad.exceptions import InvalidInput, case_insensitive, not_a_choice
 from onegrad.functions import formula
-from onegrad.functions.function import ArrayFunction, Function, HermiteSum, MultiIndex
-from onegrad.functions.named import NAMED_FUNCTIONS
+from onegrad.functions.expression import Composite
+from onegrad.functions.function import (
+    ArrayFunction,
+    Function,
+    HermiteSum,
+    MultiIndex,
+    index_count,
+)
+from onegrad.functions.named import FORMULA_FUNCTIONS, NAMED_FUNCTIONS
 
 FunctionSpec = str | Function | MultiIndex | ArrayFunction | tuple[ArrayFunction, ArrayFunction]
 
@@ -49,7 +59,7 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
 
     Parameters
     ----------
-    spec : a name, a Hermite combination, a Function (returned unchanged), a callable, or a pair
+    spec : a name, a formula, a Function (returned unchanged), a callable, or a pair
         (callable, derivative). Callables are centred.
     argument : name of the argument in exceptions; an activation must have a derivative.
     """
@@ -59,7 +69,7 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
         return _resolve_text(spec, argument)
     value, slope = spec if isinstance(spec, tuple) and len(spec) == 2 else (spec, None)
     if not callable(value) or not (slope is None or callable(slope)):
-        allowed = "a name, a Hermite combination, or a callable with its derivative"
+        allowed = "a name, a formula, or a callable with its derivative"
         raise InvalidInput(argument, spec, allowed)
     if slope is None and argument == "activation":
         raise InvalidInput(argument, spec, "a callable with its derivative: (f, df)")
@@ -98,21 +108,33 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if base in REGISTRY:
         name = f"{base}:{mode}" if ":" in text else base
         return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
-    if not formula.looks_like_formula(base):
-        more = " or a Hermite combination such as 'H1 + H2/sqrt(2)'"
+    functions = {f.name: f for f in FORMULA_FUNCTIONS} | REGISTRY
+    if not formula.looks_like_formula(base) and base.lower() not in functions:
+        more = " or a formula such as 'H1 + H2/sqrt(2)' or 'tanh(2*x)'"
         raise not_a_choice(argument, base, REGISTRY, more)
-    text = text.replace("h", "H")  # nothing else in a formula has one
+    text = re.sub(r"(?<![A-Za-z_])[Hh]e?(?=\d)", "H", text)
     try:
-        combination = formula.parse_formula(base)
+        expression = formula.parse_formula(base, functions)
     except InvalidInput as error:
         raise InvalidInput(argument, text, problem=error.problem) from None
-    if formula.index_count(combination) == 1:
-        degrees = {m[0][1] if m else 0: c for m, c in combination.items()}
-        c = tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
+    if isinstance(expression, Composite):
+        function = Function(
+            text,
+            expression.value,
+            expression.slope,
+            kinks=expression.kinks,
+            continuous=expression.continuous,
+        )
+        return _adjusted(function, mode, argument)
+    combination = dict(expression.terms)
+    if index_count(combination) == 1:
+        c = expression.coefficients
         sum_ = HermiteSum(c)
         return _adjusted(Function(text, sum_, sum_.derivative, polynomial=c), mode, argument)
     if argument == "activation":
-        raise InvalidInput(argument, text, "a function of one number: Hk@j is for teachers")
+        raise InvalidInput(
+            argument, text, "a function of one number: several indices are for teachers"
+        )
     if mode != "raw":
         combination.pop((), None)
     teacher = MultiIndex(text, tuple(sorted(combination.items())))
@@ -124,7 +146,11 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
 
 def _adjusted(f: Function, mode: str, argument: str) -> Function:
     """Return f centred, or also scaled to unit variance, or unchanged, by mode."""
-    if not math.isfinite(f.second_moment):
+    if argument == "activation" and not f.continuous:
+        raise InvalidInput(argument, f.name, problem="it jumps, so its gradient says nothing")
+    with np.errstate(all="ignore"):  # what overflows has no finite second moment
+        finite = math.isfinite(f.second_moment)
+    if not finite:
         raise InvalidInput(argument, f.name, problem="no finite second moment under N(0, 1)")
     if f.second_moment > _MAX_SECOND_MOMENT:
         problem = f"its second moment under N(0, 1) is above {_MAX_SECOND_MOMENT:.0e}"

@@ -18,18 +18,20 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import Function, MultiIndex
-from onegrad.functions.hermite import normalised_hermite
+from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
 
 MAX_EXPONENT = 20
 _MIN_ENERGY_SHARE = 1e-9  # a smaller share of the energy counts as zero
 _MIN_CLASS_ENERGY = 1e-5  # the same for E[h_k | y], where the error of the grid is about 1e-7
+_WEIGHT_LENGTHS = (1.0, 0.7, 1.5)  # lengths at which an activation is expanded
 _GRID_POINTS = {1: 200_001, 2: 601, 3: 81}  # grid points per index, by the number of indices
 _LABEL_CLASSES = 50  # equally likely
 
@@ -44,11 +46,14 @@ class Exponents:
     generative : first degree that some function of a label has.
     one_step : first degree that labels and activation have in common, which one gradient step sees.
         With n of order d only degree 1 is seen, and degree 2 through the outliers of sum y x x^T.
+    out_of_reach : degrees of the labels that no network of this activation without biases has, of
+        any width, however it is trained.
     """
 
     information: int | None
     generative: int | None
     one_step: int | None
+    out_of_reach: tuple[int, ...] = ()
 
 
 def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> Exponents:
@@ -63,9 +68,9 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     --------
     >>> import onegrad as og
     >>> og.exponents("H3 + 0.1*H2")
-    Exponents(information=2, generative=1, one_step=2)
-    >>> og.exponents("H3 + 0.1*H2", activation="tanh").one_step  # tanh has no degree 2
-    3
+    Exponents(information=2, generative=1, one_step=2, out_of_reach=())
+    >>> og.exponents("H3 + 0.1*H2", activation="tanh")  # tanh is odd: it has no degree 2
+    Exponents(information=2, generative=1, one_step=3, out_of_reach=(2,))
 
     See tests/functions/test_exponents_are_those_of_the_literature.py.
     """
@@ -73,16 +78,47 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     share = energy_by_degree(f)
     degrees = [k for k in range(1, MAX_EXPONENT + 1) if share[k] > _MIN_ENERGY_SHARE]
     common = list(degrees)
+    out_of_reach: tuple[int, ...] = ()
     if activation is not None:
-        activation_share = energy_by_degree(resolve_activation(activation))
+        sigma = resolve_activation(activation)
+        activation_share = energy_by_degree(sigma)
         common = [k for k in degrees if activation_share[k] > _MIN_ENERGY_SHARE]
+        out_of_reach = tuple(unreachable_degrees(f, sigma))
     energies = enumerate(class_energies(f), start=1)
     generative = (k for k, e in energies if k in degrees or e > _MIN_CLASS_ENERGY)
     return Exponents(
         information=min(degrees, default=None),
         generative=next(generative, None),
         one_step=min(common, default=None),
+        out_of_reach=out_of_reach,
     )
+
+
+def unreachable_degrees(teacher: Function | MultiIndex, activation: Function) -> dict[int, float]:
+    r"""Return the degrees of a teacher that no network without biases has, with their energy.
+
+    A sum of :math:`\sigma(w\cdot x)` over weights of every length r has a part of degree k exactly
+    if :math:`E[\sigma(rz)He_k(z)] \ne 0` for some r. The energy is a share of the labels' variance.
+
+    See tests/functions/test_exponents_are_those_of_the_literature.py.
+    """
+    reachable = np.zeros(MAX_EXPONENT + 1, dtype=bool)
+    for length in _WEIGHT_LENGTHS:
+        kinks = tuple(kink / length for kink in activation.kinks)
+        stretched = partial(_stretched, activation, length)
+        c = hermite_coefficients(stretched, MAX_EXPONENT, kinks)
+        energy = np.array([math.factorial(k) * c[k] ** 2 for k in range(MAX_EXPONENT + 1)])
+        reachable |= energy > _MIN_ENERGY_SHARE * energy.sum()
+    share = energy_by_degree(teacher)[1:] * teacher.second_moment / teacher.variance
+    return {
+        k: float(share[k - 1])
+        for k in range(1, MAX_EXPONENT + 1)
+        if share[k - 1] > _MIN_ENERGY_SHARE and not reachable[k]
+    }
+
+
+def _stretched(f: Function, length: float, x: Floats) -> Floats:
+    return np.asarray(f(length * x))
 
 
 def energy_by_degree(f: Function | MultiIndex) -> Floats:

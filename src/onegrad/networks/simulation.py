@@ -11,13 +11,14 @@ import numpy as np
 
 from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
+from onegrad.exceptions import warn
 from onegrad.io.json_values import json_values
 from onegrad.networks.plan import make_plan
 from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
-from onegrad.problem import Problem, list_axes
+from onegrad.problem import Problem, list_axes, representation_warnings
 
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
@@ -214,6 +215,8 @@ def simulate(
         memory_limit=memory_limit,
         **axes,
     )
+    if model == "trained":
+        warn(*representation_warnings(plan.points))
     quantities = {
         name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
         for name, values in run_plan(plan, progress).items()

@@ -174,10 +174,14 @@ def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
 def styled_axes(ax: Any = None) -> Iterator[Any]:
     """Give the axes, or new ones, this style while something is drawn on them."""
     matplotlib = load_library("matplotlib", "plot")
+    figure = None
+    if ax is None:
+        # outside the context: the first figure loads a backend, whose settings must stay
+        pyplot = load_library("matplotlib.pyplot", "plot")
+        figure = pyplot.figure(figsize=(6.4, 4.2), layout="constrained", dpi=RC["figure.dpi"])
     with matplotlib.rc_context(RC):
-        if ax is None:
-            pyplot = load_library("matplotlib.pyplot", "plot")
-            _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+        if figure is not None:
+            ax = figure.add_subplot()
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(visible=True, color=RC["grid.color"], linewidth=RC["grid.linewidth"])
         ax.set_axisbelow(True)

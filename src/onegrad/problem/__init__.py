@@ -3,6 +3,7 @@
 from onegrad.problem.definition import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.fields import PAPERS, Field, list_axes
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, LawParameter
+from onegrad.problem.representation import representation_warnings
 
 __all__ = [
     "FIELDS",
@@ -15,4 +16,5 @@ __all__ = [
     "LawParameter",
     "Problem",
     "list_axes",
+    "representation_warnings",
 ]

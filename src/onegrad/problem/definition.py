@@ -31,7 +31,8 @@ class Problem(Conventions):
     Parameters
     ----------
     n, d, N : rows of the ridge fit, inputs, neurons.
-    activation, teacher : a name, a Hermite combination, or a callable with its derivative.
+    activation, teacher : a name, a formula ("H1 + H2/sqrt(2)", "tanh(2*x)", "x1*x2"), or a callable
+        with its derivative.
     noise : standard deviation of the label noise.
     ridge : the penalty, > 0.
     alpha, eta : the step, as the exponent in eta = n**alpha or as the number itself; the other one
@@ -77,11 +78,11 @@ class Problem(Conventions):
         limits=(2, 1e9), slider=(50, 50_000)))
     activation: Any = field(default="tanh", metadata=description(
         label="Activation σ", symbol="σ", kind="text", choices=tuple(REGISTRY),
-        help="a name or a Hermite combination, centred under N(0, 1)",
+        help="a name or a formula such as tanh(2*x), centred under N(0, 1)",
         papers=("σ", "σ", "σ"), group="functions"))
     teacher: Any = field(default="H1", metadata=description(
         label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
-        help="a name or a Hermite combination such as H1 + H2/sqrt(2), whose value at β⋆·x is the"
+        help="a name or a formula such as H1 + H2/sqrt(2) or x1*x2, whose value at β⋆·x is the"
         " label without its noise", papers=("σ⋆", "σ*", "g"), group="functions"))
     noise: float = field(default=0.0, metadata=description(
         label="Label noise σ_ε", symbol="σ_ε", help="standard deviation of the label noise",
@@ -167,6 +168,13 @@ class Problem(Conventions):
         if isinstance(teacher, MultiIndex) and teacher.indices > self.d:
             allowed = f"a function of at most d = {self.d} indices"
             raise InvalidInput("teacher", teacher.name, allowed)
+
+    def __repr__(self) -> str:
+        """Return a call that makes this problem: sizes, and what is not at its default."""
+        fields = self.changed()
+        if self.alpha is not None:
+            del fields["eta"]  # it follows from alpha
+        return f"Problem({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
     # -- derived quantities ------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
-from onegrad.problem import Problem, list_axes
+from onegrad.problem import Problem, list_axes, representation_warnings
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Prediction
 from onegrad.theory.scope import (
@@ -60,7 +60,8 @@ def predict(
         errors = chosen.function(problems)
         if not printed:
             errors = require_possible(f"{name} theory", errors, problems)
-    warn(*errors.warnings)
+    warnings = (*errors.warnings, *representation_warnings(problems))
+    warn(*warnings)
     noise = np.array([p.noise**2 for p in problems])
     kernel_bound = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
 
@@ -79,7 +80,7 @@ def predict(
         theory=name,
         axes=lists,
         printed=printed,
-        warnings=errors.warnings,
+        warnings=warnings,
         train=shaped(errors.train),
         test=shaped(errors.test),
         squared_loss=shaped(errors.squared_loss),

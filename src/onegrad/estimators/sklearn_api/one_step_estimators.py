@@ -92,7 +92,7 @@ class OneStepRegressor(_OneStep, Regression):
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
-    activation : a name, a Hermite combination, or a pair (function, derivative).
+    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
     inputs : "standard" scales inputs and targets, "raw" takes them as they are.
     bias : "data" places each neuron's kink at a row, "none" has no biases.
     weights, readout, residual : as in Problem.
@@ -149,7 +149,7 @@ class OneStepClassifier(_OneStep, Classification):
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
-    activation : a name, a Hermite combination, or a pair (function, derivative).
+    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
     inputs : "standard" scales inputs and targets, "raw" takes them as they are.
     bias : "data" places each neuron's kink at a row, "none" has no biases.
     weights, readout, residual : as in Problem.
@@ -208,7 +208,7 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
     c, alpha : instead of eta, the step c n^alpha for n rows.
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
-    activation : a name, a Hermite combination, or a pair (function, derivative).
+    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
     inputs : "standard" scales inputs and targets, "raw" takes them as they are.
     bias : "data" places each neuron's kink at a row, "none" has no biases.
     weights, readout, residual : as in Problem.

@@ -1,0 +1,239 @@
+r"""Expressions in x: polynomials in the Hermite basis, and functions made of named ones.
+
+A polynomial of any number of indices is kept exactly, as :math:`\sum_m C_m\prod_i He_{k_i}(u_i)`.
+Any other expression is a function of one number: its value, its slope by the rules of calculus,
+and the points at which it is not smooth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.optimize
+
+from onegrad.arrays import Array, Floats
+from onegrad.functions.function import Function, HermiteSum, Monomial, index_count
+
+Combination = dict[Monomial, float]
+
+MAX_TERMS, MAX_DEGREE = 64, 40
+_MAX_PAIRS = 4 * MAX_TERMS  # of terms that one product multiplies out, before equal ones are added
+_CANCELLATION = 1e-15  # a sum this small beside its terms is zero
+_GRID = np.linspace(-14.0, 14.0, 28_001)  # N(0, 1) has no mass beyond it
+_MIN_DIVISOR = 1e-3  # of the typical size of a divisor
+
+
+class ExpressionError(ValueError):
+    """The problem with an expression, as a phrase."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial as pairs of a monomial and its coefficient; equal to a number if constant."""
+
+    terms: tuple[tuple[Monomial, float], ...]
+
+    @classmethod
+    def of(cls, combination: Combination) -> Polynomial:
+        """Return the polynomial of a combination, checked."""
+        nonzero = {m: c for m, c in combination.items() if c != 0.0}
+        if len(nonzero) > MAX_TERMS:
+            raise ExpressionError(f"more than {MAX_TERMS} terms")
+        if any(k > MAX_DEGREE for monomial in nonzero for _, k in monomial):
+            raise ExpressionError(f"a degree above {MAX_DEGREE}")
+        if not all(math.isfinite(c) for c in nonzero.values()):
+            raise ExpressionError("a coefficient overflows")
+        return cls(tuple(nonzero.items()))
+
+    @property
+    def number(self) -> float | None:
+        """Value of a constant; None otherwise."""
+        if any(monomial for monomial, _ in self.terms):
+            return None
+        return dict(self.terms).get((), 0.0)
+
+    @cached_property
+    def coefficients(self) -> tuple[float, ...]:
+        """Hermite coefficients c_0, c_1, ... of a polynomial of the first index."""
+        if index_count(monomial for monomial, _ in self.terms) > 1:
+            raise ExpressionError("a function of several indices must be a polynomial")
+        degrees = {m[0][1] if m else 0: c for m, c in self.terms}
+        return tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
+
+    def value(self, x: Array) -> Array:
+        return HermiteSum(self.coefficients)(x)
+
+    def slope(self, x: Array) -> Array:
+        return HermiteSum(self.coefficients).derivative(x)
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return ()
+
+    @property
+    def continuous(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Composite:
+    """A function of one number that is not a polynomial.
+
+    Parameters
+    ----------
+    value, slope : the function and its derivative.
+    kinks : the points at which it is not smooth.
+    continuous : False if it jumps at a kink.
+    """
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    kinks: tuple[float, ...] = ()
+    continuous: bool = True
+
+
+Expression = Polynomial | Composite
+
+
+def constant(value: float) -> Polynomial:
+    """Return a number as an expression."""
+    return Polynomial.of({(): value})
+
+
+def hermite_polynomial(degree: int, index: int = 1) -> Polynomial:
+    """Return He_degree of one index."""
+    return Polynomial.of({(((index, degree),) if degree else ()): 1.0})
+
+
+def add(left: Expression, right: Expression, sign: float = 1.0) -> Expression:
+    """Return left + sign * right."""
+    if isinstance(left, Polynomial) and isinstance(right, Polynomial):
+        total = dict(left.terms)
+        for monomial, c in right.terms:
+            _accumulate(total, monomial, sign * c)
+        return Polynomial.of(total)
+    _require_one_index(left, right)
+    return Composite(
+        lambda x: left.value(x) + sign * right.value(x),
+        lambda x: left.slope(x) + sign * right.slope(x),
+        *_union(left, right),
+    )
+
+
+def multiply(left: Expression, right: Expression) -> Expression:
+    r"""Return the product.
+
+    .. math:: He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}
+    """
+    if isinstance(left, Polynomial) and isinstance(right, Polynomial):
+        if len(left.terms) * len(right.terms) > _MAX_PAIRS:
+            raise ExpressionError(f"more than {MAX_TERMS} terms")
+        total: Combination = {}
+        for (m1, c1), (m2, c2) in itertools.product(left.terms, right.terms):
+            for monomial, c in _monomial_product(m1, m2):
+                _accumulate(total, monomial, c * c1 * c2)
+        return Polynomial.of(total)
+    _require_one_index(left, right)
+    return Composite(
+        lambda x: left.value(x) * right.value(x),
+        lambda x: left.slope(x) * right.value(x) + left.value(x) * right.slope(x),
+        *_union(left, right),
+    )
+
+
+def divide(left: Expression, right: Expression) -> Expression:
+    """Return the quotient; the divisor must stay away from zero."""
+    if isinstance(right, Polynomial) and right.number is not None:
+        if right.number == 0.0:
+            raise ExpressionError("division by zero")
+        return multiply(left, constant(1.0 / right.number))
+    _require_one_index(left, right)
+    with np.errstate(all="ignore"):
+        size = np.abs(right.value(_GRID))
+    if not size.min() > _MIN_DIVISOR * np.median(size):
+        raise ExpressionError("division by an expression that vanishes")
+    inverse = Composite(
+        lambda x: 1 / right.value(x),
+        lambda x: -right.slope(x) / right.value(x) ** 2,
+        right.kinks,
+        right.continuous,
+    )
+    return multiply(left, inverse)
+
+
+def power(base: Expression, exponent: int) -> Expression:
+    """Return the base to a whole power of at least zero."""
+    if exponent > MAX_DEGREE:
+        raise ExpressionError(f"an exponent above {MAX_DEGREE}")
+    result: Expression = constant(1.0)
+    for _ in range(exponent):
+        result = multiply(result, base)
+    return result
+
+
+def compose(f: Function, inner: Expression) -> Expression:
+    """Return f of an expression."""
+    if isinstance(inner, Polynomial):
+        if (number := inner.number) is not None:
+            return constant(float(f(np.array(number))))
+        if inner.coefficients == (0.0, 1.0):  # x itself
+            return Composite(f, f.derivative, f.kinks, f.continuous)
+    _require_one_index(inner)
+    points = [root for kink in f.kinks for root in _crossings(inner, kink)]
+    return Composite(
+        lambda x: f(inner.value(x)),
+        lambda x: f.derivative(inner.value(x)) * inner.slope(x),
+        tuple(sorted({*inner.kinks, *points})),
+        inner.continuous and (f.continuous or not points),
+    )
+
+
+def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
+    before = total.get(monomial, 0.0)
+    after = before + c
+    total[monomial] = 0.0 if abs(after) < _CANCELLATION * (abs(before) + abs(c)) else after
+
+
+def _monomial_product(m1: Monomial, m2: Monomial) -> Iterable[tuple[Monomial, float]]:
+    degrees1, degrees2 = dict(m1), dict(m2)
+    indices = sorted(degrees1 | degrees2)
+    pairs = [(degrees1.get(i, 0), degrees2.get(i, 0)) for i in indices]
+    for js in itertools.product(*(range(min(pair) + 1) for pair in pairs)):
+        c, monomial = 1.0, []
+        for i, j, (a, b) in zip(indices, js, pairs, strict=True):
+            c *= math.factorial(j) * math.comb(a, j) * math.comb(b, j)
+            if a + b > 2 * j:
+                monomial.append((i, a + b - 2 * j))
+        yield tuple(monomial), c
+
+
+def _require_one_index(*expressions: Expression) -> None:
+    for expression in expressions:
+        if isinstance(expression, Polynomial):
+            _ = expression.coefficients
+
+
+def _union(left: Expression, right: Expression) -> tuple[tuple[float, ...], bool]:
+    return tuple(sorted({*left.kinks, *right.kinks})), left.continuous and right.continuous
+
+
+def _crossings(inner: Expression, level: float) -> list[float]:
+    """Return the points at which an expression passes through a level."""
+    with np.errstate(all="ignore"):
+        above = np.asarray(inner.value(_GRID) - level)
+    roots = [float(x) for x in _GRID[above == 0.0]] if np.count_nonzero(above == 0.0) < 99 else []
+    signs = np.sign(above)
+    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+        root = scipy.optimize.brentq(lambda x: _at(inner, x) - level, _GRID[i], _GRID[i + 1])
+        roots.append(float(root))
+    return roots
+
+
+def _at(expression: Expression, x: float) -> float:
+    values: Floats = np.asarray(expression.value(np.array([x])))
+    return float(values[0])
