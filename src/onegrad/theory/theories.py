@@ -25,7 +25,7 @@ from onegrad.theory.uniform import uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
 
 # the theorems are also evaluated outside their assumptions, with a warning
-ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "labels", "update", "ridge_rows")
+ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "update", "ridge_rows")
 
 
 @dataclass(frozen=True)

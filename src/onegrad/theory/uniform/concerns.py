@@ -14,7 +14,7 @@ from onegrad.theory.scope import require_known_fields
 UNIFORM_FIELDS = (
     "n", "d", "N", "activation", "teacher", "noise", "ridge", "alpha", "eta", "n_step", "weights",
     "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
-    "input_overlap",
+    "input_overlap", "labels",
 )  # fmt: skip
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
 MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,17 @@ from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
 MAX_NEWTON_STEPS = 200
 CONTOUR_SCALES = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # of the contour, from far away
+
+
+@dataclass(frozen=True)
+class RowDirection:
+    """A direction v = c.indices + the part of X^T a/n_0 off them, for numbers a of the rows.
+
+    c, a : coefficients on the indices of a law of residuals, (k,), and numbers of its nodes, (J,).
+    """
+
+    c: Floats
+    a: Floats
 
 
 @dataclass(frozen=True)
@@ -112,6 +124,29 @@ def step_covariance(
     constant : mean of the residual beyond that of the labels.
     """
     law = residual_law(labels, noise, rows, output, constant)
+    return covariance_of_law(law, labels.indices, phi, squared)
+
+
+def covariance_of_law(
+    law: ResidualLaw, t: int, phi: float, squared: bool, direction: RowDirection | None = None
+) -> StepCovariance:
+    r"""Return the nodes of M for a law of residuals.
+
+    Where rows satisfy :math:`X^\top q = 0` off the indices, with :math:`\langle f\rangle =
+    E[f/D]`,
+
+    .. math::
+        E[w\tau\tau^\top/D] &\to \langle w\tau\tau^\top\rangle + \phi_0m
+            \langle wq\tau\rangle\langle wq\tau\rangle^\top/\langle q^2\rangle \\
+        E[r\tau/D] &\to \langle r\tau\rangle + \phi_0m\langle rq\rangle
+            \langle wq\tau\rangle/\langle q^2\rangle,\qquad
+        E[r^2/D] \to \langle r^2\rangle - \langle rq\rangle^2/\langle q^2\rangle
+
+    (the last in :math:`G_{hh}` only).
+
+    t : number of indices of the labels, the first of the law.
+    direction : v where it is not the direction of X^T r/n_0.
+    """
     r, p = law.r, law.p
     w = r * r if squared else r
     points, jacobian = contour(*spectrum_bounds(w, p, law.tau_tau, phi))
@@ -122,59 +157,91 @@ def step_covariance(
         """Return E[f/D] on the contour, (C, ...)."""
         return np.moveaxis(np.tensordot(f, weight, axes=(-1, 1)), -1, 0)
 
-    # below, vectors are columns (C, k, 1); e has one for each of the teacher's t directions
-    t = labels.indices
-    r2, eye = r * r, np.eye(len(law.tau))
-    c = (law.tau @ (p * r))[:, None]  # E[r tau]: h along the indices
-    b2 = float((c * c).sum()) + phi * (p @ r2)
-    G = np.linalg.inv(mean(w * law.tau_tau) - points[:, None, None] * eye)
-    r_tau = mean(r * law.tau)[:, :, None]
+    # below, vectors are columns (C, k, 1); e has one for each of the labels' t directions
+    r2, eye, wide = r * r, np.eye(len(law.tau)), np.s_[:, None, None]
+    w_tau_tau = mean(w * law.tau_tau)
+    if direction is None:
+        c, a = (law.tau @ (p * r))[:, None], r  # E[r tau]: h along the indices
+        r_tau = mean(r * law.tau)[:, :, None]
+    else:
+        c, a = direction.c[:, None], direction.a
+        r_tau = c - phi * m[wide] * mean(a * w * law.tau)[:, :, None]
+    free = mean(a * a)
+    if law.constraint is not None:
+        q = law.constraint
+        q_q, a_q, wq_tau = mean(q.q_q), mean(a * q.q), mean(w * q.q_tau)[:, :, None]
+        shared = (phi * m / q_q)[wide] * wq_tau
+        w_tau_tau = w_tau_tau + shared * wq_tau.swapaxes(1, 2)
+        r_tau = r_tau + a_q[wide] * shared
+        free = free - a_q**2 / q_q
+    along = _along_v(law, phi, t, c[:, 0], a)
+    b2 = along.squared_length
+    G = np.linalg.inv(w_tau_tau - points[wide] * eye)
     G_h = G @ r_tau
-    G_hh = phi * m * mean(r2) + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
-    ratio = G_h[:, :t].swapaxes(1, 2) / G_hh[:, None, None]  # (C, 1, t)
-    e = G[:, :, :t] - G_h * ratio  # the teacher's directions without h
+    G_hh = phi * m * free + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
+    ratio = G_h[:, :t].swapaxes(1, 2) / G_hh[wide]  # (C, 1, t)
+    e = G[:, :, :t] - G_h * ratio  # the labels' directions without h
 
     # the same resolvent between S and those directions, x_j left out: its parts along the indices,
-    # along h, and orthogonal to both are independent; h.x = c.tau + phi r + the last
-    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * r * law.tau)[:, :, None]
-    S_indices = r2_tau_tau @ e - phi * m[:, None, None] * r3_tau * ratio
+    # along h, and orthogonal to both are independent; h.x = c.tau + phi a + the last
+    r2_tau_tau, r3_tau = mean(r2 * law.tau_tau), mean(r2 * a * law.tau)[:, :, None]
+    S_indices = r2_tau_tau @ e - phi * m[wide] * r3_tau * ratio
     along_h = c.T @ r2_tau_tau + phi * r3_tau.swapaxes(1, 2)
-    own = phi * m[:, None, None] * (c.T @ r3_tau + phi * mean(r2 * r2)[:, None, None])
-    rest = mean(r2)[:, None, None] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
+    own = phi * m[wide] * (c.T @ r3_tau + phi * mean(r2 * a * a)[wide])
+    rest = mean(r2)[wide] * (c.T @ e)  # h off the indices, through the resolvent; hRe = 0
     S_h = along_h @ e - own * ratio - rest
     S_e = S_indices[:, :t] - c[:t] / b2 * S_h
 
-    trace = gauss_nodes(points, jacobian, m[:, None, None], (m * mean(r2))[:, None, None])
-    along, b, wide = _along_v(law, phi, t), np.sqrt(b2), np.s_[:, None, None]
+    trace = gauss_nodes(points, jacobian, m[wide], (m * mean(r2))[wide])
+    b = np.sqrt(b2)
     Mv_to_teacher = c[:t] / b - b * ratio.swapaxes(1, 2)
-    Mv_to_Mv = (along.M_vv - points - b2 / G_hh)[wide]
+    Mv_to_Mv = (along.step.M_vv - points - b2 / G_hh)[wide]
     off = OrthogonalResolvent(
         points, jacobian, e[:, :t], S_e, Mv_to_teacher, Mv_to_Mv, energy=mean(r2)[wide]
     )
-    return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along, off)
+    return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along.step, off)
 
 
-def _along_v(law: ResidualLaw, phi: float, indices: int) -> AlongStep:
-    r"""Return M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0r_j + G_j`.
+class _Along(NamedTuple):
+    """The squared length of h, and M and S along v = h/|h|."""
 
-    :math:`c = E[r\tau]`, and G is the part of h orthogonal to the indices, of variance
-    :math:`\phi_0Er^2`; the term in :math:`r_j` is the part of h that comes from the sample itself.
+    squared_length: float
+    step: AlongStep
+
+
+def _along_v(law: ResidualLaw, phi: float, indices: int, c: Floats, a: Floats) -> _Along:
+    r"""Return M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0a_j + G_j`.
+
+    c and X^T a/n_0 are h along the indices and off them: for the step itself :math:`c = E[r\tau]`
+    and a = r. G is the part of h orthogonal to the indices, of variance :math:`\phi_0Ea^2`; the
+    term in :math:`a_j` is the part of h that comes from the sample itself. Where
+    :math:`X^\top q = 0`, a counts only off q.
     """
     r, p = law.r, law.p
-    c, energy = law.tau @ (p * r), p @ (r * r)
-    along = c @ law.tau
+    a_a, a_tau = a * a, a * law.tau
+    if law.constraint is not None:
+        q = law.constraint
+        share = (p @ (a * q.q)) / (p @ q.q_q)
+        a_a = a_a - 2 * share * a * q.q + share**2 * q.q_q
+        a_tau = a_tau - share * q.q_tau
+        a_q = a * q.q - share * q.q_q
+    energy = p @ a_a
     c_tau_tau = np.tensordot(c, law.tau_tau, axes=1)  # (k, J): E[(c.tau) tau]
-    square = c @ c_tau_tau + 2 * phi * r * along + phi**2 * r * r + phi * energy  # E[(h.x)^2 | r]
+    square = c @ c_tau_tau + 2 * phi * (c @ a_tau) + phi**2 * a_a + phi * energy  # E[(h.x)^2 | r]
     b2 = c @ c + phi * energy
     S_vv = p @ (r * r * square) / b2
-    drift = (c_tau_tau + phi * r * law.tau) @ (p * r)  # E[r x (h.x)] along the indices
+    drift = (c_tau_tau + phi * a_tau) @ (p * r)  # E[r x (h.x)] along the indices
     drift2 = drift @ drift + phi * energy * (p @ r) ** 2
     M_vv = p @ (r * square) / b2
-    overlaps = c[:indices] / np.sqrt(b2)  # of v with the teacher's directions
+    overlaps = c[:indices] / np.sqrt(b2)  # of v with the labels' directions
     root = symmetric_matrix_power(np.eye(indices) - np.outer(overlaps, overlaps), -0.5)
     M_ve = root @ (drift[:indices] / np.sqrt(b2) - overlaps * M_vv)
     Mv_squared = float(phi * S_vv + drift2 / b2)
-    return AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
+    if law.constraint is not None:  # X^T (r h.x) has nothing along q off the indices
+        taken = (p @ (r * (c @ q.q_tau + phi * a_q))) ** 2 / (p @ q.q_q)
+        Mv_squared = max(Mv_squared - float(phi * taken / b2), float(M_vv) ** 2)
+    step = AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
+    return _Along(float(b2), step)
 
 
 def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:

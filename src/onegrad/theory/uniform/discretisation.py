@@ -57,6 +57,7 @@ class Equations:
     Y1: Floats  # (t, K)
     Y2: Floats  # (K,)
     replaced: float  # fraction of the labels that are replaced
+    mean_error: float  # standard deviation of a mean that was taken off the labels
 
 
 def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np.inf) -> Equations:
@@ -86,7 +87,8 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
     grown = 1 + neurons.own + 2 * step.c2 * step.gamma * g * mean_mu
     row = (grown * neurons.g)[:, None] * B / np.sqrt(problem.N)
     A = value - step.backward * index * row
-    Y = labels_given_index(prepared.labels, step.theta, index, norm, p)
+    overlaps = step.theta * unit_linear(prepared.labels)
+    Y = labels_given_index(prepared.labels, overlaps, index, norm, p)
     squares = quadratic_part(
         Y.hessian, value, norm, kappa_teacher, covariance.teacher.vector, rho, d
     )
@@ -121,6 +123,7 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
         Y1=basis.T @ Y1,
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=prepared.labels.replaced,
+        mean_error=prepared.labels.fit.mean_error,
     )
 
 

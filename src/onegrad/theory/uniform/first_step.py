@@ -9,7 +9,7 @@ residual) the labels minus the initial output :math:`f_0`.
     \nu = E\sigma'^2 - c_1^2 - 4c_2^2
 
 are the squared length of the learned direction v, its overlap with the teacher's
-:math:`\beta_\star` (onegrad.theory.direction), and the energy of :math:`\sigma'` beyond its first
+:math:`\beta_\star`, and the energy of :math:`\sigma'` beyond its first
 two Hermite terms.
 """
 
@@ -21,7 +21,8 @@ import numpy as np
 
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
-from onegrad.theory.direction import direction, mean_readout, output_variance
+from onegrad.theory.direction import mean_readout, output_variance
+from onegrad.theory.uniform.label_law import LabelLaw
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,17 @@ class StepNumbers:
     own_output: float
 
 
-def take_step(problem: Problem, constant: float = 0.0) -> StepNumbers:
+def take_step(
+    problem: Problem, constant: float = 0.0, labels: LabelLaw | None = None
+) -> StepNumbers:
     """Return the numbers of a problem's gradient step.
 
     constant : constant of the initial output, see `output_constants`.
+    labels : the law of its labels, where it is known already.
     """
     sigma, full = problem.sigma, problem.residual == "full"
     c0, c1, c2, c3 = (float(c) for c in sigma.c[:4])
-    b_squared, theta, energy = direction(problem, constant)
-    b = float(np.sqrt(b_squared))
+    b, theta, energy = _learned_direction(problem, labels or LabelLaw.of(problem), full, constant)
     backward = full * c1 / b
     # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
     own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks) if full else 0.0
@@ -89,3 +92,25 @@ def take_step(problem: Problem, constant: float = 0.0) -> StepNumbers:
         shift=-full * 2 * c2 * mean_readout(problem) * np.sqrt(problem.N) / problem.d,
         own_output=own - full * (c1**2 + 6 * c1 * c3),
     )
+
+
+def _learned_direction(
+    problem: Problem, labels: LabelLaw, full: bool, constant: float
+) -> tuple[float, float, float]:
+    r"""Return b, the cosine theta of v with the step's direction among the indices, and E r^2.
+
+    .. math:: b^2 = |E[r\tau]|^2 + \phi_0E_{free}r^2 \;(+\,c_1^2)
+
+    where :math:`E_{free}r^2` is the mean square of r, less what a fit to the rows of the step
+    leaves nothing of (`label_fit`).
+    """
+    fit = labels.fit
+    output = full * (output_variance(problem) + constant**2 - 2 * fit.step_mean * constant)
+    linear = fit.step_linear
+    signal = float(
+        linear[0] if len(linear) == 1 else np.linalg.norm(linear)
+    )  # one index has a sign
+    b_squared = signal**2 + full * problem.sigma.c[1] ** 2
+    b_squared += problem.phi_step * (fit.free_energy + output)
+    b = float(np.sqrt(b_squared))
+    return b, signal / b if b else 0.0, fit.step_energy + output

@@ -12,6 +12,9 @@ the indices. Given :math:`\kappa = v\cdot x` a label is
 
 with z the coordinates of x along the indices' directions off v, made orthonormal. The rest of the
 label is as good as noise, except for its `quadratic_part`.
+
+Labels less a fit to those of the step (`label_fit`) have one more index, the direction of the fit's
+noise, in which they are linear.
 """
 
 from __future__ import annotations
@@ -27,35 +30,64 @@ from onegrad.functions import index_calculus
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
+from onegrad.theory.uniform.label_fit import LabelFit, fit_of_labels
 
 GAUSSIAN_NOISE = Law("gaussian")
 
 
 @dataclass(frozen=True)
 class LabelLaw:
-    """Law of the labels: teacher, deviation and law of the noise, fraction that is replaced."""
+    """Law of the labels.
+
+    teacher, noise, law : their function of the inputs, deviation and law of the noise.
+    replaced : fraction of the labels that belong to other inputs.
+    taken_off : the fit that is taken off, a value of the field `labels`.
+    rows, phi : rows of that fit and d over them; zero where nothing is taken off.
+    """
 
     teacher: Function | MultiIndex
     noise: float = 0.0
     law: Law = GAUSSIAN_NOISE
     replaced: float = 0.0
+    taken_off: str = "plain"
+    rows: int = 0
+    phi: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem) -> LabelLaw:
         """Return the law of a problem's labels."""
+        plain = problem.labels == "plain"
         return cls(
-            problem.teacher_function, problem.noise, problem.noise_distribution, problem.corrupted
+            problem.teacher_function,
+            problem.noise,
+            problem.noise_distribution,
+            problem.corrupted,
+            problem.labels,
+            0 if plain else problem.rows_of_step,
+            0.0 if plain else problem.phi_step,
         )
 
     @property
-    def indices(self) -> int:
+    def teacher_indices(self) -> int:
         """Number of indices that the teacher reads."""
         return self.teacher.indices if isinstance(self.teacher, MultiIndex) else 1
 
     @property
+    def indices(self) -> int:
+        """Number of indices of the labels: the teacher's, then the direction of a fit's noise."""
+        return self.teacher_indices + self.fit.has_direction
+
+    @property
     def linear(self) -> Floats:
-        """Linear part of the labels, E[u y]."""
+        """Linear part of the labels before a fit is taken off, E[u y]."""
         return (1 - self.replaced) * index_calculus.linear_part(self.teacher)
+
+    @property
+    def fit(self) -> LabelFit:
+        """The fit that is taken off."""
+        energy = self.teacher.second_moment + self.noise**2
+        mean = index_calculus.mean_of(self.teacher)
+        return fit_of_labels(self.taken_off, mean, energy, self.linear, self.phi, self.rows)
 
 
 class LabelCoefficients(NamedTuple):
@@ -71,11 +103,12 @@ class LabelCoefficients(NamedTuple):
 
 
 def unit_linear(labels: LabelLaw) -> Floats:
-    """Return the direction of the linear part among the indices; a single index is its own."""
-    c = index_calculus.linear_part(labels.teacher)
-    size = float(np.linalg.norm(c))
+    """Return the direction of the step among the indices; a single index is its own."""
     if labels.indices == 1:
         return np.ones(1)
+    fit = labels.fit
+    c = fit.step_direction if fit.has_direction else index_calculus.linear_part(labels.teacher)
+    size = float(np.linalg.norm(c))
     return np.asarray(c / size if size else c)
 
 
@@ -84,24 +117,27 @@ def along_linear(labels: LabelLaw) -> Function:
     f = labels.teacher
     if isinstance(f, Function):
         return f
-    c = index_calculus.conditional_coefficients(f.terms, unit_linear(labels))
+    overlaps = unit_linear(labels)[: labels.teacher_indices]
+    c = index_calculus.conditional_coefficients(f.terms, overlaps)
     value = HermiteSum(c)
     return Function(f.name, value, value.derivative, polynomial=c)
 
 
 def labels_given_index(
-    labels: LabelLaw, theta: float, index: Floats, norm: Floats, p: Floats
+    labels: LabelLaw, overlaps: Floats, index: Floats, norm: Floats, p: Floats
 ) -> LabelCoefficients:
     """Return labels given the index and the squared length of x off it, on samples of weight p.
+
+    overlaps : of v with the indices of the labels.
 
     The samples of the first half are the longer ones, at the same indices. What the nodes cannot
     carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.
     """
-    f, q = labels.teacher, labels.replaced
+    f, q, own = labels.teacher, labels.replaced, overlaps[: labels.teacher_indices]
     if isinstance(f, MultiIndex):
-        Y0, Y1, hessian, square = _several_indices(f, theta * unit_linear(labels), index, norm)
+        Y0, Y1, hessian, square = _several_indices(f, own, index, norm)
     else:
-        Y0, Y1, hessian, square = _single_index(f, theta, index, norm)
+        Y0, Y1, hessian, square = _single_index(f, float(own[0]), index, norm)
     if q:
         Y0, Y1 = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1
         hessian = (1 - q) * hessian
@@ -113,7 +149,39 @@ def labels_given_index(
     Y2 = np.maximum(square - Y0**2 - (Y1**2).sum(0), 0.0)
     rest = p @ Y2
     Y2 = Y2 * ((total - explained) / rest) if rest > 0 else Y2 + (total - explained)
-    return LabelCoefficients(Y0, Y1, hessian, Y2 + labels.noise**2)
+    plain = LabelCoefficients(Y0, Y1, hessian, Y2 + labels.noise**2)
+    return (
+        plain
+        if labels.taken_off == "plain"
+        else _less_fit(plain, labels.fit, overlaps, index, norm)
+    )
+
+
+def _less_fit(
+    plain: LabelCoefficients, fit: LabelFit, overlaps: Floats, index: Floats, norm: Floats
+) -> LabelCoefficients:
+    """Return labels less a fit, which is linear: their coefficients Y2 do not change."""
+    if not fit.has_direction:
+        return plain._replace(Y0=plain.Y0 - fit.mean)
+    t, taken = len(fit.linear), np.append(fit.linear, fit.noise)
+    root, to_gradient = off_root(overlaps), np.linalg.inv(off_root(overlaps[:t]))
+    length, more = np.sqrt(norm), ((0, 1), (0, 0))  # one more index
+    gradient = np.pad(to_gradient @ plain.Y1 / length, more) - taken[:, None]
+    hessian = np.einsum("ai,ijk,jb->abk", to_gradient, plain.hessian, to_gradient)
+    hessian = np.pad(hessian, ((0, 1), *more))
+    return LabelCoefficients(
+        Y0=plain.Y0 - fit.mean - (taken @ overlaps) * index,
+        Y1=length * (root @ gradient),
+        hessian=np.einsum("ai,ijk,jb->abk", root, hessian, root),
+        Y2=plain.Y2,
+    )
+
+
+def off_root(overlaps: Floats) -> Floats:
+    r"""Return :math:`(I - \vartheta\vartheta^\top)^{1/2}` of overlaps :math:`\vartheta`."""
+    theta = float(np.linalg.norm(overlaps))
+    unit = overlaps / theta if theta else overlaps
+    return np.asarray(np.eye(len(overlaps)) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit))
 
 
 def _single_index(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
@@ -136,9 +204,7 @@ def _several_indices(
     .. math:: E_\ell[f] = E[f] + \tfrac12(\ell^2-1)\,
         \mathrm{tr}\big((I - \vartheta\vartheta^\top)E[\nabla\nabla f\mid\kappa]\big).
     """
-    t, theta = f.indices, float(np.linalg.norm(overlaps))
-    unit = overlaps / theta if theta else overlaps
-    root = np.eye(t) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
+    t, root = f.indices, off_root(overlaps)
 
     def mean(terms: index_calculus.Terms) -> Floats:
         plain = index_calculus.conditional_mean(terms, overlaps, index)

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.exceptions import OutOfScope
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import require_covered
 from onegrad.theory.uniform.discretisation import equations
 from onegrad.theory.uniform.fixed_point import solve_fixed_point
+from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
 from onegrad.theory.uniform.ridge_errors import fit_labels, mean_part
 
@@ -59,6 +61,8 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
     require_covered(problem)
+    if LabelLaw.of(problem).fit.has_direction:
+        raise OutOfScope("learned_coefficients", "labels", problem.labels, "plain, centred")
     eq = equations(prepare_problem(problem), LEARNED_NODES)
     state = solve_fixed_point(eq, problem.ridge).state
     fit, _ = fit_labels(eq, mean_part(eq, state))

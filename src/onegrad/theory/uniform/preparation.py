@@ -17,7 +17,7 @@ from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
-from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.label_law import LabelLaw, along_linear, unit_linear
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, slopes_by_length
 
 
@@ -55,7 +55,8 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
     problem = _with_a_direction(problem)
     if constant is None:
         constant = float(np.mean(output_constants(problem)))
-    step, labels = take_step(problem, constant), LabelLaw.of(problem)
+    labels = LabelLaw.of(problem)
+    step = take_step(problem, constant, labels)
     covariance = _covariance(problem, step, labels)
     rules = _rules(problem, step, labels, covariance)
     return Prepared(problem, step, labels, covariance, slopes_by_length(problem), *rules)
@@ -87,7 +88,8 @@ def _with_a_direction(problem: Problem) -> Problem:
     """Return the problem; without a step no direction is singled out: take the plainest one's."""
     if problem.step:
         return problem
-    return problem.replace(readout="gaussian", residual="labels", n_step=problem.n)
+    rows = problem.n if problem.labels == "plain" else problem.n_step  # a fit to them stays
+    return problem.replace(readout="gaussian", residual="labels", n_step=rows)
 
 
 def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCovariance:
@@ -117,7 +119,9 @@ def _rules(
     g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
     rho2 = bulk_variance(step, problem.phi_step, g, covariance.trace) @ covariance.trace.weight
     strength = (np.abs(spike * g) + LARGE_DEVIATION * own) / np.sqrt(np.maximum(rho2, 1e-12))
-    index = index_rule(problem.sigma, float(strength.max()), along_linear(labels), step.theta)
+    fitted = labels.fit.has_direction
+    theta = step.theta * (float(unit_linear(labels)[0]) if fitted else 1.0)
+    index = index_rule(problem.sigma, float(strength.max()), along_linear(labels), theta)
     if not gaussian:
         return index, neuron_rule(problem.sigma, own, 0.0)
     deviation = float(np.hypot(spike, own))

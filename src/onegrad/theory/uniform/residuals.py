@@ -7,6 +7,7 @@ given r enter by their first two moments.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,18 +26,29 @@ RESIDUAL_BINS = 256  # where there are many more nodes than these
 
 
 @dataclass(frozen=True)
+class RowConstraint:
+    """The rows satisfy X^T q = 0 off the indices: means given the node of q, q^2 and q tau."""
+
+    q: Floats  # (J,)
+    q_q: Floats  # (J,)
+    q_tau: Floats  # (k, J)
+
+
+@dataclass(frozen=True)
 class ResidualLaw:
     """Nodes of the law of a residual, with the indices it depends on.
 
     r, p : residuals and their probabilities, (J,).
     tau, tau_tau : means given the node of the indices and of their products, (k, J), (k, k, J); the
-        teacher's indices come first, then that of the initial output.
+        labels' indices come first, then that of the initial output.
+    constraint : what the rows satisfy beyond that, where a fit to them is taken off.
     """
 
     r: Floats
     p: Floats
     tau: Floats
     tau_tau: Floats
+    constraint: RowConstraint | None = None
 
 
 def residual_law(
@@ -47,6 +59,9 @@ def residual_law(
     noise : deviation of all but the teacher. The part of it beyond the labels' own noise is
         Gaussian and contains -output t with a standard normal t: given the noise, t is Gaussian.
     """
+    if labels.fit.has_direction:
+        return _law_on_fitted_rows(labels, noise, rows, output, mean)
+    mean -= labels.fit.mean
     edge = normal_cutoff(rows)
     gaussian = labels.law.name == "gaussian"
     own = 0.0 if gaussian else labels.noise
@@ -63,10 +78,103 @@ def residual_law(
     z = np.repeat(z, len(pe) * len(pg), axis=1)
     law = _means(r, (1 - labels.replaced) * p, z, t, share)
     if labels.replaced:  # a replaced label is independent of the indices
-        replaced = _means(r, labels.replaced * p, None, t, share, len(z))
-        pairs = zip(_arrays(law), _arrays(replaced), strict=True)
-        law = ResidualLaw(*(np.concatenate(pair, axis=-1) for pair in pairs))
+        law = concatenated([law, _means(r, labels.replaced * p, None, t, share, len(z))])
     return law if len(law.r) <= 4 * RESIDUAL_BINS else binned(law)
+
+
+def _law_on_fitted_rows(
+    labels: LabelLaw, noise: float, rows: int, output: float, mean: float
+) -> ResidualLaw:
+    """Return the law of label - fit + Gaussian noise + mean on the rows of the fit (`label_fit`).
+
+    Nodes are indices, labels' noise that is not Gaussian, and one standard normal g for all that
+    is: given g its parts are jointly Gaussian.
+    """
+    edge = normal_cutoff(rows)
+    gaussian = labels.law.name == "gaussian"
+    own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
+    z, pz = _index_nodes(labels.teacher_indices, edge)
+    e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
+    g, pg = _cut_gaussian(NOISE_NODES, edge)
+    clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
+    shape = (len(pz), len(pe), len(pg))
+    known = np.broadcast_to(clean[:, None, None] + own * e[:, None], shape).ravel()
+    p = (pz[:, None, None] * pe[:, None] * pg).ravel()
+    z, g = np.repeat(z, len(pe) * len(pg), axis=1), np.broadcast_to(g, shape).ravel()
+    other = float(np.sqrt(max(noise**2 - labels.noise**2 - output**2, 0.0)))
+    laws = [
+        _fitted_mixture(
+            labels, share * p, known, z, g, (own_gaussian, output, other, mean), replaced
+        )
+        for replaced, share in ((False, 1 - labels.replaced), (True, labels.replaced))
+        if share
+    ]
+    return laws[0] if len(laws) == 1 else concatenated(laws)
+
+
+def _fitted_mixture(
+    labels: LabelLaw,
+    p: Floats,
+    known: Floats,
+    z: Floats,
+    g: Floats,
+    numbers: tuple[float, float, float, float],
+    replaced: bool,
+) -> ResidualLaw:
+    """Return the law at nodes of labels that belong to their rows, or of replaced ones.
+
+    known, z : labels without Gaussian noise, and their indices; replaced labels say nothing of z.
+    numbers : deviation of the Gaussian label noise, c_1 and deviation of the rest of the initial
+        output, and mean of the residual beyond the labels'.
+    """
+    own, output, other, mean = numbers
+    fit, phi, t, J = labels.fit, labels.phi, len(z), len(p)
+    # every quantity is a number at the node plus coefficients on the Gaussians
+    # (label noise, t', index of the output, rest of the output, indices of a replaced label)
+    gaussians = np.eye(4 + t * replaced)
+    label_noise, fresh, row, rest = gaussians[:4]
+    z_at, z_on = (np.zeros((t, J)), gaussians[4:]) if replaced else (z, np.zeros((t, 4)))
+    y_at, y_on = known, own * label_noise
+    e_at, e_on = phi / fit.noise * y_at, fresh + phi / fit.noise * y_on
+    r_at = y_at - fit.mean - fit.linear @ z_at - fit.noise * e_at
+    r_on = y_on - fit.linear @ z_on - fit.noise * e_on
+    at = np.vstack([z_at, e_at, np.zeros(J), y_at])  # indices, then the constraint
+    on = np.vstack([z_on, e_on, row, y_on])
+    load = r_on - output * row - other * rest
+    size = float(np.linalg.norm(load))
+    along = on @ load / size
+    x = at + np.outer(along, g)
+    products = x[:, None] * x + (on @ on.T - np.outer(along, along))[:, :, None]
+    k = t + 1 + bool(output)
+    return ResidualLaw(
+        mean + r_at + size * g,
+        p,
+        x[:k],
+        products[:k, :k],
+        RowConstraint(x[-1], products[-1, -1], products[-1, :k]),
+    )
+
+
+def concatenated(laws: Sequence[ResidualLaw]) -> ResidualLaw:
+    """Return a mixture of laws as one; either all or none of them have a constraint."""
+
+    def joined(parts: Iterable[Floats]) -> Floats:
+        return np.concatenate(list(parts), axis=-1)
+
+    constraints = [law.constraint for law in laws if law.constraint is not None]
+    return ResidualLaw(
+        joined(law.r for law in laws),
+        joined(law.p for law in laws),
+        joined(law.tau for law in laws),
+        joined(law.tau_tau for law in laws),
+        RowConstraint(
+            joined(x.q for x in constraints),
+            joined(x.q_q for x in constraints),
+            joined(x.q_tau for x in constraints),
+        )
+        if constraints
+        else None,
+    )
 
 
 def _means(
@@ -88,10 +196,6 @@ def _means(
     products[:-1, :-1] = tau_tau
     products[-1, -1] += 1 - share**2
     return ResidualLaw(r, p, both, products)
-
-
-def _arrays(law: ResidualLaw) -> tuple[Floats, Floats, Floats, Floats]:
-    return law.r, law.p, law.tau, law.tau_tau
 
 
 def binned(law: ResidualLaw) -> ResidualLaw:

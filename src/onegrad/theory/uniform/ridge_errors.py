@@ -25,7 +25,7 @@ linear response of the training error to the weights of the samples:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -110,7 +110,22 @@ def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
 
 
 def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
-    """Return training and test error at a solution with real ridge."""
+    """Return training and test error at a solution with real ridge.
+
+    A mean that was taken off the labels is wrong by its error, of either sign.
+    """
+    if not eq.mean_error or eq.intercept:
+        return _errors_of_labels(eq, solution)
+    parts = [
+        _errors_of_labels(replace(eq, Y0=eq.Y0 + sign * eq.mean_error), solution)
+        for sign in (1, -1)
+    ]
+    values = zip(*map(astuple, parts), strict=True)
+    return RidgeErrors(*(sum(pair) / 2 for pair in values))
+
+
+def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
+    """Return training and test error of labels as they are."""
     x, r = solution.state, solution.response
     mean = mean_part(eq, x)
     fit, rest = fit_labels(eq, mean)

@@ -1,0 +1,100 @@
+"""Labels less their mean, or less their mean and linear fit: the theory agrees with networks.
+
+The settings are six of 44 random ones, three steps each, simulated with 64 networks by a plain
+program of its own (benchmarks/uniform_settings.py compares all of them).
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.preparation import prepare_problem
+from onegrad.theory.uniform.residuals import residual_law
+
+MAX_DEVIATION = 4.0  # standard errors, in 36 values
+NUMBERS = Path(__file__).parents[2] / "numbers" / "labels_less_a_fit.json"
+SETTINGS = json.loads(NUMBERS.read_text())
+
+
+def deviations(problem, setting):
+    """Return (prediction - mean)/se of train and test at each step."""
+    found = og.predict(problem, alpha=setting["alphas"])
+    predicted = np.column_stack([found.train, found.test])
+    return (predicted - setting["mean"]) / setting["se"]
+
+
+def problem_of(setting):
+    fields = {k: v for k, v in setting.items() if k not in ("id", "alphas", "mean", "se")}
+    return og.Problem(**fields)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['labels']}-{s['id']}")
+def test_errors_agree_in_standard_errors(setting):
+    assert np.abs(deviations(problem_of(setting), setting)).max() < MAX_DEVIATION
+
+
+@pytest.mark.parametrize("setting", SETTINGS[:4], ids=lambda s: f"{s['labels']}-{s['id']}")
+def test_another_fit_disagrees(setting):
+    """A fit whose noise is off by a factor of two, as half the rows have it, is told apart."""
+    problem = problem_of(setting)
+    other = problem.replace(n_step=problem.n_step // 2)
+    assert np.abs(deviations(other, setting)).max() > 2 * MAX_DEVIATION
+
+
+def test_a_mean_is_taken_off():
+    problem = og.Problem(
+        n=400, d=200, N=300, activation="tanh", teacher="relu:raw", noise=0.2, alpha=0.3,
+        labels="centred",
+    )  # fmt: skip
+    networks, found = og.simulate(problem, seeds=24), og.predict(problem)
+    for name in ("train", "test"):
+        measured = getattr(networks, name)
+        assert abs(getattr(found, name) - measured.mean) < MAX_DEVIATION * measured.se
+        plain = getattr(og.predict(problem.replace(labels="plain")), name)
+        assert abs(plain - measured.mean) > 2 * MAX_DEVIATION * measured.se
+
+
+@pytest.mark.parametrize("replaced", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["residual-linear"])
+def test_the_moments_on_the_rows_of_the_fit_are_those_of_its_nodes(kind, replaced):
+    problem = og.Problem(
+        n=10**7, d=4 * 10**6, N=100, teacher="H1 + H2/2 + 1/3", noise=0.4, corrupted=replaced,
+        labels=kind,
+    )  # fmt: skip
+    labels = LabelLaw.of(problem)
+    law, fit = residual_law(labels, 0.4, problem.n, 0.0), labels.fit
+    assert law.tau @ (law.p * law.r) == pytest.approx(fit.step_linear, abs=2e-3)
+    assert law.p @ law.r == pytest.approx(fit.step_mean, abs=2e-3)
+    energy = law.p @ law.r**2
+    assert energy == pytest.approx(fit.step_energy, rel=2e-3)
+    q = law.constraint
+    free = energy - (law.p @ (law.r * q.q)) ** 2 / (law.p @ q.q_q)
+    assert free == pytest.approx(fit.free_energy, rel=2e-3)
+
+
+def test_the_step_of_labels_less_their_fit_is_that_of_sampled_rows():
+    """Length of X^T r/n_0, and M and S along it, against 20 samples."""
+    n, d = 800, 400
+    problem = og.Problem(
+        n=n, d=d, N=500, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3, alpha=0.3,
+        labels="residual-linear",
+    )  # fmt: skip
+    rng, sampled = np.random.default_rng(0), []
+    for _ in range(20):
+        X = rng.standard_normal((n, d))
+        y = X[:, 0] + (X[:, 0] ** 2 - 1) / np.sqrt(2) + 0.3 * rng.standard_normal(n)
+        r = y - y.mean() - X @ (X.T @ y) / n
+        h = X.T @ r / n
+        v = h / np.linalg.norm(h)
+        Mv, S_vv = X.T @ (r * (X @ v)) / n, np.mean((r * (X @ v)) ** 2)
+        sampled.append([h @ h, v[0], v @ Mv, Mv @ Mv, S_vv])
+    prepared = prepare_problem(problem)
+    step, along = prepared.step, prepared.covariance.along
+    overlap = prepared.labels.fit.step_linear[0] / step.b
+    predicted = [step.b**2, overlap, along.M_vv, along.Mv_squared, along.S_vv]
+    mean, se = np.mean(sampled, 0), np.std(sampled, 0) / np.sqrt(20)
+    assert np.abs((predicted - mean) / se).max() < 4
