@@ -238,8 +238,8 @@ def _along_v(law: ResidualLaw, phi: float, indices: int, c: Floats, a: Floats) -
     M_ve = root @ (drift[:indices] / np.sqrt(b2) - overlaps * M_vv)
     Mv_squared = float(phi * S_vv + drift2 / b2)
     if law.constraint is not None:  # X^T (r h.x) has nothing along q off the indices
-        taken = (p @ (r * (c @ q.q_tau + phi * a_q))) ** 2 / (p @ q.q_q)
-        Mv_squared = max(Mv_squared - float(phi * taken / b2), float(M_vv) ** 2)
+        projected = (p @ (r * (c @ q.q_tau + phi * a_q))) ** 2 / (p @ q.q_q)
+        Mv_squared = max(Mv_squared - float(phi * projected / b2), float(M_vv) ** 2)
     step = AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
     return _Along(float(b2), step)
 

@@ -64,7 +64,7 @@ def fit_of_labels(
     variance = energy - mean**2
     if taken_off in ("plain", "centred"):
         centred = taken_off == "centred"
-        left = variance if centred else energy
+        energy_left = variance if centred else energy
         return LabelFit(
             mean=mean if centred else 0.0,
             mean_error=float(np.sqrt(max(variance, 0.0) / rows)) if centred else 0.0,
@@ -73,8 +73,8 @@ def fit_of_labels(
             has_direction=False,
             step_linear=linear,
             step_mean=0.0 if centred else mean,
-            step_energy=left,
-            free_energy=left,
+            step_energy=energy_left,
+            free_energy=energy_left,
             step_direction=linear,
             least_squares=False,
         )
@@ -90,8 +90,8 @@ def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) 
     variance, squared = energy - mean**2, float(linear @ linear)
     noise = float(np.sqrt(phi * energy))
     with_y = (1 - phi) * energy - mean**2 - squared
-    left = (1 - phi) ** 2 * variance + (phi * mean) ** 2
-    left += squared + noise**2 - 2 * (1 - phi) * squared
+    energy_left = (1 - phi) ** 2 * variance + (phi * mean) ** 2
+    energy_left += squared + noise**2 - 2 * (1 - phi) * squared
     step_linear = np.append(-phi * linear, -noise + phi / noise * with_y)
     return LabelFit(
         mean=mean,
@@ -101,8 +101,8 @@ def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) 
         has_direction=True,
         step_linear=step_linear,
         step_mean=-phi * mean,
-        step_energy=left,
-        free_energy=left - with_y**2 / energy,
+        step_energy=energy_left,
+        free_energy=energy_left - with_y**2 / energy,
         step_direction=step_linear,
         least_squares=False,
     )

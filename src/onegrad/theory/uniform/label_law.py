@@ -163,14 +163,14 @@ def _less_fit(
     """Return labels less a fit, which is linear: their coefficients Y2 do not change."""
     if not fit.has_direction:
         return plain._replace(Y0=plain.Y0 - fit.mean)
-    t, taken = len(fit.linear), np.append(fit.linear, fit.noise)
+    t, removed = len(fit.linear), np.append(fit.linear, fit.noise)
     root, to_gradient = off_root(overlaps), np.linalg.inv(off_root(overlaps[:t]))
     length, more = np.sqrt(norm), ((0, 1), (0, 0))  # one more index
-    gradient = np.pad(to_gradient @ plain.Y1 / length, more) - taken[:, None]
+    gradient = np.pad(to_gradient @ plain.Y1 / length, more) - removed[:, None]
     hessian = np.einsum("ai,ijk,jb->abk", to_gradient, plain.hessian, to_gradient)
     hessian = np.pad(hessian, ((0, 1), *more))
     return LabelCoefficients(
-        Y0=plain.Y0 - fit.mean - (taken @ overlaps) * index,
+        Y0=plain.Y0 - fit.mean - (removed @ overlaps) * index,
         Y1=length * (root @ gradient),
         hessian=np.einsum("ai,ijk,jb->abk", root, hessian, root),
         Y2=plain.Y2,

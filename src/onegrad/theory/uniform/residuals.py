@@ -98,13 +98,13 @@ def _law_on_fitted_rows(
     g, pg = _cut_gaussian(NOISE_NODES, edge)
     clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
     shape = (len(pz), len(pe), len(pg))
-    known = np.broadcast_to(clean[:, None, None] + own * e[:, None], shape).ravel()
+    noiseless = np.broadcast_to(clean[:, None, None] + own * e[:, None], shape).ravel()
     p = (pz[:, None, None] * pe[:, None] * pg).ravel()
     z, g = np.repeat(z, len(pe) * len(pg), axis=1), np.broadcast_to(g, shape).ravel()
     other = float(np.sqrt(max(noise**2 - labels.noise**2 - output**2, 0.0)))
     laws = [
         _fitted_mixture(
-            labels, share * p, known, z, g, (own_gaussian, output, other, mean), replaced
+            labels, share * p, noiseless, z, g, (own_gaussian, output, other, mean), replaced
         )
         for replaced, share in ((False, 1 - labels.replaced), (True, labels.replaced))
         if share
@@ -115,7 +115,7 @@ def _law_on_fitted_rows(
 def _fitted_mixture(
     labels: LabelLaw,
     p: Floats,
-    known: Floats,
+    noiseless: Floats,
     z: Floats,
     g: Floats,
     numbers: tuple[float, float, float, float],
@@ -123,7 +123,7 @@ def _fitted_mixture(
 ) -> ResidualLaw:
     """Return the law at nodes of labels that belong to their rows, or of replaced ones.
 
-    known, z : labels without Gaussian noise, and their indices; replaced labels say nothing of z.
+    noiseless, z : labels without Gaussian noise, and their indices; replaced ones do not know z.
     numbers : deviation of the Gaussian label noise, c_1 and deviation of the rest of the initial
         output, and mean of the residual beyond the labels'.
     """
@@ -134,17 +134,18 @@ def _fitted_mixture(
     gaussians = np.eye(4 + t * replaced)
     label_noise, fresh, row, rest = gaussians[:4]
     z_at, z_on = (np.zeros((t, J)), gaussians[4:]) if replaced else (z, np.zeros((t, 4)))
-    y_at, y_on = known, own * label_noise
+    y_at, y_on = noiseless, own * label_noise
     e_at, e_on = phi / fit.noise * y_at, fresh + phi / fit.noise * y_on
     r_at = y_at - fit.mean - fit.linear @ z_at - fit.noise * e_at
     r_on = y_on - fit.linear @ z_on - fit.noise * e_on
-    at = np.vstack([z_at, e_at, np.zeros(J), y_at])  # indices, then the constraint
-    on = np.vstack([z_on, e_on, row, y_on])
+    node_part = np.vstack([z_at, e_at, np.zeros(J), y_at])  # indices, then the constraint
+    gaussian_part = np.vstack([z_on, e_on, row, y_on])
     load = r_on - output * row - other * rest
     size = float(np.linalg.norm(load))
-    along = on @ load / size
-    x = at + np.outer(along, g)
-    products = x[:, None] * x + (on @ on.T - np.outer(along, along))[:, :, None]
+    along = gaussian_part @ load / size
+    spread_part = gaussian_part @ gaussian_part.T - np.outer(along, along)  # given g
+    x = node_part + np.outer(along, g)
+    products = x[:, None] * x + spread_part[:, :, None]
     k = t + 1 + bool(output)
     return ResidualLaw(
         mean + r_at + size * g,
