@@ -185,7 +185,7 @@ def _estimator(args: argparse.Namespace, classes: bool) -> Any:
 
 def _check_class_names(target: str, y: Any) -> None:
     """Raise InvalidInput for dates, and for many numbers among a few words: a damaged column."""
-    from onegrad.data.encoding import is_number
+    from onegrad.data.likely_mistakes import is_number
 
     values = list(dict.fromkeys(map(str, y)))
     if all(DATE.fullmatch(value) for value in values):

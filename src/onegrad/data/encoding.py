@@ -17,13 +17,17 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.kinds import KIND_NAMES, MISSING_TEXT, ColumnType, kind_of
+from onegrad.data.likely_mistakes import (
+    warn_of_infinities,
+    warn_of_words_among_numbers,
+    warn_of_written_numbers,
+)
 from onegrad.data.sample import row_keys
 from onegrad.data.table import Tabular, column_values, convert_columns, is_table
 from onegrad.data.target_means import MAX_VALUES_WITH_MEANS, Codes, TargetMeans, folds_of
-from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.exceptions import InvalidInput
 
 MAX_INDICATORS = 64  # per column; a less frequent value has no indicator of its own
-MAX_SHARE_OF_WORDS = 0.05  # of the values of a column of numbers: more are not mistakes
 MAX_SHARE_OF_UNIQUE = 0.05  # of rows with a value of their own: above it new values are expected
 
 
@@ -87,6 +91,13 @@ class ColumnEncoding:
         missing = ~np.isfinite(values)
         filled = np.where(missing, self.fill, values)
         return np.stack([filled, missing] if self.flag else [filled])
+
+    def count_gaps(self, column: Any) -> int:
+        """Return the number of infinities, and of gaps where the rows of the fit had none."""
+        if self.categories is not None:
+            return 0
+        values = column_values(column)
+        return int(np.isinf(values).sum() if self.flag else (~np.isfinite(values)).sum())
 
     def unseen_values(self, column: Any) -> list[str]:
         """Return the values, one per row, that are new; none where new values are expected."""
@@ -155,6 +166,13 @@ class Encoding:
         unseen = {c.name: c.unseen_values(column) for c, column in pairs}
         return {name: values for name, values in unseen.items() if values}
 
+    def unexpected_gaps(self, table: Tabular) -> dict[str, int]:
+        """Return, by column, the number of rows with gaps or infinities that the fit had not."""
+        table = self.select(table)
+        pairs = zip(self.columns, table.columns, strict=True)
+        gaps = {c.name: c.count_gaps(column) for c, column in pairs}
+        return {name: count for name, count in gaps.items() if count}
+
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as JSON values."""
         return [
@@ -211,41 +229,23 @@ def _learn_column(
     if kind != "text":
         values = column_values(column)
         finite = values[np.isfinite(values)]
+        warn_of_infinities(name, values)
         fill = float(np.median(finite)) if len(finite) else 0.0
         return ColumnEncoding(name, kind, fill=fill, flag=len(finite) < len(values))
     pairs = pc.value_counts(pc.fill_null(column, MISSING_TEXT)).to_pylist()
     counts = {pair["values"]: pair["counts"] for pair in pairs}
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
+    warn_of_written_numbers(name, ranked)
     categories = tuple(sorted(ranked[:MAX_INDICATORS]))
     if len(ranked) <= MAX_INDICATORS or targets is None or folds is None:
         return ColumnEncoding(name, kind, categories)
-    _warn_of_words_among_numbers(name, ranked)
+    warn_of_words_among_numbers(name, ranked)
     frequent = sorted(ranked[:MAX_VALUES_WITH_MEANS])
     codes = codes_of(column, frequent)
     means = TargetMeans.of(frequent, codes, targets.t, targets.w, folds, targets.seed)
     unique = sum(count == 1 for count in counts.values())
     is_open = unique > MAX_SHARE_OF_UNIQUE * len(column)
     return ColumnEncoding(name, kind, categories, target_means=means, open=is_open)
-
-
-def _warn_of_words_among_numbers(name: str, values: Sequence[str]) -> None:
-    """Warn of many numbers and a few words: they are rarely codes, more often damaged entries."""
-    words = [value for value in values if not is_number(value) and value != MISSING_TEXT]
-    if 0 < len(words) <= MAX_SHARE_OF_WORDS * len(values):
-        text = (
-            f"column {name!r} holds numbers and {words[0]!r:.40}: it is read as text with "
-            f"{len(values)} values; if it should be a number, fix that entry or leave it empty"
-        )
-        warn(AssumptionWarning("encoding", name, text))
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Floats:
@@ -262,3 +262,8 @@ def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Flo
         problem = "the model was fitted on named columns; pass a table with these names"
         raise InvalidInput("X", problem=problem)
     return encoding.encode_training_rows(X) if training else encoding(X)
+
+
+def input_names(encoding: Encoding | None, inputs: int) -> list[str]:
+    """Return the names of encoded inputs; x0, x1, … of a matrix."""
+    return [f"x{j}" for j in range(inputs)] if encoding is None else list(encoding.inputs)

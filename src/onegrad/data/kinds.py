@@ -10,7 +10,9 @@ span      duration in microseconds               durations, times of day
 text      string                                 text, categories of any values
 ========  =====================================  ==============================================
 
-An instant is one number, the seconds since 1970, whether it came as a date, in any unit or as text.
+An instant is one number, the seconds since 1970, whether it came as a date, in any unit or as text;
+a period is the instant at which it begins. Text that CSV files write for missing values is missing
+in every container.
 """
 
 from __future__ import annotations
@@ -31,7 +33,12 @@ KIND_NAMES = {
     "text": "text",
 }
 MISSING_TEXT = "None"  # the category of missing values in a column of text
-MAX_PLAIN_INTEGER = 2.0**53  # below it a whole number is written without an exponent
+MAX_PLAIN_INTEGER = 2.0**53  # below it a whole float is written without an exponent
+# text that is a missing value, as Arrow and pandas read it in CSV files
+MISSING_WORDS = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
+)
 
 
 @dataclass(frozen=True)
@@ -96,12 +103,13 @@ def convert(column: Any, name: str, column_type: ColumnType | None = None) -> An
     categories = () if column_type is None else column_type.categories
     target = arrow_type(kind)
     if column.type == target:
-        return column
+        return _without_missing_words(column, categories) if kind == "text" else column
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), target)])
     try:
         if own == kind:
-            return _castable(column, name).cast(target, safe=False)
+            cast = _castable(column, name).cast(target, safe=False)
+            return _without_missing_words(cast, categories) if kind == "text" else cast
         if (own, kind) in CONVERSIONS:
             return CONVERSIONS[own, kind](_castable(column, name), categories)
     except InvalidInput:
@@ -114,11 +122,30 @@ def convert(column: Any, name: str, column_type: ColumnType | None = None) -> An
     raise InvalidInput("column", name, problem=problem)
 
 
+def _without_missing_words(column: Any, categories: tuple[str, ...]) -> Any:
+    """Return text without the words for missing values, unless a category is spelled like one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = pa.array([word for word in MISSING_WORDS if word not in categories], pa.string())
+    missing = pc.is_in(column, value_set=words)
+    if not pc.any(missing).as_py():
+        return column
+    return pc.if_else(missing, pa.scalar(None, pa.string()), column)
+
+
 def _without_wrapper(column: Any) -> Any:
-    """Return the values under an extension type or under runs of equal values."""
+    """Return the values under an extension type or under runs of equal values.
+
+    A period of pandas, which counts units of its frequency, is the instant at which it begins.
+    """
     import pyarrow as pa
     import pyarrow.types as t
 
+    if getattr(column.type, "extension_name", "") == "pandas.period":
+        from pandas import PeriodIndex
+
+        return pa.chunked_array([pa.array(PeriodIndex(column.to_pandas()).to_timestamp())])
     if isinstance(column.type, pa.BaseExtensionType):
         chunks = [chunk.storage for chunk in column.chunks]
         column = pa.chunked_array(chunks, column.type.storage_type)
@@ -152,11 +179,15 @@ def _castable(column: Any, name: str) -> Any:
 
 
 def _numbers_to_text(column: Any, categories: tuple[str, ...]) -> Any:
-    """Write codes that came as numbers: 1 and 1.0 are "1", unless a category says "1.0"."""
+    """Write codes that came as numbers: 1 and 1.0 are "1", unless a category says "1.0".
+
+    Whole numbers stay whole: as floats, codes beyond 2^53 would be merged.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numbers = column.cast(pa.float64(), safe=False)
+    is_integer = pa.types.is_integer(column.type)
+    numbers = column if is_integer else column.cast(pa.float64(), safe=False)
     encoded = numbers.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -166,7 +197,7 @@ def _numbers_to_text(column: Any, categories: tuple[str, ...]) -> Any:
 
 
 def _shortest_text(number: float) -> str:
-    plain = number.is_integer() and abs(number) < MAX_PLAIN_INTEGER
+    plain = isinstance(number, int) or (number.is_integer() and abs(number) < MAX_PLAIN_INTEGER)
     return str(int(number)) if plain else repr(number)
 
 
@@ -174,10 +205,12 @@ def _category_by_number(categories: tuple[str, ...]) -> dict[float, str]:
     """Map numbers to the categories that spell them; of several spellings to the shortest."""
     spellings: dict[float, str] = {}
     for text in sorted(categories, key=lambda text: (-len(text), text)):
-        try:
-            spellings[float(text)] = text
-        except ValueError:
-            continue
+        for number in (int, float):
+            try:
+                spellings[number(text)] = text
+                break
+            except ValueError:
+                continue
     return spellings
 
 

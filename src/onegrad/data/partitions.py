@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from onegrad.data.kinds import KIND_NAMES, ColumnType, convert, kind_of
 from onegrad.data.table import (
@@ -24,6 +25,7 @@ from onegrad.data.table import (
     is_table,
     list_names,
     missing_column,
+    row_count,
     slice_rows,
 )
 from onegrad.exceptions import InvalidInput, closest
@@ -97,7 +99,8 @@ def _target_values(column: Any, name: str) -> Values:
     if kind_of(column.type, name) == "instant":
         problem = "holds dates; predict the time since some day, as a number, instead"
         raise InvalidInput("target", name, problem=problem)
-    values = column_values(convert(column, name))
+    column = convert(column, name)
+    values = column_values(column)
     is_text = values.dtype == object
     if column.null_count or (is_text and not all(v.strip(BLANKS) for v in set(values))):
         raise InvalidInput("target", name, problem="has missing values; drop those rows first")
@@ -160,7 +163,7 @@ def _itself(partition: Partition) -> Partition:
 
 @dataclass(frozen=True)
 class MemoryPartition(Partition):
-    """Rows in memory: X a matrix, a memory map or a table, y and w beside it.
+    """Rows in memory: X a matrix (sparse, too), a memory map or a table, y and w beside it.
 
     The table may also hold them as columns, and the matrix y as its column number `target`. X, y
     and w may be Dask objects, which are computed when they are read.
@@ -185,7 +188,7 @@ class MemoryPartition(Partition):
         is_arrow = is_table(X)
         if is_arrow:
             X = X.select(self.columns.select(X.column_names))
-        for start in range(0, len(X), ROWS_PER_BLOCK):
+        for start in range(0, row_count(X), ROWS_PER_BLOCK):
             rows, y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (X, *arrays[1:]))
             block = self.columns.row_block(rows) if is_arrow else self._matrix_block(rows)
             yield RowBlock(
@@ -195,7 +198,7 @@ class MemoryPartition(Partition):
             )
 
     def _matrix_block(self, rows: Any) -> RowBlock:
-        matrix = np.asarray(rows)
+        matrix = rows.toarray() if issparse(rows) else np.asarray(rows)
         if self.target is None:
             return RowBlock(matrix)
         return RowBlock(np.delete(matrix, self.target, axis=1), matrix[:, self.target])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from onegrad.data.array_files import NpzPartition, npy_partitions
 from onegrad.data.kinds import KIND_NAMES, ColumnType
@@ -22,7 +23,7 @@ from onegrad.data.partitions import (
     Partition,
     RowBlock,
 )
-from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
+from onegrad.data.table import Tabular, as_table, is_frame, is_table, row_count, slice_rows
 from onegrad.data.table_files import CsvPartition, FilePartition, parquet_partitions
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
@@ -101,7 +102,8 @@ def source(
     ----------
     data : a path, a directory or a glob pattern of .parquet, .csv, .npz or .npy files; an iterator
         of blocks (X, y) or (X, y, weights), or a function that starts a new one; a NumPy array or
-        memory map; a pandas, polars or pyarrow table; a Dask array or dataframe.
+        memory map; a sparse matrix of SciPy, which becomes dense a block at a time; a pandas,
+        polars or pyarrow table; a Dask array or dataframe.
     y, sample_weight : with arrays and tables, the targets and weights beside them.
     target, weight, columns : with tables, the names of the target, the weights and the inputs
         (default: all others). With .npz the target is the name of an array beside X (default "y"),
@@ -125,7 +127,7 @@ def source(
         return Source(_file_partitions(str(data), roles, target))
     if type(data).__module__.startswith("dask"):
         return Source(_dask_partitions(data, y, sample_weight, roles))
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray) or issparse(data):
         return Source(_memory_partitions(data, y, sample_weight, roles))
     if is_frame(data):
         return Source(_memory_partitions(as_table(data), y, sample_weight, roles))
@@ -203,13 +205,13 @@ def _memory_partitions(X: Tabular, y: Any, w: Any, roles: ColumnRoles) -> list[P
     elif X.ndim != 2:
         raise InvalidInput("X", problem=f"must be a matrix; it has {X.ndim} dimensions")
     for name, values in (("y", y), ("sample_weight", w)):
-        if values is not None and len(values) != len(X):
-            problem = f"has {len(values)} rows; the inputs have {len(X)}"
+        if values is not None and len(values) != row_count(X):
+            problem = f"has {len(values)} rows; the inputs have {row_count(X)}"
             raise InvalidInput(name, problem=problem)
     arrays = X, *(None if a is None else np.asarray(a) for a in (y, w))
     return [
         MemoryPartition(*(slice_rows(a, start, PARTITION_ROWS) for a in arrays), columns=roles)
-        for start in range(0, len(X), PARTITION_ROWS)
+        for start in range(0, row_count(X), PARTITION_ROWS)
     ]
 
 

@@ -68,9 +68,37 @@ def _pandas_column(column: Any) -> Any:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         values = [None if gap else v for gap, v in zip(column.isna(), column, strict=True)]
-        if all(isinstance(v, numbers.Real | None) for v in values):
-            return pa.array([None if v is None else float(v) for v in values])
-        return pa.array([None if v is None else _to_text(v, column.name) for v in values])
+        return mixed_column(values, column.name)
+
+
+def mixed_column(values: Sequence[Any], name: Any) -> Any:
+    """Return Python values, None where they are missing, as an Arrow array of numbers or text."""
+    import pyarrow as pa
+
+    if all(isinstance(v, numbers.Real | None) for v in values):
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array([None if v is None else _to_text(v, name) for v in values], pa.string())
+
+
+def matrix_table(X: Values, names: Sequence[str]) -> Any:
+    """Return a matrix as a table; entries of a matrix of objects or text keep what they are."""
+    import pyarrow as pa
+
+    if X.dtype.kind in "fiub":
+        return pa.table([np.ascontiguousarray(column) for column in X.T], names=list(names))
+    columns = [_object_column(column, name) for column, name in zip(X.T, names, strict=True)]
+    return pa.table(columns, names=list(names))
+
+
+def _object_column(column: Values, name: str) -> Any:
+    if column.dtype.kind in "US":  # a matrix that holds a text holds nothing else
+        try:
+            column = column.astype(np.float64)
+        except ValueError:
+            column = column.astype(str)
+    # NaN, NaT and pandas.NA are not equal to themselves, or do not know
+    values = [None if v is None or (v == v) is not True else v for v in column.tolist()]
+    return mixed_column(values, name)
 
 
 def _to_text(value: Any, name: Any) -> str:
@@ -124,6 +152,11 @@ def schema_kinds(schema: Any) -> dict[str, str]:
     import pyarrow.types as t
 
     return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in schema}
+
+
+def row_count(X: Tabular) -> int:
+    """Return the number of rows; a sparse matrix has no length."""
+    return int(X.shape[0])
 
 
 def slice_rows(X: Tabular | None, start: int, count: int) -> Tabular:

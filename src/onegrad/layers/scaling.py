@@ -11,7 +11,7 @@ from onegrad.exceptions import InvalidInput
 
 MAX_INPUT = 1e300  # sums and differences of two inputs are numbers, too
 MARGIN = 1.0  # standard deviations that inputs may lie beyond the range that was seen
-MIN_RELATIVE_DEVIATION = 1e-10  # a column that varies less, relative to its mean, is constant
+MIN_RELATIVE_DEVIATION = 1e-14  # a column that varies less, relative to its mean, is constant
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.encoding import Encoding, SampleTargets, encode
+from onegrad.data.encoding import Encoding, SampleTargets, encode, input_names
+from onegrad.data.likely_mistakes import warn_of_few_digits, warn_of_lone_values
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
 from onegrad.estimators.fitting.fit_progress import FitProgress
@@ -100,9 +101,12 @@ def prepare_training_set(
     encoding = Encoding.learn(sample.X, sample_targets) if is_table(sample.X) else None
     x = encode(sample.X, encoding, training=True)
     x = np.ascontiguousarray(x)  # one order of sums for all sources
+    names = input_names(encoding, x.shape[1])
+    warn_of_lone_values(x, names)
     scaling = Scaling.identity(x.shape[1])
     if scaled:
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT)
+        warn_of_few_digits(scaling.centre, scaling.scale, names)
     w = targets.weighted(sample.y, sample.w)
     rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
     held = last_rows(sample.w, hold_out)

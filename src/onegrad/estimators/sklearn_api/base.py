@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
 
 from onegrad.arrays import Floats
 from onegrad.data import sum_over_partitions
+from onegrad.data.encoding import input_names
 from onegrad.estimators.fitting import pipeline
 from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.settings import Settings, check_parameter
@@ -27,6 +29,7 @@ from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.model.report import Report
 from onegrad.estimators.model.row_sums import RowSums, sum_rows
 from onegrad.estimators.sklearn_api.input_data import (
+    MATRIX_CHECKS,
     first_rows,
     is_source,
     more_rows,
@@ -76,6 +79,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     _numeric_targets: ClassVar[bool] = False
 
+    def _check_targets(self, y: Any) -> None:
+        """Refuse targets that validation would change or not name."""
+
     def _as_targets(self, y: Any) -> Any:
         """Return validated targets as numbers or labels."""
         raise NotImplementedError
@@ -83,12 +89,14 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     # -- validation as scikit-learn does it ----------------------------------------------------
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
+        self._check_targets(y)
         checks = {"multi_output": True, "y_numeric": self._numeric_targets}
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, **checks)
+        X, y = validate_data(self, X, y, reset=reset, **MATRIX_CHECKS, **checks)
         return X, self._as_targets(y)
 
     def _validated_targets(self, y: Any) -> Any:
         """Return targets that came beside a table."""
+        self._check_targets(y)
         checks = {"multi_output": True, "y_numeric": self._numeric_targets}
         return self._as_targets(_check_y(y, estimator=self, **checks))
 
@@ -131,6 +139,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         settings, sample_rows = self._settings(), self._sample_rows()
         check_parameter("sample_rows", sample_rows, 1, integer=True)
         check_parameter("hold_out", self.hold_out, 0, 0.9)
+        if self.n_jobs is not None and not (isinstance(self.n_jobs, Integral) and self.n_jobs):
+            raise InvalidInput("n_jobs", self.n_jobs, "None or a whole number other than 0")
         data = first_rows(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         jobs = 1 if self.n_jobs is None else self.n_jobs
@@ -163,6 +173,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
 
     # -- rows that come and go -----------------------------------------------------------------
 
@@ -265,7 +280,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if self.fitted_.encoding is not None:
             return list(self.fitted_.encoding.names)
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        return input_names(None, self.n_features_in_) if names is None else list(names)
 
     @property
     def input_names_(self) -> list[str]:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import (
     _check_feature_names,
+    _check_n_features,
     _check_sample_weight,
     _num_samples,
     check_consistent_length,
@@ -18,11 +20,17 @@ from sklearn.utils.validation import (
 
 from onegrad.arrays import Floats
 from onegrad.data import Source, source
-from onegrad.data.encoding import Encoding, encode
-from onegrad.data.table import as_table, is_frame
+from onegrad.data.encoding import Encoding, encode, input_names
+from onegrad.data.table import as_table, is_frame, matrix_table
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
 MAX_EXAMPLES = 3  # values that a warning about unknown ones names
+# gaps and infinities are handled here, and sparse rows become dense a block at a time
+MATRIX_CHECKS: dict[str, Any] = {
+    "dtype": np.float64,
+    "ensure_all_finite": False,
+    "accept_sparse": "csr",
+}
 
 
 class UnknownValueWarning(AssumptionWarning):
@@ -74,10 +82,16 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         return _table_source(
             estimator, table, y, sample_weight, column_names(categorical, table.column_names)
         )
+    if holds_text(X):
+        X = np.asarray(X, dtype=object)
+        _check_n_features(estimator, X, reset=True)
+        table = matrix_table(X, input_names(None, X.shape[1]))
+        names = column_names(categorical, table.column_names)
+        return _table_source(estimator, table, y, sample_weight, names)
     X, y = estimator._validated(X, y, True)
-    if categorical is None:
+    if issparse(X) or (categorical is None and np.isfinite(X).all()):
         return source(X, y, _weights(sample_weight, X))
-    table = _matrix_table(X, [f"x{j}" for j in range(X.shape[1])])
+    table = matrix_table(X, input_names(None, X.shape[1]))
     data = source(table, y, _weights(sample_weight, X))
     return data.aligned(column_names(categorical, table.column_names))
 
@@ -90,7 +104,7 @@ def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         return with_learned_types(source(X, y, sample_weight), encoding)
     if encoding is None:
         X, y = estimator._validated(X, y, False)
-        return source(X, y, _weights(sample_weight, X))
+        return source(_without_gaps(estimator, X), y, _weights(sample_weight, X))
     table = _as_fitted_table(estimator, X, encoding)
     warn(*UnknownValues().count(encoding, table).warnings)
     return with_learned_types(_table_source(estimator, table, y, sample_weight, ()), encoding)
@@ -147,11 +161,13 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
     if encoding is None and not is_source(X):
-        yield validate_data(estimator, X, reset=False, dtype=np.float64)
-        return
+        X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
+        if not issparse(X):
+            yield X
+            return
     if encoding is not None and not is_source(X):
         X = source(_as_fitted_table(estimator, X, encoding))
-    width, unknown = len(estimator.input_names_), UnknownValues()
+    width, unknown, rows = len(estimator.input_names_), UnknownValues(), 0
     for block in with_learned_types(source(X), encoding).blocks():
         x = encode(block.X, encoding)
         if x.ndim != 2 or x.shape[1] != width:
@@ -160,8 +176,43 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
             raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
         if encoding is not None:
             unknown.count(encoding, block.X)
+        rows += len(x)
         yield x
+    if not rows:
+        raise InvalidInput("X", problem="it has no rows to predict")
     warn(*unknown.warnings)
+
+
+def _without_gaps(estimator: Any, X: Any) -> Any:
+    """Return a matrix with the mean of the fit in place of gaps and infinities; say where."""
+    values = X.data if issparse(X) else X
+    if np.isfinite(values).all():
+        return X
+    if issparse(X):
+        raise InvalidInput("X", problem="a sparse matrix must be finite; found NaN or infinity")
+    gaps = ~np.isfinite(X)
+    names = estimator.column_names_
+    columns = np.flatnonzero(gaps.any(0))
+    warn(*(_gap_warning(names[j], int(gaps[:, j].sum())) for j in columns))
+    return np.where(gaps, estimator.fitted_.layers[0].scaling.centre, X)
+
+
+def holds_text(X: Any) -> bool:
+    """Return whether a matrix, or a list of rows, holds text that is no number."""
+    if isinstance(X, list | tuple):
+        rows = [row for row in X if isinstance(row, list | tuple)]
+        if not any(isinstance(value, str) for row in rows for value in row):
+            return False
+        X = np.array(X, dtype=object)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
+        return False
+    if X.dtype.kind == "O" and not any(isinstance(value, str) for value in X.flat):
+        return False
+    try:
+        X.astype(np.float64)
+    except (ValueError, TypeError):
+        return True
+    return False
 
 
 def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
@@ -172,9 +223,13 @@ def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
 def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
     """Return a frame or a matrix as a table with the columns of the fit, in order."""
     if not is_frame(X):
-        finite = "allow-nan"
-        X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite=finite)
-        return _matrix_table(X, encoding.names)
+        if holds_text(X):
+            X = np.asarray(X, dtype=object)
+            _check_n_features(estimator, X, reset=False)
+        else:
+            X = validate_data(estimator, X, reset=False, **MATRIX_CHECKS)
+            X = X.toarray() if issparse(X) else X
+        return matrix_table(X, encoding.names)
     table = as_table(X)
     if hasattr(estimator, "_fitted_on_frame_") and tuple(table.column_names) != encoding.names:
         _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does
@@ -183,29 +238,33 @@ def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
     return table
 
 
-def _matrix_table(X: Floats, names: Sequence[str]) -> Any:
-    """Return a matrix as a table."""
-    import pyarrow as pa
-
-    return pa.table([np.ascontiguousarray(column) for column in X.T], names=list(names))
-
-
 class UnknownValues:
-    """Counts of values, by column, that an encoding does not know."""
+    """Counts, by column, of values that an encoding does not know and gaps that it has not seen."""
 
     def __init__(self) -> None:
         self.counts: dict[str, Counter[str]] = {}
+        self.gaps: Counter[str] = Counter()
 
     def count(self, encoding: Encoding, table: Any) -> UnknownValues:
         """Count the values of one more table."""
         for name, values in encoding.unseen_values(table).items():
             self.counts.setdefault(name, Counter()).update(values)
+        self.gaps.update(encoding.unexpected_gaps(table))
         return self
 
     @property
     def warnings(self) -> list[UnknownValueWarning]:
         """One warning per column."""
-        return [_unknown_value_warning(column, values) for column, values in self.counts.items()]
+        unknown = [_unknown_value_warning(name, values) for name, values in self.counts.items()]
+        return [*unknown, *(_gap_warning(name, count) for name, count in self.gaps.items())]
+
+
+def _gap_warning(column: str, count: int) -> UnknownValueWarning:
+    text = (
+        f"column {column!r}: {count} rows hold gaps or infinities that the rows of the fit had "
+        "not; they count as its middle"
+    )
+    return UnknownValueWarning("encoding", column, text)
 
 
 def _unknown_value_warning(column: str, values: Counter[str]) -> UnknownValueWarning:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -41,9 +42,12 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
 
     @property
     def _targets(self) -> NumericTargets:
-        targets = self.fitted_.targets
-        assert isinstance(targets, NumericTargets)
+        targets: NumericTargets = _checked(self.fitted_.targets, NumericTargets)
         return targets
+
+    def _publish(self, fitted: Fitted) -> Self:
+        _checked(fitted.targets, NumericTargets)
+        return super()._publish(fitted)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return predictions; with `return_std`, also the standard deviation of a new target.
@@ -56,6 +60,9 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         blocks = [(self.fitted_.predict(x), self.fitted_.variance(x)) for x in self._inputs(X)]
         targets = self._targets
         deviation = np.sqrt(np.concatenate([v for _, v in blocks])) * targets.scale
+        if not np.isfinite(deviation).all():  # only a forged model gets here
+            problem = "its numbers are so large that deviations overflow"
+            raise InvalidInput("model", problem=problem)
         mean = targets.decode(np.concatenate([t for t, _ in blocks]))
         return mean, deviation[:, 0] if targets.single else deviation
 
@@ -101,6 +108,20 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
 
+    def _check_targets(self, y: Any) -> None:
+        """Refuse labels that are missing, of several types, or that NumPy would make equal."""
+        one_dimensional = isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object"
+        values = list(y) if one_dimensional and np.ndim(y) == 1 else []
+        if any(label is None or label != label for label in values):
+            raise InvalidInput("y", problem="some labels are missing; drop those rows first")
+        types = sorted({"number" if isinstance(v, Real) else type(v).__name__ for v in values})
+        if len(types) > 1:
+            problem = f"its labels are of several types, {' and '.join(types)}; make them one"
+            raise InvalidInput("y", problem=problem)
+        if any(isinstance(label, str) and label.endswith("\0") for label in values):
+            problem = "a label ends with a zero character, which NumPy drops"
+            raise InvalidInput("y", problem=problem)
+
     def _as_targets(self, y: Any) -> Any:
         """Return one label per row, or a matrix of 0 and 1 with a column for each of several."""
         check_classification_targets(y)
@@ -114,8 +135,9 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     @property
     def _targets(self) -> ClassTargets | MultilabelTargets:
-        targets = self.fitted_.targets
-        assert not isinstance(targets, NumericTargets)
+        targets: ClassTargets | MultilabelTargets = _checked(
+            self.fitted_.targets, ClassTargets, MultilabelTargets
+        )
         return targets
 
     def _publish(self, fitted: Fitted) -> Self:
@@ -160,3 +182,10 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _checked(targets: Any, *kinds: type[Any]) -> Any:
+    """Return targets of the right kind; only a forged model has others."""
+    if not isinstance(targets, kinds):
+        raise InvalidInput("model", problem="its targets are not those of its estimator")
+    return targets
