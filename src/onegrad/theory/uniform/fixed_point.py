@@ -38,13 +38,74 @@ MAX_LOG_CHANGE = 1.0  # of pi and delta in one Newton step
 
 
 @dataclass(frozen=True)
+class Resolvents:
+    r"""The matrices :math:`L_r = (I + \Gamma_r\Pi)^{-1}` of every block, in the smaller space.
+
+    With more samples than neurons, as on the nodes of several indices, only
+
+    .. math:: H_r = (\mathrm{diag}(1/a) + b_r\Pi b_r^\top)^{-1}, \qquad
+        L_r = I - b_r^\top H_rb_r\Pi
+
+    is known of them.
+    """
+
+    profile: Numbers  # (R, U, K): b
+    a: Numbers  # (U,)
+    pi: Numbers  # (K,)
+    L: Numbers | None  # (R, K, K)
+    H: Numbers | None  # (R, U, U)
+
+    def apply(self, functions: Numbers) -> Numbers:
+        """Return L_r f of functions (K, m), or of other ones in each block, (R, K, m)."""
+        if self.L is not None:
+            return np.asarray(self.L @ functions)
+        read = self.H @ (self.profile @ (self.pi[:, None] * functions))
+        return np.asarray(functions - self.profile.swapaxes(1, 2) @ read)
+
+    def matrices(self) -> Numbers:
+        """Return L_r, (R, K, K)."""
+        return self.L if self.L is not None else self.apply(np.eye(len(self.pi)))
+
+    def first(self, count: int) -> Resolvents:
+        """Return those of the first blocks."""
+        L, H = (None if x is None else x[:count] for x in (self.L, self.H))
+        return Resolvents(self.profile[:count], self.a, self.pi, L, H)
+
+    def of_profiles(self) -> Numbers:
+        """Return L_r b_ru, (R, U, K)."""
+        if self.L is not None:
+            return np.asarray(self.profile @ self.L.swapaxes(1, 2))
+        return np.asarray((self.H @ self.profile) / self.a[:, None])
+
+    def of_Gamma(self) -> Numbers:
+        """Return L_r Gamma_r, (R, K, K)."""
+        if self.L is not None:
+            return np.asarray(self.L @ gamma(self.profile, self.a))
+        return np.asarray(self.profile.swapaxes(1, 2) @ (self.H @ self.profile))
+
+
+def gamma(profile: Numbers, a: Numbers) -> Numbers:
+    """Return sum_u a_u b_ru b_ru^T, (R, K, K)."""
+    return np.asarray((profile.swapaxes(1, 2) * a) @ profile)
+
+
+def resolvents(profile: Numbers, a: Numbers, pi: Numbers) -> Resolvents:
+    """Return the resolvents of blocks with these profiles, (R, U, K)."""
+    if profile.shape[1] < len(pi):
+        H = np.linalg.inv(np.diag(1 / a) + (profile * pi) @ profile.swapaxes(1, 2))
+        return Resolvents(profile, a, pi, None, H)
+    L = np.linalg.inv(np.eye(len(pi)) + gamma(profile, a) * pi)
+    return Resolvents(profile, a, pi, L, None)
+
+
+@dataclass(frozen=True)
 class State:
     """A point (pi, delta) with the matrices that every equation shares."""
 
     pi: Numbers  # (K,)
     delta: Numbers  # (U,)
     a: Numbers  # (U,)
-    L: Numbers  # (R, K, K)
+    resolvents: Resolvents  # L_r; where there is an intercept, without it
     Z: Numbers  # (R, K, K): L_r Gamma_r
     Lb: Numbers  # (R, U, K): L_r b_ru
 
@@ -72,13 +133,14 @@ class Solution:
 def evaluate_state(eq: Equations, pi: Numbers, delta: Numbers) -> State:
     """Return all matrices at (pi, delta)."""
     a = eq.N / eq.d * eq.weight / delta
-    Gamma = (eq.profile.swapaxes(1, 2) * a) @ eq.profile
-    L = np.linalg.inv(np.eye(len(pi)) + Gamma * pi)
-    Z = L @ Gamma
+    blocks = resolvents(eq.profile, a, pi)
+    Z, Lb = blocks.of_Gamma(), blocks.of_profiles()
     if eq.intercept:  # the last block reads functions of the index, the constant among them
-        L[-1] = without_constant(L[-1], pi)
-        Z[-1] = (np.eye(len(pi)) - L[-1]) / pi  # L Gamma Pi = I - L
-    return State(pi, delta, a, L, Z, eq.profile @ L.swapaxes(1, 2))
+        eye = np.eye(len(pi))
+        L = without_constant(eye - Z[-1] * pi if blocks.L is None else blocks.L[-1], pi)
+        Z[-1] = (eye - L) / pi  # L Gamma Pi = I - L
+        Lb[-1] = eq.profile[-1] @ L.T
+    return State(pi, delta, a, blocks, Z, Lb)
 
 
 def self_energy(eq: Equations, x: State) -> Numbers:
@@ -118,7 +180,10 @@ def response_gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:
     The test error diverges where it vanishes; beyond the bulk it is one far away and zero at the
     edge.
     """
-    return float(1 - np.linalg.eigvals(minus_dchi * (x.pi**2 / eq.p)).real.max())
+    if np.iscomplexobj(minus_dchi) or not (eq.p > 0).all():
+        return float(1 - np.linalg.eigvals(minus_dchi * (x.pi**2 / eq.p)).real.max())
+    root = x.pi / np.sqrt(eq.p)  # the response is symmetric
+    return float(1 - np.linalg.eigvalsh(root[:, None] * minus_dchi * root)[-1])
 
 
 def solve_fixed_point(

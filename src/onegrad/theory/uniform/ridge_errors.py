@@ -26,12 +26,20 @@ linear response of the training error to the weights of the samples:
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.discretisation import Equations
-from onegrad.theory.uniform.fixed_point import Solution, State, chi_response, response_gap
+from onegrad.theory.uniform.fixed_point import (
+    Resolvents,
+    Solution,
+    State,
+    chi_response,
+    resolvents,
+    response_gap,
+)
 from onegrad.theory.uniform.free_constant import fitted_constant
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
@@ -60,35 +68,79 @@ class MeanPart:
     the teacher's t directions off v; times each of Q quadratic functions of those.
     """
 
+    eq: Equations
+    state: State
     H: Numbers  # (U, (2 + t + Q) K)
-    L_teacher: Numbers  # (R', K, K)
-    P: Numbers  # ((2 + t + Q) K, (2 + t + Q) K)
-    Xi: Numbers  # the same
+    teacher: Resolvents  # of the blocks seen from the teacher's directions
+    bulk: Resolvents
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """The numbers t, Q, of samples K, and of all blocks."""
+        t, Q = len(self.eq.aside), len(self.eq.squares.Y)
+        return t, Q, len(self.state.pi), 2 + t + Q
+
+    @cached_property
+    def P(self) -> Numbers:
+        """The matrix P, ((2 + t + Q) K, (2 + t + Q) K)."""
+        eq, pi = self.eq, self.state.pi
+        t, Q, K, _ = self.shape
+        products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
+        along_teacher = np.tensordot(products, pi[:, None] * self.teacher.matrices(), axes=(0, 0))
+        bulk = np.tensordot(_bulk_fractions(eq), self.bulk.matrices(), axes=1)
+        return np.asarray(
+            block_diag(
+                np.diag(pi),
+                -eq.in_plane * pi[:, None] * bulk,
+                along_teacher.swapaxes(1, 2).reshape(t * K, t * K),  # from (t, t, K, K)
+                *[np.diag(pi)] * Q,
+            )
+        )
+
+    @cached_property
+    def Xi(self) -> Numbers:
+        """The matrix Xi, of the shape of P."""
+        H, a, squares = self.H, self.state.a, self.eq.squares
+        _, Q, K, _ = self.shape
+        Xi = (H.T * (self.eq.d * a)) @ H  # N w/delta = d a
+        bend = squares.bend
+        fluctuation = np.tensordot(
+            squares.fluctuation * (self.eq.d * a)[:, None, None],
+            bend[:, :, None] * bend[:, None, :],  # (U, K, K)
+            axes=(0, 0),
+        )
+        Xi[-Q * K :, -Q * K :] += fluctuation.swapaxes(1, 2).reshape(Q * K, Q * K)
+        return np.asarray(Xi)
+
+    @cached_property
+    def factor(self) -> tuple[Numbers, Numbers]:
+        """The rows F and weights w of Xi = F^T diag(w) F: H, and the fluctuations' roots."""
+        squares, (_, Q, K, blocks) = self.eq.squares, self.shape
+        values, vectors = np.linalg.eigh(squares.fluctuation)  # (U, Q), (U, Q, Q)
+        roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]).swapaxes(1, 2)
+        fluctuation = np.zeros((*roots.shape[:2], blocks, K))  # (U, Q, ...)
+        fluctuation[:, :, -Q:] = roots[:, :, :, None] * squares.bend[:, None, None, :]
+        a = self.eq.d * self.state.a
+        rows = np.vstack([self.H, fluctuation.reshape(len(a) * Q, -1)])
+        return rows, np.concatenate([a, np.repeat(a, Q)])
+
+    def apply_P(self, functions: Numbers) -> Numbers:
+        """Return P f of functions ((2 + t + Q) K, m)."""
+        eq, pi, (t, _, K, blocks) = self.eq, self.state.pi[:, None], self.shape
+        f = functions.reshape(blocks, K, -1)
+        image = pi * f
+        along_row = np.tensordot(_bulk_fractions(eq), self.bulk.apply(f[1]), axes=1)
+        image[1] = -eq.in_plane * pi * along_row
+        by_node = self.teacher.apply(np.tensordot(eq.varpi, f[2 : 2 + t], axes=1))  # (R', K, m)
+        image[2 : 2 + t] = pi * np.tensordot(eq.varpi.T, by_node, axes=1)
+        return np.asarray(image.reshape(functions.shape))
 
 
 def mean_part(eq: Equations, x: State) -> MeanPart:
     """Return how neurons read functions of the index, at a fixed point."""
-    Gamma = (eq.teacher_profile.swapaxes(1, 2) * x.a) @ eq.teacher_profile
-    L_teacher = np.linalg.inv(np.eye(len(x.pi)) + Gamma * x.pi)
     H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
-    products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
-    along_teacher = np.tensordot(products, x.pi[:, None] * L_teacher, axes=(0, 0))  # (t, t, K, K)
-    t, K, Q = len(eq.aside), len(x.pi), len(eq.squares.Y)
-    P = block_diag(
-        np.diag(x.pi),
-        -eq.in_plane * x.pi[:, None] * np.tensordot(_bulk_fractions(eq), x.L[: eq.bulk], axes=1),
-        along_teacher.swapaxes(1, 2).reshape(t * K, t * K),
-        *[np.diag(x.pi)] * Q,
-    )
-    Xi = (H.T * (eq.d * x.a)) @ H  # N w/delta = d a
-    bend = eq.squares.bend
-    fluctuation = np.tensordot(
-        eq.squares.fluctuation * (eq.d * x.a)[:, None, None],
-        bend[:, :, None] * bend[:, None, :],  # (U, K, K)
-        axes=(0, 0),
-    )
-    Xi[-Q * K :, -Q * K :] += fluctuation.swapaxes(1, 2).reshape(Q * K, Q * K)
-    return MeanPart(H, L_teacher, P, Xi)
+    teacher = resolvents(eq.teacher_profile, x.a, x.pi)
+    return MeanPart(eq, x, H, teacher, x.resolvents.first(eq.bulk))
 
 
 def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
@@ -101,12 +153,21 @@ def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
     Y = np.concatenate([eq.Y0, np.zeros(K), eq.Y1.ravel(), eq.squares.Y.ravel()])
     constant = np.concatenate([np.ones(K), np.zeros(len(Y) - K)])
     sides = np.column_stack([Y, constant]) if eq.intercept else Y[:, None]
-    solved = np.linalg.solve(np.eye(len(Y)) + mean.P @ mean.Xi, mean.P @ sides)
+    _, Q, _, _ = mean.shape
+    low_rank = 2 * len(eq.weight) * (1 + Q) < len(Y)
+    if low_rank:  # (P^-1 + F^T w F)^-1 = P - P F^T (w^-1 + F P F^T)^-1 F P
+        F, w = mean.factor
+        PF = mean.apply_P(F.T)
+        PY = mean.apply_P(sides)
+        solved = PY - PF @ np.linalg.solve(np.diag(1 / w) + F @ PF, F @ PY)
+    else:
+        solved = np.linalg.solve(np.eye(len(Y)) + mean.P @ mean.Xi, mean.P @ sides)
     fit = solved[:, 0]
     if eq.intercept:
         c = fitted_constant(fit, solved[:, 1], K)
         Y, fit = Y - c * constant, fit - c * solved[:, 1]
-    return fit.reshape(-1, K), (Y - mean.Xi @ fit).reshape(-1, K)
+    rest = Y - (F.T @ (w * (F @ fit)) if low_rank else mean.Xi @ fit)
+    return fit.reshape(-1, K), rest.reshape(-1, K)
 
 
 def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
@@ -136,8 +197,8 @@ def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
 
     # d(train) = rest^T dP rest + fit^T dXi fit
     omega = _bulk_fractions(eq)
-    along_teacher = _apply(mean.L_teacher, eq.varpi @ rest[learned])
-    along_row = x.L[: eq.bulk] @ rest[1]
+    along_teacher = mean.teacher.apply((eq.varpi @ rest[learned])[:, :, None])[:, :, 0]
+    along_row = mean.bulk.apply(rest[1][:, None])[:, :, 0]
     at_fixed_delta = (
         eq.Y2
         + rest[0] ** 2
