@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import random
 import signal
+import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +36,14 @@ def _devices() -> list[Any]:
 
     there = ["torch", "cuda"] if TORCH and gpus() else ["torch"]
     return ["cpu", *(pytest.param(name, marks=pytest.mark.torch) for name in there)]
+
+
+@pytest.fixture
+def public_folder() -> Iterator[Path]:
+    """A folder that other users may enter: pytest's own may not be, nor the one of the checkout."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @pytest.fixture(params=_devices())

@@ -8,6 +8,7 @@ reaches the code behind the reader.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import warnings
@@ -243,7 +244,14 @@ def _model(rng: np.random.Generator, changes: int) -> bytes:
             array = np.load(io.BytesIO(members[name]), allow_pickle=True)  # our own forgery
             members[name] = _npy_bytes(_change_array(rng, array))
     members["model.json"] = json.dumps(header).encode()
-    return _zip_bytes(members)
+    return _zip_bytes(with_digests(members))
+
+
+def with_digests(members: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the members of a model with the digests of what they are now, as a forger can."""
+    others = {name: content for name, content in members.items() if name != "digests.json"}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in others.items()}
+    return others | {"digests.json": json.dumps(digests).encode()}
 
 
 def change_value(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:

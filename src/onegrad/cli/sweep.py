@@ -9,6 +9,7 @@ from typing import Any
 
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
+from onegrad.exceptions import printable
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.export import FORMATS, export
 from onegrad.experiments.grid import all_cells, shard, store_part
@@ -24,6 +25,7 @@ _EXAMPLES = (
     "onegrad sweep status sweeps/staircase.toml",
     "onegrad sweep export sweeps/staircase.toml --format parquet",
 )
+COUNTED = ("done", "failed", "damaged")  # cells, in the lines of status
 
 
 def add_parser(subparsers: Any) -> None:
@@ -100,19 +102,22 @@ def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
 
 def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     with Store(directory, create=False) as store:
-        done, failures = store.done(), store.failures()
-        rows = []
-        for name, cells in all_cells(spec).items():
-            keys = {cell.key for cell in cells}
-            counts = {"done": len(keys & done), "failed": len(keys & failures.keys())}
-            rows.append({"grid": name, "cells": len(keys), **counts})
+        condition = store.condition()
+    rows = []
+    for name, cells in all_cells(spec).items():
+        keys = {cell.key for cell in cells}
+        counts = {field: len(keys & set(getattr(condition, field))) for field in COUNTED}
+        rows.append({"grid": name, "cells": len(keys), **counts})
     if args.json:
-        print_json({"store": str(directory), "grids": rows, "failures": failures})
-    else:
-        for row in rows:
-            print("{grid}: {done} of {cells} cells done, {failed} failed".format(**row))
-        for key, message in failures.items():
-            print(f"failed {key[:12]}: {message}", file=sys.stderr)
+        problems = {"failures": condition.failed, "damages": condition.damaged}
+        print_json({"store": str(directory), "grids": rows, **problems})
+        return 0
+    for row in rows:
+        damaged = ", {damaged} damaged" if row["damaged"] else ""
+        print(("{grid}: {done} of {cells} cells done, {failed} failed" + damaged).format(**row))
+    for word, messages in (("failed", condition.failed), ("damaged", condition.damaged)):
+        for key, message in messages.items():
+            print(printable(f"{word} {key:.12}: {message}"), file=sys.stderr)
     return 0
 
 

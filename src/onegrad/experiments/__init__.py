@@ -8,7 +8,8 @@ from onegrad.experiments.measure import Measure
 from onegrad.experiments.results import Point, Results
 from onegrad.experiments.runner import run_cells
 from onegrad.experiments.spec import parse_spec, read_spec
-from onegrad.experiments.store import Store, StoreError
+from onegrad.experiments.store import Store
+from onegrad.experiments.store_file import StoreError
 
 __all__ = [
     "Cell",

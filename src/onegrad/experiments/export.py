@@ -10,7 +10,8 @@ import numpy as np
 
 from onegrad.exceptions import check_choice
 from onegrad.experiments.results import points_of
-from onegrad.experiments.store import Record, Store, StoreError
+from onegrad.experiments.store import Record, Store
+from onegrad.experiments.store_file import StoreError
 from onegrad.io.files import atomic_write
 
 FORMATS = ("csv", "parquet")

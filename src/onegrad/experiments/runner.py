@@ -53,18 +53,20 @@ def run_cells(
     device: str = "cpu",
     progress: TerminalProgress | None = None,
 ) -> Summary:
-    """Compute what is missing: the cells minus the keys in the store.
+    """Compute what is missing: the cells minus the keys in the store, damaged ones left out.
 
     The order is shuffled: the time left is then a fair estimate, and two runners on one store
     rarely meet at the same cell. When they do, one result is stored.
     """
     start = time.monotonic()
     by_key = {cell.key: cell for cell in cells}
-    done = store.done()
-    pending = [cell for key, cell in by_key.items() if key not in done]
+    condition = store.condition()
+    pending = [cell for key, cell in by_key.items() if key not in condition.done]
     random.shuffle(pending)
     progress = progress or TerminalProgress(quiet=True)
-    progress.begin(total=len(by_key), skipped=len(by_key) - len(pending))
+    if condition.damaged:
+        store.remove_damaged()
+    progress.begin(len(by_key), len(by_key) - len(pending), len(condition.damaged))
     computed = failed = 0
 
     def unfinished() -> Iterator[Cell]:

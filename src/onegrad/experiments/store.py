@@ -1,48 +1,46 @@
 """The store: finished cells in SQLite (write-ahead log), large arrays beside it as .npy.
 
-A cell's row is written in one transaction after its arrays are in place, and `INSERT OR IGNORE`
-makes a second writer harmless: whatever is killed at any moment, a row is complete or absent. The
-file itself appears with its tables in it; the next runner removes the drafts of arrays that a
-killed one left behind.
+A cell's row is written in one transaction after its arrays are in place, unless there is one:
+whatever is killed at any moment, a row is complete or absent. The file itself appears with its
+tables in it; the next runner removes the drafts of arrays that a killed one left behind.
+A row has a digest of its columns and of its arrays. A cell that does not fit its digests is
+damaged: it counts as missing, and the next runner computes it again.
 Each shard writes its own file, so that machines which share only a network file system never share
 a database; a reader reads all files of the directory as one store.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from onegrad.exceptions import InvalidInput, printable
 from onegrad.experiments.cell import Cell
+from onegrad.experiments.store_file import (
+    Damaged,
+    StoredRow,
+    StoreError,
+    array_reference,
+    cell_rows,
+    empty_file,
+    explained,
+    open_for_reading,
+    open_for_writing,
+    row_digest,
+)
 from onegrad.io.files import atomic_write, place, sweep_drafts
 
-SCHEMA = 1
-APPLICATION_ID = 0x6F6E6567  # "oneg", the kind of SQLite file
+Value = TypeVar("Value")
 MAX_INLINE_NUMBERS = 1000  # of an array; a larger one has its own file
-LOCK_TIMEOUT = 60.0  # seconds to wait for another writer
-TABLES = """
-CREATE TABLE cells (
-  key TEXT PRIMARY KEY, cell TEXT NOT NULL, result TEXT NOT NULL, version TEXT NOT NULL,
-  commit_id TEXT, dtype TEXT NOT NULL, device TEXT NOT NULL, seconds REAL NOT NULL,
-  host TEXT NOT NULL, finished TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE failures (
-  key TEXT PRIMARY KEY, cell TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL
-) WITHOUT ROWID;
-"""
-COLUMNS = "key, cell, result, version, commit_id, dtype, device, seconds, host, finished"
-
-
-class StoreError(RuntimeError):
-    """The store cannot be opened, read or written; the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,15 @@ class Record:
     provenance: Provenance
 
 
+@dataclass(frozen=True)
+class Condition:
+    """The cells of a store by how they are: finished, damaged, or failed, with what is wrong."""
+
+    done: set[str]
+    damaged: dict[str, str]
+    failed: dict[str, str]
+
+
 class Store:
     """Finished cells in a directory.
 
@@ -79,18 +86,18 @@ class Store:
     def __init__(self, directory: Path, *, part: str = "cells", create: bool = True) -> None:
         self.directory, self.path = directory, directory / f"{part}.sqlite"
         self.arrays = directory / "arrays"
-        if not create and not any(directory.glob("*.sqlite")):
+        if not create and not self._files():
             raise StoreError(f"{directory}: there is no store")
         try:
             if create:
                 self.arrays.mkdir(parents=True, exist_ok=True)
                 if not self.path.exists():
-                    place(self.path, _empty())
+                    place(self.path, empty_file())
                 for folder in (directory, self.arrays):
                     sweep_drafts(folder)
         except OSError as error:
             raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
-        self._connection = _open(self.path) if create else None
+        self._connection = open_for_writing(self.path, self.arrays) if create else None
         self._lock = threading.Lock()  # an executor may ask for work from a thread of its own
 
     def close(self) -> None:
@@ -107,13 +114,15 @@ class Store:
 
     def add(self, cell: Cell, values: Mapping[str, Any], provenance: Provenance) -> bool:
         """Store a result and return True; False if the cell was stored already."""
-        result = {name: self._stored(cell, name, value) for name, value in values.items()}
-        row = (cell.key, cell.json, json.dumps(result), *astuple(provenance))
         with self._writing() as connection:
-            marks = ",".join("?" * len(row))
-            added = connection.execute(f"INSERT OR IGNORE INTO cells VALUES ({marks})", row)
+            if _contains(connection, cell):
+                return False
+            result = {name: self._stored(cell, name, value) for name, value in values.items()}
+            row = (cell.key, cell.json, json.dumps(result), *astuple(provenance))
+            marks = ",".join("?" * (len(row) + 1))
+            connection.execute(f"INSERT INTO cells VALUES ({marks})", (*row, row_digest(row)))
             connection.execute("DELETE FROM failures WHERE key = ?", (cell.key,))
-        return added.rowcount == 1
+        return True
 
     def fail(self, cell: Cell, message: str, finished: str) -> None:
         """Record that a cell raised; it is tried again when the sweep is resumed."""
@@ -121,156 +130,142 @@ class Store:
             row = (cell.key, cell.json, message, finished)
             connection.execute("INSERT OR REPLACE INTO failures VALUES (?,?,?,?)", row)
 
+    def remove_damaged(self) -> int:
+        """Remove the damaged cells of the file that this process writes; return their number."""
+        with self._writing() as connection:
+            rows = [row for row in cell_rows(connection, self.path) if row.damage(self.arrays)]
+            for row in rows:
+                connection.execute("DELETE FROM cells WHERE hex(key) = ?", (row.key_bytes,))
+        return len(rows)
+
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         assert self._connection is not None, "opened for reading"
-        with self._lock, _explained(self.path), self._connection as connection:
+        with self._lock, explained(self.path), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")  # whoever writes a row also wrote its arrays
             yield connection
 
     def _stored(self, cell: Cell, name: str, value: Any) -> Any:
         array = np.asarray(value)
         if array.size <= MAX_INLINE_NUMBERS:
             return array.tolist()
-        target = self.arrays / f"{cell.key}.{name}.npy"
+        target, content = self.arrays / f"{cell.key}.{name}.npy", io.BytesIO()
+        np.save(content, array, allow_pickle=False)
         try:
             with atomic_write(target) as file:
-                np.save(file, array, allow_pickle=False)
+                file.write(content.getbuffer())
         except OSError as error:
             raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None
-        return {"file": target.name}
+        return array_reference(target.name, content.getbuffer())
 
     # -- reading -------------------------------------------------------------------------------
 
+    def condition(self) -> Condition:
+        """Check every cell and its arrays."""
+        done, damaged = set[str](), dict[str, str]()
+        for row in self._rows():
+            if damage := row.damage(self.arrays):
+                damaged[row.key] = damage
+            else:
+                done.add(row.key)
+        failures = [(str(key), str(message)) for key, message in self._failures()]
+        return Condition(
+            done,
+            {key: damage for key, damage in damaged.items() if key not in done},
+            {key: message for key, message in failures if key not in done},
+        )
+
     def done(self) -> set[str]:
-        """Return the keys of all finished cells."""
-        return {row[0] for row in self._rows("SELECT key FROM cells")}
+        """Return the keys of all finished cells that are not damaged."""
+        return self.condition().done
+
+    def failures(self) -> dict[str, str]:
+        """Return the messages of the cells that raised, by key."""
+        return self.condition().failed
 
     def has(self, cell: Cell) -> bool:
         """Return whether this cell is in the file that this process writes."""
         assert self._connection is not None, "opened for reading"
-        with self._lock, _explained(self.path):
-            rows = self._connection.execute("SELECT 1 FROM cells WHERE key = ?", (cell.key,))
-            return rows.fetchone() is not None
-
-    def failures(self) -> dict[str, str]:
-        """Return the messages of the cells that raised, by key."""
-        done = self.done()
-        rows = self._rows("SELECT key, message FROM failures")
-        return {key: message for key, message in rows if key not in done}
+        with self._lock, explained(self.path):
+            return _contains(self._connection, cell)
 
     def provenances(self) -> dict[str, Provenance]:
         """Return the provenance of every finished cell, by key."""
-        rows = self._rows(f"SELECT {COLUMNS} FROM cells")
-        return {row[0]: Provenance(*row[3:]) for row in rows}
+        rows = (row for row in self._rows() if not row.damage(self.arrays))
+        return {row.key: _provenance(row) for row in rows}
 
     def values(self, key: str) -> dict[str, np.ndarray] | None:
-        """Return the arrays of the cell with this key; None if it is not finished."""
-        rows = self._rows("SELECT result FROM cells WHERE key = ?", (key,))
-        return next((self._arrays(row[0]) for row in rows), None)
+        """Return the arrays of the cell with this key; None if it is not finished or damaged."""
+        for row in self._rows("WHERE key = ?", key):
+            with suppress(Damaged):
+                return row.values(self.arrays)
+        return None
 
     def records(self) -> Iterator[Record]:
-        """Yield every finished cell once, in order of key within a file."""
-        seen: set[str] = set()
-        for row in self._rows(f"SELECT {COLUMNS} FROM cells ORDER BY key"):
-            if row[0] not in seen:
-                seen.add(row[0])
-                yield self._record(row)
+        """Yield every finished cell once, in order of key within a file.
 
-    def _record(self, row: tuple[Any, ...]) -> Record:
-        _, cell, result, *rest = row
-        return Record(Cell.from_json(cell), self._arrays(result), Provenance(*rest))
+        Raises
+        ------
+        StoreError : at the end, if there is a damaged cell that no other file holds; at a cell
+            that another version of onegrad describes in its own way.
+        """
+        seen, damaged = set[str](), dict[str, str]()
+        for row in self._rows():
+            if row.key in seen:
+                continue
+            try:
+                values = row.values(self.arrays)
+            except Damaged as damage:
+                damaged[row.key] = f"{row.path}: cell {row.key:.12}: {damage}"
+                continue
+            seen.add(row.key)
+            yield Record(_cell(row), values, _provenance(row))
+        if lost := [text for key, text in damaged.items() if key not in seen]:
+            more = f" ({len(lost)} cells are damaged)" if len(lost) > 1 else ""
+            advice = "run the sweep again: what is damaged is computed anew"
+            raise StoreError(printable(f"{lost[0]}{more}; {advice}"))
 
-    def _arrays(self, result: str) -> dict[str, np.ndarray]:
-        return {name: self._loaded(value) for name, value in json.loads(result).items()}
-
-    def _loaded(self, value: Any) -> np.ndarray:
-        if not isinstance(value, dict):
-            return np.asarray(value)
-        path = self.arrays / value["file"]
+    def _files(self) -> list[Path]:
         try:
-            return np.asarray(np.load(path, allow_pickle=False))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path}: cannot be read: {error}") from None
+            paths = sorted(self.directory.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(f"{self.directory}: cannot be read: {error.strerror}") from None
+        return [path for path in paths if path.suffix == ".sqlite" and not path.is_dir()]
 
-    def _rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        for path in sorted(self.directory.glob("*.sqlite")):
-            with _explained(path):
-                if self._connection is not None and path == self.path:
-                    with self._lock:
-                        rows = self._connection.execute(query, parameters).fetchall()
-                else:
-                    # an earlier version was killed while creating it: SQLite must undo that first
-                    undo = path.with_name(f"{path.name}-journal").exists()
-                    source = f"{path.resolve().as_uri()}?mode={'rw' if undo else 'ro'}"
-                    with closing(
-                        sqlite3.connect(source, timeout=LOCK_TIMEOUT, uri=True)
-                    ) as connection:
-                        begun = _version(connection, path) > 0  # else killed while creating it
-                        rows = connection.execute(query, parameters).fetchall() if begun else []
+    def _rows(self, where: str = "", *parameters: str) -> Iterator[StoredRow]:
+        return self._read(lambda path, file: cell_rows(file, path, where, *parameters))
+
+    def _failures(self) -> Iterator[tuple[Any, Any]]:
+        return self._read(lambda _, file: file.execute("SELECT key, message FROM failures"))
+
+    def _read(
+        self, query: Callable[[Path, sqlite3.Connection], Iterable[Value]]
+    ) -> Iterator[Value]:
+        """Yield what a query finds in each file of the store; no file is open meanwhile."""
+        for path in self._files():
+            if self._connection is not None and path == self.path:
+                with self._lock, explained(path):
+                    rows = list(query(path, self._connection))
+            else:
+                with open_for_reading(path) as connection:
+                    rows = [] if connection is None else list(query(path, connection))
             yield from rows
 
 
-def _empty() -> bytes:
-    """Return the file of a store without cells, its write-ahead log switched on."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        _make_tables(connection)
-        data = bytearray(connection.serialize())
-    data[18:20] = b"\x02\x02"  # SQLite's file format: read and written with a log
-    return bytes(data)
+def _contains(connection: sqlite3.Connection, cell: Cell) -> bool:
+    rows = connection.execute("SELECT 1 FROM cells WHERE key = ?", (cell.key,))
+    return rows.fetchone() is not None
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    for statement in filter(str.strip, TABLES.split(";")):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={SCHEMA}")
+def _provenance(row: StoredRow) -> Provenance:
+    return Provenance(*row.columns[3:10])
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Return a connection for writing, with the tables in place."""
-    with _explained(path):
-        connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, check_same_thread=False)
-        try:
-            _prepare(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-    if _version(connection, path) == 0:  # an earlier version was killed while creating it
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")  # of two that start, one creates and one waits
-            if _version(connection, path) == 0:
-                _make_tables(connection)
-
-
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema of an open file; refuse a newer one and files of other programs."""
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application not in (0, APPLICATION_ID) or (version and application != APPLICATION_ID):
-        raise StoreError(f"{path}: an SQLite file, but not a store of onegrad")
-    if version > SCHEMA:
-        raise StoreError(
-            f"{path}: written by a newer onegrad (schema {version}; this one knows {SCHEMA}): "
-            "upgrade onegrad or choose another directory"
-        )
-    return version
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one line that names the file."""
+def _cell(row: StoredRow) -> Cell:
     try:
-        yield
-    except sqlite3.Error as error:
-        hint = ""
-        if "full" in str(error) or "disk I/O" in str(error):
-            hint = "; is the disk full? Finished cells are safe: free some space and resume"
-        elif "readonly" in str(error) or "unable to open" in str(error):
-            hint = "; is the directory writable?"
-        raise StoreError(f"{path}: {error}{hint}") from None
+        return Cell.from_json(row.columns[1])
+    except (InvalidInput, ValueError, TypeError, LookupError, AttributeError) as error:
+        by = f"cell {row.key:.12} is of onegrad {row.columns[3]}, which described it in another way"
+        raise StoreError(printable(f"{row.path}: {by}: {error}")) from None

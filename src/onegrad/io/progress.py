@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -50,7 +51,7 @@ class TerminalProgress(Progress):
     ) -> None:
         super().__init__()
         self.label, self.quiet = label, quiet
-        self.stream = sys.stderr if stream is None else stream
+        self.stream: TextIO | None = sys.stderr if stream is None else stream
         self.begin(0)
 
     # -- parts of a computation ----------------------------------------------------------------
@@ -80,13 +81,15 @@ class TerminalProgress(Progress):
 
     # -- cells of a sweep ----------------------------------------------------------------------
 
-    def begin(self, total: int, skipped: int = 0) -> None:
-        """Begin with so many cells, of which some are skipped."""
+    def begin(self, total: int, skipped: int = 0, damaged: int = 0) -> None:
+        """Begin with so many cells; some are skipped, and some are damaged in the store."""
         self.total, self.skipped, self.computed, self.failed = total, skipped, 0, 0
         self.rows_read = 0
         self.start = self.shown = time.monotonic()
         if skipped:
             self._write(f"{self.label}: {skipped} of {total} cells are in the store already\n")
+        if damaged:
+            self._write(f"{self.label}: {damaged} damaged cells of the store are computed again\n")
 
     def step(self, *, skipped: bool = False, failure: str = "") -> None:
         """Count one more cell: computed, done by another runner, or failed with a message."""
@@ -139,12 +142,14 @@ class TerminalProgress(Progress):
         return f"\r{drawn}{line}\x1b[K"
 
     def _is_terminal(self) -> bool:
-        return self.stream.isatty()
+        return self.stream is not None and not self.stream.closed and self.stream.isatty()
 
     def _write(self, text: str) -> None:
-        if not self.quiet:
-            self.stream.write(text)
-            self.stream.flush()
+        """Write to the stream; work goes on where nobody can read: closed, full, hung up."""
+        if not self.quiet and self.stream is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self.stream.write(text)
+                self.stream.flush()
 
 
 def _duration(seconds: float) -> str:

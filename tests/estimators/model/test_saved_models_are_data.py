@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import pickle
+import shutil
 import zipfile
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import onegrad as og
+from forgeries import with_digests
 from onegrad.data import source
 from onegrad.estimators import load
 from onegrad.exceptions import InvalidInput
@@ -106,16 +109,16 @@ def test_any_changed_byte_is_noticed_or_harmless(saved):
 def test_numpy_opens_it_without_this_package(saved):
     with np.load(saved, allow_pickle=False) as archive:
         np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
-        assert json.loads(archive["model.json"])["format"] == 4
+        assert json.loads(archive["model.json"])["format"] == 5
 
 
-def rewritten(path, change):
-    """The archive with its members changed, as an attacker would write it."""
+def rewritten(path, change, digests=with_digests):
+    """The archive with its members changed, as an attacker would write it: digests, too."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
+        for name, content in digests(members).items():
             archive.writestr(name, content)
 
 
@@ -140,7 +143,7 @@ def edited(members, change):
         (lambda m: m.update({"W.npy": m["b.npy"]}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
         (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
-        (lambda m: edited(m, lambda h: h.update(format=99)), "reads formats 1, 2, 3, 4"),
+        (lambda m: edited(m, lambda h: h.update(format=99)), "reads formats 1, 2, 3, 4, 5"),
         (
             lambda m: edited(m, lambda h: h.update(estimator="os.system")),
             "estimator 'os.system': it is unknown",
@@ -157,6 +160,39 @@ def test_an_edited_file_is_refused(saved, change, message):
     rewritten(saved, change)
     with pytest.raises(InvalidInput, match=message):
         load(saved)
+
+
+def negated(members):
+    members["Fty.npy"] = npy(-np.load(io.BytesIO(members["Fty.npy"])))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        negated,
+        lambda m: edited(m, lambda h: h.update(weight=h["weight"] * 2)),
+        lambda m: edited(m, lambda h: h.update(labels=1)),
+        lambda m: m.update({"digests.json": b"{}"}),
+        lambda m: m.pop("digests.json"),
+    ],
+)
+def test_a_file_edited_without_its_digests_does_not_predict(saved, change):
+    """Whoever computes them anew is not found out: he runs no code, and takes no memory."""
+    rewritten(saved, change, digests=lambda members: members)
+    with pytest.raises(InvalidInput, match=r"not what was saved|digests\.json"):
+        load(saved)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file of another user is made by root only")
+def test_a_file_that_may_not_be_read_is_called_that(saved, public_folder):
+    private = shutil.copy(saved, public_folder / "a.model")
+    private.chmod(0o600)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(InvalidInput, match="cannot be read: Permission denied"):
+            load(private)
+    finally:
+        os.seteuid(0)
 
 
 @pytest.mark.parametrize("member", ["W.npy", "model.json"])
@@ -227,7 +263,7 @@ def test_encrypted_members_are_refused(saved):
 @pytest.mark.parametrize("depth", [500, 5_000, 200_000])
 def test_deep_json_is_refused(saved, depth):
     deep = b"[" * depth + b"]" * depth
-    rewritten(saved, lambda m: m.update({"model.json": b'{"format": 4, "choice": ' + deep + b"}"}))
+    rewritten(saved, lambda m: m.update({"model.json": b'{"format": 5, "choice": ' + deep + b"}"}))
     with pytest.raises(InvalidInput):
         load(saved)
 

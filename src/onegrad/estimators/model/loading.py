@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import struct
@@ -17,6 +18,7 @@ from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
 from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, RowChanges
 from onegrad.estimators.model.saving import (
+    DIGESTS,
     HEADER,
     LAYER_ARRAYS,
     MOMENT_ARRAYS,
@@ -62,7 +64,9 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
         return estimator._publish(fitted)
     except InvalidInput as error:
         problem = error.problem if error.argument == "model" else str(error)
-    except (zipfile.BadZipFile, EOFError, struct.error, zlib.error, OSError):
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+    except (zipfile.BadZipFile, EOFError, struct.error, zlib.error):
         problem = "not a model file, or truncated or damaged"
     except (
         LookupError,
@@ -82,13 +86,22 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
         raise InvalidInput("model", problem="no such file")
-    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+    content = path.read_bytes()
+    try:
+        return _unpacked(content)
+    except OSError:  # of the archive: an offset that is none
+        raise zipfile.BadZipFile from None
+
+
+def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
             raise InvalidInput("archive", problem="compressed members are not allowed")
         names = archive.namelist()
         if HEADER not in names:
             raise InvalidInput("archive", problem=f"not a model file; it has no {HEADER}")
-        header = json.loads(archive.read(HEADER))
+        text = archive.read(HEADER)
+        header = json.loads(text)
         if header.get("format") not in READABLE_FORMATS:
             problem = (
                 f"written by onegrad {header.get('onegrad', '?')!s:.20}; this version reads "
@@ -96,17 +109,26 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
             )
             raise InvalidInput("format", header.get("format"), problem=problem)
         header |= {key: _restored(header[key]) for key in NUMERIC_ENTRIES if key in header}
+        digests = json.loads(archive.read(DIGESTS)) if header["format"] >= 5 else None
+        _check_digest(digests, HEADER, text)
         arrays: Arrays = {}
         for name in header["arrays"]:
             if name not in names:
                 raise InvalidInput("array", name, problem="it is missing; the file is incomplete")
-            data = io.BytesIO(archive.read(name))  # all of it, so that its checksum is compared
-            arrays[name.removesuffix(".npy")] = read_array(data, f"array {name!r:.40}")
+            data = archive.read(name)  # all of it, so that its checksum is compared
+            _check_digest(digests, name, data)
+            arrays[name.removesuffix(".npy")] = read_array(io.BytesIO(data), f"array {name!r:.40}")
     if "far" in header["layer"]:  # formats 1 to 3
         high = np.full(arrays["centre"].shape, float(header["layer"]["far"]))
         arrays |= {"low": -high, "high": high}
     header.setdefault("ridges", [header.get("ridge")])
     return header, arrays
+
+
+def _check_digest(digests: Mapping[str, str] | None, name: str, data: bytes) -> None:
+    if digests is not None and digests.get(name) != hashlib.sha256(data).hexdigest():
+        problem = "it is not what was saved: the file was damaged or edited"
+        raise InvalidInput(f"{name!r:.40}", problem=problem)
 
 
 def _restored(value: Any) -> Any:
@@ -180,7 +202,7 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
     return Tally(keys, weights, int(header["tally_seed"]))
 
 
-# -- do the pieces fit together? Checksums only say that they are the ones that were written -----
+# -- do the pieces fit together? Digests only say that they are the ones that were written -------
 
 
 def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> None:

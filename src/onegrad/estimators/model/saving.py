@@ -1,17 +1,19 @@
 """Models as files of numbers and JSON: nothing in them can run.
 
 A file is a ZIP archive, not compressed, of `model.json` and one `.npy` member for each array, as
-`numpy.savez` would write them. The JSON names the estimator, its parameters and the arrays. The
-archive's checksums notice damage; whatever does not fit together is refused by name
+`numpy.savez` would write them. The JSON names the estimator, its parameters and the arrays;
+`digests.json` has the SHA-256 of every other member, so that a file that was damaged or edited is
+noticed. Whatever does not fit together is refused by name
 (:mod:`onegrad.estimators.model.loading`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,12 @@ from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 
-MODEL_FORMAT = 4
-# the first had digests beside the archive's own checksums, the second a single network, the third
-# one bound for all inputs
-READABLE_FORMATS = (1, 2, 3, 4)
+MODEL_FORMAT = 5
+# the first had digests of its own kind, the second a single network, the third one bound for all
+# inputs, the fourth no digests
+READABLE_FORMATS = (1, 2, 3, 4, 5)
 HEADER = "model.json"
+DIGESTS = "digests.json"  # since format 5
 
 # names of arrays, with their shapes: d inputs, K outputs, N neurons, F features
 SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d"}
@@ -56,11 +59,22 @@ def save(estimator: Any, path: str | Path) -> None:
     }
     text = json.dumps(json_values(header, not_finite=str), sort_keys=True, allow_nan=False)
     with atomic_write(Path(path)) as file, zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(zipfile.ZipInfo(HEADER), text)  # without the time: same model, same file
-        for name, array in arrays.items():
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
+        digests = {}
+        for name, content in _members(text, arrays):
+            archive.writestr(
+                zipfile.ZipInfo(name), content
+            )  # without the time: same model, same file
+            digests[name] = hashlib.sha256(content).hexdigest()
+        archive.writestr(zipfile.ZipInfo(DIGESTS), json.dumps(digests))
+
+
+def _members(header: str, arrays: Arrays) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the members of the archive."""
+    yield HEADER, header.encode()
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+        yield f"{name}.npy", buffer.getvalue()
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
