@@ -39,7 +39,7 @@ from onegrad.experiments.store_file import (
 )
 from onegrad.io.files import atomic_write, place, sweep_drafts
 
-Value = TypeVar("Value")
+_Found = TypeVar("_Found")
 MAX_INLINE_NUMBERS = 1000  # of an array; a larger one has its own file
 
 
@@ -241,8 +241,8 @@ class Store:
         return self._read(lambda _, file: file.execute("SELECT key, message FROM failures"))
 
     def _read(
-        self, query: Callable[[Path, sqlite3.Connection], Iterable[Value]]
-    ) -> Iterator[Value]:
+        self, query: Callable[[Path, sqlite3.Connection], Iterable[_Found]]
+    ) -> Iterator[_Found]:
         """Yield what a query finds in each file of the store; no file is open meanwhile."""
         for path in self._files():
             if self._connection is not None and path == self.path:
