@@ -23,6 +23,7 @@ from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
+from onegrad.theory.uniform.routes import ERROR_FIELDS
 
 # the theorems are also evaluated outside their assumptions, with a warning
 ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "update", "ridge_rows")
@@ -69,7 +70,7 @@ class SpectrumMethod:
 THEORIES: dict[str, Theory] = {
     theory.name: theory
     for theory in (
-        Theory("uniform", uniform_errors, UNIFORM_FIELDS),
+        Theory("uniform", uniform_errors, ERROR_FIELDS),
         Theory(
             "staircase",
             staircase_errors,

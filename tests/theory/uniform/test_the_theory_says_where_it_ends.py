@@ -21,7 +21,6 @@ BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, 
     [
         ({"steps": 2}, "steps"),
         ({"inputs": "student-t(5)"}, "inputs"),
-        ({"ridge_rows": "same"}, "ridge_rows"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )

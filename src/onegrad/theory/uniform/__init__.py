@@ -10,7 +10,7 @@ equations, and `learned_coefficients` those of the mean fitted function.
 from onegrad.theory.uniform.learned_coefficients import LearnedCoefficients, learned_coefficients
 from onegrad.theory.uniform.moving_spectrum import uniform_spectrum
 from onegrad.theory.uniform.preparation import NodeCounts
-from onegrad.theory.uniform.refinement import uniform_errors
+from onegrad.theory.uniform.routes import uniform_errors
 
 __all__ = [
     "LearnedCoefficients",

@@ -21,9 +21,12 @@ MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
 MAX_SILENT_SPREAD = 0.2  # the same for the spread of single networks
 
 
-def require_covered(p: Problem) -> None:
-    """Raise OutOfScope for a problem that the theory does not describe."""
-    require_known_fields("uniform", UNIFORM_FIELDS, [p])
+def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> None:
+    """Raise OutOfScope for a problem that the theory does not describe.
+
+    fields : those that it takes into account.
+    """
+    require_known_fields("uniform", fields, [p])
     labels, noise = p.teacher_function.second_moment, p.noise * p.noise
     if labels + noise == 0.0:
         raise OutOfScope("uniform", "teacher", covered="labels that are not all zero")

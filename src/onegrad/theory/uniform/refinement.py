@@ -6,16 +6,15 @@ Problems are solved in a row: each starts at the solution of the one before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
-from typing import Any
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged
+from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
-from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.prediction import Errors
 from onegrad.theory.uniform.accuracy import accuracy
-from onegrad.theory.uniform.concerns import concerns, require_covered
+from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
@@ -75,29 +74,13 @@ class Refinement:
     last: WarmStart
 
 
-def uniform_errors(
-    problems: Sequence[Problem],
-    *,
-    rtol: float = QUADRATURE_TOLERANCE,
-    nodes: NodeCounts | None = None,
-) -> Errors:
-    """Return training and test errors after one gradient step and ridge: columns over problems.
+def fresh_row_errors(
+    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
+) -> list[Errors]:
+    """Return the errors of ridge on fresh rows, one value per problem.
 
-    Problems may differ in anything; each starts from the solution of the one before it, so that
-    neighbours that differ little (in step or ridge) gain most.
-
-    Parameters
-    ----------
-    rtol : relative error allowed to quadrature; nodes are added until it is met.
-    nodes : use exactly these numbers of nodes instead.
-
-    Holds for one step on Gaussian inputs, then ridge on fresh rows.
-    See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
+    Each problem starts from the solution of the one before it.
     """
-    if not rtol > 0:
-        raise InvalidInput("rtol", rtol, "> 0")
-    for problem in problems:
-        require_covered(problem)
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
     for problem in problems:
@@ -109,7 +92,7 @@ def uniform_errors(
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
         points.append(_errors_of_one(problem, constants, refinement))
         start, spacings = refinement.last, refinement.spacings
-    return _columns(points)
+    return points
 
 
 def refine(
@@ -235,17 +218,3 @@ def _errors_of_one(
         nodes=astuple(finest.nodes),
         warnings=tuple(warnings),
     )
-
-
-def _columns(points: Sequence[Errors]) -> Errors:
-    """Return errors of single problems as columns, and each text of their warnings once."""
-    columns: dict[str, Any] = {}
-    for name in (f.name for f in fields(Errors) if f.name != "warnings"):
-        values = [getattr(point, name) for point in points]
-        if isinstance(values[0], TrainTest):
-            train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
-            columns[name] = TrainTest(train=train, test=test)
-        else:
-            columns[name] = np.array(values)
-    warnings = {str(warning): warning for point in points for warning in point.warnings}
-    return Errors(**columns, warnings=tuple(warnings.values()))

@@ -1,0 +1,107 @@
+"""The equations that serve a problem, and the errors that they give.
+
+A problem with a field off its default may need equations of their own: a row of `ROUTES`. The first
+route that applies is taken, the plain theory last. A route refuses the fields of the others, so
+that no two extensions are combined that nobody has derived together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.problem import FIELDS, Problem
+from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
+from onegrad.theory.uniform.preparation import NodeCounts
+from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
+from onegrad.theory.uniform.same_rows.prediction import same_row_errors
+
+ErrorsOfProblems = Callable[[Sequence[Problem], float, NodeCounts | None], list[Errors]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """Equations for the problems with some field off its default.
+
+    fields : the fields that lead here, beside those of the plain theory; none leads anywhere.
+    errors : errors of problems, one value each, from a relative error and numbers of nodes.
+    """
+
+    fields: tuple[str, ...]
+    errors: ErrorsOfProblems
+
+    def applies(self, problem: Problem) -> bool:
+        """Return whether a field of the problem leads here."""
+        return not self.fields or any(_is_set(problem, field) for field in self.fields)
+
+
+ROUTES = (
+    Route(("ridge_rows",), same_row_errors),
+    Route((), fresh_row_errors),
+)
+EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)
+ERROR_FIELDS = (*UNIFORM_FIELDS, *EXTENSION_FIELDS)
+
+
+def uniform_errors(
+    problems: Sequence[Problem],
+    *,
+    rtol: float = QUADRATURE_TOLERANCE,
+    nodes: NodeCounts | None = None,
+) -> Errors:
+    """Return training and test errors after one gradient step and ridge: columns over problems.
+
+    Problems may differ in anything; each starts from the solution of the one before it, so that
+    neighbours that differ little (in step or ridge) gain most.
+
+    Parameters
+    ----------
+    rtol : relative error allowed to quadrature; nodes are added until it is met.
+    nodes : use exactly these numbers of nodes instead; ridge on fresh rows only.
+
+    Holds for one step on Gaussian inputs, then ridge on fresh rows or on those of the step.
+    See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
+    """
+    if not rtol > 0:
+        raise InvalidInput("rtol", rtol, "> 0")
+    routes = [route_of(problem) for problem in problems]
+    points: list[Errors] = []
+    for route, pairs in groupby(zip(routes, problems, strict=True), key=lambda pair: pair[0]):
+        points += route.errors([problem for _, problem in pairs], rtol, nodes)
+    return _columns(points)
+
+
+def route_of(problem: Problem) -> Route:
+    """Return the equations that serve a problem; raise OutOfScope where none do."""
+    require_covered(problem, ERROR_FIELDS)
+    route = next(route for route in ROUTES if route.applies(problem))
+    for field in EXTENSION_FIELDS:
+        if field not in route.fields and _is_set(problem, field):
+            name = next(name for name in route.fields if _is_set(problem, name))
+            covered = f"{field}={FIELDS[field].default!r} with {name}={getattr(problem, name)!r}"
+            raise OutOfScope("uniform", field, getattr(problem, field), covered)
+    return route
+
+
+def _is_set(problem: Problem, field: str) -> bool:
+    return bool(getattr(problem, field) != FIELDS[field].default)
+
+
+def _columns(points: Sequence[Errors]) -> Errors:
+    """Return errors of single problems as columns, and each text of their warnings once."""
+    columns: dict[str, Any] = {}
+    for name in (f.name for f in fields(Errors) if f.name != "warnings"):
+        values = [getattr(point, name) for point in points]
+        if isinstance(values[0], TrainTest):
+            train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
+            columns[name] = TrainTest(train=train, test=test)
+        else:
+            columns[name] = np.array(values)
+    warnings = {str(warning): warning for point in points for warning in point.warnings}
+    return Errors(**columns, warnings=tuple(warnings.values()))

@@ -1,0 +1,207 @@
+r"""Training and test error of ridge on the rows of the step, with given numbers of nodes.
+
+The test error is the derivative of the training objective by a weight of fresh rows, the squared
+norm of the readout that by the penalty, and the mean squared leave-one-out residual of ridge,
+:math:`E_j[(y_j - f_j)^2/\hat\pi_j^2]`, that along loss weights :math:`1/\hat\pi_j^2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import NotConverged
+from onegrad.problem import Problem
+from onegrad.theory.uniform.first_step import StepNumbers, take_step
+from onegrad.theory.uniform.graded_rule import GradedRule, index_rule
+from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.same_rows.features import fresh_features, training_features
+from onegrad.theory.uniform.same_rows.fixed_point import (
+    FieldSolution,
+    FreshForms,
+    Packing,
+    RowForms,
+    Shares,
+    accelerated,
+    first_guess,
+    fresh_forms,
+    iterate,
+    no_shares,
+    row_forms,
+)
+from onegrad.theory.uniform.same_rows.label_fit import (
+    LabelProblem,
+    label_problem,
+    quadratic_problem,
+)
+from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types
+from onegrad.theory.uniform.same_rows.response import (
+    Parameter,
+    Tangent,
+    fresh_quadratic,
+    quadratic_response,
+    tangent,
+)
+from onegrad.theory.uniform.same_rows.special_shares import shares_response, special_shares
+from onegrad.theory.uniform.same_rows.training_rows import fresh_rows, training_rows
+
+TOLERANCES = (1e-3, 1e-5, 1e-8, 1e-8)  # of the equations, between updates of the shares
+RESPONSE_TOLERANCE = 1e-6  # of the linear response, relative
+MAX_RESPONSE_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class SameNodes:
+    """Numbers of nodes: bins of r, nodes of the index in a bin, nodes of a normal readout."""
+
+    bins: int
+    index: int
+    readout: int
+
+
+@dataclass(frozen=True)
+class SameErrors:
+    """Errors of ridge on the rows of the step.
+
+    step : numbers of the step.
+    values : train and test error; their gap is direct over total response to the penalty.
+    left_out : mean squared leave-one-out residual of ridge, with the first layer as it is.
+    solution : the fixed point.
+    """
+
+    step: StepNumbers
+    values: RidgeErrors
+    left_out: float
+    solution: FieldSolution
+
+
+@dataclass(frozen=True)
+class SameEquations:
+    """A problem at one constant of its initial output, discretised."""
+
+    step: StepNumbers
+    types: NeuronTypes
+    forms: RowForms
+    fresh: FreshForms
+    labels: LabelProblem
+    energy: float
+
+
+def same_equations(
+    problem: Problem, constant: float, nodes: SameNodes, second_order: bool
+) -> SameEquations:
+    """Return the equations with given numbers of nodes."""
+    step = take_step(problem, constant)
+    training = training_rows(problem, step, nodes.bins, nodes.index)
+    types = neuron_types(problem, step, training, nodes.readout)
+    rule = _fresh_rule(problem, step, types)
+    fresh = fresh_rows(problem, step, rule, rule.count(1.0))
+    features, of_fresh = (
+        training_features(problem, step, types, training.rows),
+        fresh_features(problem, types, fresh),
+    )
+    labels = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
+    return SameEquations(
+        step,
+        types,
+        row_forms(problem, step, types, training.rows, features),
+        fresh_forms(fresh, of_fresh),
+        labels,
+        problem.sigma.second_moment,
+    )
+
+
+def same_errors(eq: SameEquations, start: FieldSolution | None = None) -> SameErrors:
+    """Return the errors of a discretised problem."""
+    solution = solve(eq, start)
+    state, labels = solution.state, eq.labels
+    quadratic = quadratic_problem(labels, state)
+    h = np.linalg.solve(quadratic.H, quadratic.side)
+    train = quadratic.constant - float(quadratic.side @ h)
+    zeros = np.zeros(state.pi.shape)
+    parameters = [
+        Parameter(1.0, 0.0, zeros),
+        Parameter(0.0, 1.0, zeros),
+        Parameter(0.0, 0.0, 1 / state.pi**2),
+    ]
+    fresh = fresh_quadratic(labels)
+    shares = [no_shares(eq.forms)] * len(parameters)
+    guess = [(np.zeros_like(state.G), np.zeros_like(state.log_a))] * len(parameters)
+    tangents: list[Tangent] = []
+    for _ in range(2):  # the response of the shares is of order 1/n
+        tangents = respond(eq, solution, parameters, shares, guess)
+        changes = [
+            quadratic_response(labels, state, parameter, t, fresh)
+            for parameter, t in zip(parameters, tangents, strict=True)
+        ]
+        shares = [
+            shares_response(labels, state, quadratic.H, t, change.H)
+            for t, change in zip(tangents, changes, strict=True)
+        ]
+        guess = [(t.G, t.log_a) for t in tangents]
+    test, norm, left_out = (
+        c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes
+    )
+    # d delta/d lambda is one without the reaction of the rest
+    ddelta = -tangents[1].log_a * state.delta
+    gap = 1 / float(eq.types.weight @ ddelta)
+    values = RidgeErrors(train, eq.forms.ridge * norm, test, gap)
+    return SameErrors(eq.step, values, left_out, solution)
+
+
+def solve(eq: SameEquations, start: FieldSolution | None) -> FieldSolution:
+    """Solve the equations; the shares of the special variables are updated in between."""
+    forms = eq.forms
+    shares = no_shares(forms)
+    if start is None:
+        G, log_a = first_guess(forms, eq.energy)
+    else:
+        G, log_a = start.state.G, start.state.log_a
+    iterations = 0
+    for tolerance in TOLERANCES:
+        solution = iterate(forms, G, log_a, shares, tolerance)
+        iterations += solution.iterations
+        state = solution.state
+        G, log_a = state.G, state.log_a
+        shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
+    return FieldSolution(solution.state, solution.shares, solution.residual, iterations)
+
+
+def respond(
+    eq: SameEquations,
+    solution: FieldSolution,
+    parameters: list[Parameter],
+    shares: list[Shares],
+    guess: list[tuple[Floats, Floats]],
+) -> list[Tangent]:
+    """Return the tangents of the fixed point along parameters."""
+    packing, state = Packing.of(eq.forms), solution.state
+    last: list[Tangent] = []
+
+    def residual(x: Floats) -> tuple[Floats, float]:
+        parts = np.split(x, len(parameters))
+        last[:] = [
+            tangent(eq.forms, eq.fresh, state, parameter, share, *packing.unpack(part))
+            for part, parameter, share in zip(parts, parameters, shares, strict=True)
+        ]
+        moved = [packing.pack(t.G, t.log_a) for t in last]
+        sizes = [
+            np.abs(new - old).max() / max(np.abs(new).max(), 1e-300)
+            for new, old in zip(moved, parts, strict=True)
+        ]
+        return np.concatenate(moved) - x, float(max(sizes))
+
+    x = np.concatenate([packing.pack(*g) for g in guess])
+    _, size, _ = accelerated(residual, x, RESPONSE_TOLERANCE, MAX_RESPONSE_ITERATIONS, 0)
+    if size >= RESPONSE_TOLERANCE:
+        raise NotConverged(f"uniform theory on the rows of the step: response off by {size:.1e}")
+    return list(last)
+
+
+def _fresh_rule(problem: Problem, step: StepNumbers, types: NeuronTypes) -> GradedRule:
+    """Return the rule for the index of fresh rows."""
+    strength = float(np.abs(types.s / types.rho).max())
+    return index_rule(problem.sigma, strength, along_linear(LabelLaw.of(problem)), step.theta)

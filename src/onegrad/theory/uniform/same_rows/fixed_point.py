@@ -1,0 +1,351 @@
+r"""RowPopulation and weights that know each other: a generalised Wishart matrix and its equivalent.
+
+Types u of neurons have fields :math:`T_u = \sum_{i\in u}a_iw_i`, the same :math:`T^0_u` of initial
+weights, and a multiplier :math:`S_u` of what the step makes of the second out of the rows. Row j
+has the quadratic form :math:`V_j/n` in its products with these 3U fields,
+
+.. math::
+    e_j &= (B_1,\ B_0 - \varphi_jr_j\varepsilon|w|B_1,\ \varphi a\tilde\beta\gamma\sqrt\nu r_j),
+        \qquad \tilde\beta = \beta - \varphi_jr_j\gamma\sqrt\nu B_1, \qquad
+        c_j = \frac1{1/\omega_j + \varphi\sum_ua_u(C^2+\tilde\beta^2) + \chi_j} \\
+    V_j &= c_je_je_j^\top + W_j, \qquad
+        W_j = - r_j\varepsilon|w|\,(S\,T^0 + T^0S) - \varphi a\gamma^2\nu r_j^2\,S\,S \\
+    G^{-1} &= V_0 + E_j[\ell_jV_j(1+\varphi_jGV_j)^{-1}], \qquad
+        V_0 = T^0T^0/a + (S\,T + T\,S) - |w|(1+\epsilon)(S\,T^0 + T^0S)
+
+with :math:`\varphi_j = \varphi\ell_j`, loss weights :math:`\omega_j` (one), and :math:`\chi_j` the
+share of the few variables in `label_fit`. W_j is taken the same in a group of rows:
+:math:`X = W(1+\varphi GW)^{-1}` is one matrix per group, and with
+:math:`\tilde e = e - \varphi_jXGe` the rest is of rank one,
+
+.. math:: V_j(1+\varphi_jGV_j)^{-1} = X + \hat\pi_j\tilde e_j\tilde e_j^\top, \qquad
+    \hat\pi_j = \frac1{1/c_j + \varphi_je_j^\top G\tilde e_j}.
+
+Leaving out a neuron gives, with :math:`K = G - \varphi_jGXG`, K e = G ẽ, :math:`a = (N/d)w/\delta`,
+
+.. math:: \delta = \lambda + \frac{a - G_{T^0T^0}}{a^2} + E_j\big[(C^2+\tilde\beta^2)\hat\pi
+    + 2\hat\pi\varphi\tilde\beta\gamma\sqrt\nu r\,(Ke)_S
+    - \varphi\gamma^2\nu r^2(K_{SS} - \varphi_j\hat\pi(Ke)_S^2)\big].
+
+All follow from one potential; `Tangent` is their linear response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import NotConverged
+from onegrad.problem import Problem
+from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.same_rows.features import Features
+from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
+from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
+
+MEMORY = 8  # iterates that the acceleration mixes
+HALF_STEPS = 5  # half steps before it starts
+MAX_ITERATIONS = 120
+MAX_RESTARTS = 5
+LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
+GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
+MIN_DELTA = 1e-14
+
+
+@dataclass(frozen=True)
+class RowForms:
+    """The coefficients of the equations that do not change with the iteration.
+
+    phi : d/n; ridge : lambda; ratio : (N/d) w of the types, (U,).
+    linear, epsilon, slope_noise : |w|(1 + own), epsilon |w| and gamma sqrt(nu), (U,).
+    length, scaled_length : l and phi l, (G,); p : (G, K).
+    fixed : rows of e for T and T0, (G, K, 2U).
+    reading_of_s : e for S divided by a, (G, K, U).
+    noise : C^2 + beta_tilde^2, (G, K, U).
+    r, r2 : E r and E r^2 of the groups, (G,).
+    """
+
+    phi: float
+    ridge: float
+    ratio: Floats
+    linear: Floats
+    epsilon: Floats
+    slope_noise: Floats
+    length: Floats
+    p: Floats
+    fixed: Floats
+    reading_of_s: Floats
+    noise: Floats
+    r: Floats
+    r2: Floats
+
+    @property
+    def types(self) -> int:
+        """Number U of types."""
+        return len(self.ratio)
+
+    @property
+    def moved(self) -> slice:
+        """The fields that W acts on: S, and T0 unless the activation has no even part."""
+        return slice(self.types if self.epsilon.any() else 2 * self.types, 3 * self.types)
+
+
+@dataclass(frozen=True)
+class FreshForms:
+    """Fresh rows of infinitesimal weight: E[l e e^T] of T, (U, U), and E C^2, (U,)."""
+
+    square: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the few special variables: in 1/c of a row, (G, K), and in delta, (U,)."""
+
+    row: Floats
+    neuron: Floats
+
+
+@dataclass(frozen=True)
+class FieldState:
+    """One pass of the equations at (G, log a).
+
+    X : (G, m, m) on the fields `moved`; e, e_tilde, Ke : (G, K, 3U); c, pi : (G, K).
+    inverse : new G^{-1}; V0 : its part without rows; G, log_a : what the pass returns.
+    """
+
+    a: Floats
+    X: Floats
+    e: Floats
+    e_tilde: Floats
+    Ke: Floats
+    c: Floats
+    pi: Floats
+    V0: Floats
+    inverse: Floats
+    G: Floats
+    delta: Floats
+    log_a: Floats
+
+
+@dataclass(frozen=True)
+class FieldSolution:
+    """A fixed point with the last relative change and the number of iterations."""
+
+    state: FieldState
+    shares: Shares
+    residual: float
+    iterations: int
+
+
+def row_forms(
+    problem: Problem, step: StepNumbers, types: NeuronTypes, rows: RowPopulation, features: Features
+) -> RowForms:
+    """Return the coefficients of the equations."""
+    phi = problem.phi
+    epsilon = types.epsilon * types.size
+    slope_noise = types.gamma * np.sqrt(step.nu)
+    own = (phi * rows.length[:, None] * rows.residual)[..., None]
+    beta = features.beta - own * slope_noise * features.B1
+    initial = features.B0 - own * epsilon * features.B1
+    return RowForms(
+        phi=phi,
+        ridge=problem.ridge,
+        ratio=problem.N / problem.d * types.weight,
+        linear=types.size * (1 + types.own),
+        epsilon=epsilon,
+        slope_noise=slope_noise,
+        length=rows.length,
+        p=rows.p,
+        fixed=np.concatenate([features.B1, initial], -1),
+        reading_of_s=phi * beta * slope_noise * rows.residual[..., None],
+        noise=features.noise + beta**2,
+        r=rows.residual_mean,
+        r2=rows.residual_square,
+    )
+
+
+def fresh_forms(rows: RowPopulation, features: Features) -> FreshForms:
+    """Return what fresh rows add to the equations, per unit of their weight."""
+    weight = (rows.p * rows.length[:, None])[..., None]
+    B = features.B1.reshape(-1, features.B1.shape[-1])
+    square = (weight.reshape(-1, 1) * B).T @ B
+    return FreshForms(square, np.tensordot(rows.p, features.noise, axes=2))
+
+
+def evaluate_fields(forms: RowForms, G: Floats, log_a: Floats, shares: Shares) -> FieldState:
+    """Return one pass of the equations."""
+    U, at = forms.types, forms.moved
+    S = slice(2 * U, 3 * U)
+    a = np.exp(log_a)
+    scaled = forms.phi * forms.length
+    W = _moved_form(forms, a)
+    size = W.shape[-1]
+    inner = np.eye(size) + scaled[:, None, None] * (W @ G[at, at])
+    X = np.linalg.solve(inner, W)  # (1 + phi W G)^-1 W
+    X = (X + X.swapaxes(1, 2)) / 2
+    e = np.concatenate([forms.fixed, forms.reading_of_s * a], -1)
+    c = 1 / (1 + forms.phi * (forms.noise @ a) + shares.row)
+    e_tilde = e.copy()
+    e_tilde[..., at] -= scaled[:, None, None] * ((e @ G[:, at]) @ X)
+    Ke = e_tilde @ G
+    pi = 1 / (1 / c + scaled[:, None] * (e * Ke).sum(-1))
+    V0 = _form_without_rows(forms, a)
+    inverse = V0.copy()
+    inverse[at, at] += np.tensordot(forms.p.sum(1) * forms.length, X, axes=1)
+    weight = forms.p * forms.length[:, None] * pi
+    flat = e_tilde.reshape(-1, 3 * U)
+    inverse += (flat.T * weight.ravel()) @ flat
+    new_G = np.linalg.inv(inverse)
+    new_G = (new_G + new_G.T) / 2
+    initial = np.arange(U, 2 * U)
+    GS = G[S, at]
+    K_SS = np.diag(G)[S] - scaled[:, None] * ((GS @ X) * GS).sum(-1)  # (G, U)
+    Ke_S, weight = Ke[..., S], forms.p * pi
+    energy = (a - new_G[initial, initial]) / a**2
+    energy += np.tensordot(weight, forms.noise + 2 * forms.reading_of_s * Ke_S, axes=2)
+    square = forms.phi * forms.slope_noise**2 * forms.r2[:, None]
+    energy -= (square * (forms.p.sum(1)[:, None] * K_SS)).sum(0)
+    energy += (square * scaled[:, None] * (weight[..., None] * Ke_S**2).sum(1)).sum(0)
+    delta = np.maximum(forms.ridge + energy + shares.neuron, MIN_DELTA)
+    return FieldState(
+        a, X, e, e_tilde, Ke, c, pi, V0, inverse, new_G, delta, np.log(forms.ratio / delta)
+    )
+
+
+def first_guess(forms: RowForms, energy: float) -> tuple[Floats, Floats]:
+    """Return (G, log a) to start from; energy is the activation's mean square."""
+    log_a = np.log(forms.ratio / (forms.ridge + GUESS * energy))
+    V0 = _form_without_rows(forms, np.exp(log_a))
+    V0[: forms.types, : forms.types] += GUESS * np.eye(forms.types)
+    return np.asarray(np.linalg.inv(V0)), np.asarray(log_a)
+
+
+def no_shares(forms: RowForms) -> Shares:
+    """Return the shares of no special variables at all."""
+    return Shares(np.zeros(forms.p.shape), np.zeros(forms.types))
+
+
+def iterate(
+    forms: RowForms, G: Floats, log_a: Floats, shares: Shares, tolerance: float
+) -> FieldSolution:
+    """Solve the equations at fixed shares, from (G, log a).
+
+    The step is restarted where its acceleration stalls.
+    """
+    packing = Packing.of(forms)
+    last: list[FieldState] = []
+
+    def residual(x: Floats) -> tuple[Floats, float]:
+        G, log_a = packing.unpack(x)
+        state = evaluate_fields(forms, G, log_a, shares)
+        change = packing.pack(state.G, state.log_a) - x
+        dG, dlog = packing.split(change)
+        last[:] = [state]
+        return change, float(
+            np.abs(dlog).max() + np.abs(dG).max() / np.abs(packing.split(x)[0]).max()
+        )
+
+    x, iterations = packing.pack(G, log_a), 0
+    for _ in range(MAX_RESTARTS):
+        x, size, count = accelerated(residual, x, tolerance, MAX_ITERATIONS, HALF_STEPS)
+        iterations += count
+        if size < tolerance:
+            return FieldSolution(last[0], shares, size, iterations)
+    raise NotConverged(
+        f"uniform theory on the rows of the step: change {size:.1e} after {iterations} iterations"
+    )
+
+
+@dataclass(frozen=True)
+class Packing:
+    """(G, log a) as one vector: the upper triangle of G in units of its types' weights."""
+
+    types: int
+    units: Floats
+    upper: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, forms: RowForms) -> Packing:
+        """Return the packing of a set of types."""
+        root = np.sqrt(forms.ratio / forms.ratio.sum())
+        unit = np.concatenate([root, root, 1 / root])
+        return cls(forms.types, np.outer(unit, unit), np.triu_indices(3 * forms.types))
+
+    def pack(self, G: Floats, log_a: Floats) -> Floats:
+        """Return the vector."""
+        return np.concatenate([(G / self.units)[self.upper], LOG_SCALE * log_a])
+
+    def split(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the triangle of G in its units, and log a."""
+        return x[: -self.types], x[-self.types :] / LOG_SCALE
+
+    def unpack(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return G and log a."""
+        triangle, log_a = self.split(x)
+        G = np.zeros(self.units.shape)
+        G[self.upper] = triangle
+        G = G + np.triu(G, 1).T
+        return G * self.units, log_a
+
+
+def accelerated(
+    residual: Callable[[Floats], tuple[Floats, float]],
+    x: Floats,
+    tolerance: float,
+    limit: int,
+    plain: int,
+) -> tuple[Floats, float, int]:
+    """Return x where the residual vanishes, its size there and the number of evaluations.
+
+    Anderson's acceleration after `plain` half steps; residual returns a vector and its size.
+    """
+    points: list[Floats] = []
+    values: list[Floats] = []
+    smallest, size = np.inf, np.inf
+    for count in range(1, limit + 1):
+        value, size = residual(x)
+        if not np.isfinite(size):
+            raise NotConverged("uniform theory on the rows of the step: the iteration diverges")
+        if size < tolerance:
+            return x, size, count
+        points, values = [*points[1 - MEMORY :], x], [*values[1 - MEMORY :], value]
+        if count <= plain or len(points) < 3:
+            x = x + value / 2 if count <= plain else x + value
+        else:
+            dF, dx = np.diff(np.array(values), axis=0), np.diff(np.array(points), axis=0)
+            damping = 1e-8 * (float(np.abs(dF).max()) or 1.0)
+            matrix = np.vstack([dF.T, damping * np.eye(len(dF))])
+            side = np.concatenate([value, np.zeros(len(dF))])
+            mixing = np.linalg.lstsq(matrix, side, rcond=None)[0]
+            x = x + value - mixing @ (dx + dF)
+            if size > 3 * smallest:
+                points, values = points[-1:], values[-1:]
+        smallest = min(smallest, size)
+    return x, size, limit
+
+
+def _moved_form(forms: RowForms, a: Floats) -> Floats:
+    """Return W of the groups on the fields `moved`, (G, m, m)."""
+    U, both = forms.types, bool(forms.epsilon.any())
+    S = np.arange(U) + (U if both else 0)
+    W = np.zeros((len(forms.r), len(S) * (1 + both), len(S) * (1 + both)))
+    W[:, S, S] = -forms.phi * forms.r2[:, None] * (a * forms.slope_noise**2)
+    if both:
+        cross = -forms.r[:, None] * forms.epsilon
+        W[:, S, S - U] = W[:, S - U, S] = cross
+    return W
+
+
+def _form_without_rows(forms: RowForms, a: Floats) -> Floats:
+    """Return V_0."""
+    U = forms.types
+    T = np.arange(U)
+    initial, S = T + U, T + 2 * U
+    V0 = np.zeros((3 * U, 3 * U))
+    V0[initial, initial] = 1 / a
+    V0[S, T] = V0[T, S] = 1.0
+    V0[S, initial] = V0[initial, S] = -forms.linear
+    return V0

@@ -1,0 +1,406 @@
+r"""The law of a row that was in the step and is in the ridge fit, and of a fresh row.
+
+Leave row j out of the step: its index is that of a fresh row plus its own part in the direction,
+
+.. math:: \kappa_j = \kappa_j^{fresh} + \varphi\ell_j r_j/b, \qquad
+    \xi_j = (I - \vartheta\vartheta^\top)^{-1/2}(u_j - \vartheta\kappa_j),
+
+with u the teacher's indices, :math:`\vartheta` their overlaps with v, and :math:`\ell` the squared
+length of the row off v. The fit needs second moments of the *row variables*
+
+.. math:: (1,\ \kappa,\ \xi_1..\xi_m,\ [t],\ r,\ \xi_i\xi_k - \delta_{ik},\ [f_\perp])
+
+and of the label with them, given :math:`(\kappa, r, \ell)`; t is the coordinate along the readout
+row off v and the teacher, and :math:`f_\perp` what is left of the initial output, both with the
+full residual only. Bins of r, in each Gauss nodes of :math:`\kappa` (Lanczos on a fine grid);
+moments by projection on polynomials.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.hermite import gauss_hermite
+from onegrad.problem import Problem
+from onegrad.theory.direction import mean_readout
+from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.graded_rule import GradedRule
+from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, unit_linear
+from onegrad.theory.uniform.quadrature_nodes import sample_nodes
+from onegrad.theory.uniform.residuals import noise_nodes
+
+FINE_NODES = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
+MAX_INDICES = 6
+KINKED_NODES = (41, 48)  # of the fresh index, and of the teacher's off it, where it has kinks
+KINKED_EDGE = 5.5
+GAUSSIAN_NOISE_NODES, OUTPUT_NODES = 8, 7
+INDEPENDENT_NODES = 3  # of an index that the label does not depend on: fourth moments are exact
+MIN_PROBABILITY = 1e-12  # of a point of the fine grid
+MIN_RELATIVE_NORM = 1e-9  # of a residual polynomial, below which the measure has no more nodes
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Places of the row variables: 1, the special directions, r, quadratic functions, f_perp.
+
+    indices : number of the teacher's indices, m.
+    full : whether t and f_perp are among them.
+    """
+
+    indices: int
+    full: bool
+
+    @property
+    def directions(self) -> int:
+        """Number of special directions: v, those of the teacher off v, that of the readout row."""
+        return 1 + self.indices + self.full
+
+    @property
+    def residual(self) -> int:
+        """Place of r."""
+        return 1 + self.directions
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs (i, k), i <= k, of the teacher's directions whose products are row variables."""
+        return tuple(itertools.combinations_with_replacement(range(self.indices), 2))
+
+    @property
+    def quadratic(self) -> int:
+        """Place of the first product."""
+        return self.residual + 1
+
+    @property
+    def rest(self) -> int:
+        """Place of f_perp, with the full residual."""
+        return self.quadratic + len(self.pairs)
+
+    @property
+    def count(self) -> int:
+        """Number of row variables."""
+        return self.rest + self.full
+
+
+@dataclass(frozen=True)
+class RowPopulation:
+    """A population of rows: G groups of equal length and nearly equal residual, K nodes each.
+
+    length : squared length off v, (G,).
+    residual_mean, residual_square : means of r and r^2 in a group, (G,).
+    p, kappa, residual : probability (zero pads a group), index, E[r | node], (G, K).
+    moments : second moments of the row variables given the node, (G, K, q, q).
+    label, label_square : E[y variable | node], (G, K, q), and E[y^2 | node], (G, K).
+    """
+
+    layout: RowLayout
+    length: Floats
+    residual_mean: Floats
+    residual_square: Floats
+    p: Floats
+    kappa: Floats
+    residual: Floats
+    moments: Floats
+    label: Floats
+    label_square: Floats
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """RowPopulation of the step with what M and S are made of.
+
+    rows : the population.
+    residual_mean, residual_square : E r and E r^2.
+    M, S : E[r X_a X_b] and E[r^2 X_a X_b] over v and the teacher's directions off v.
+    """
+
+    rows: RowPopulation
+    residual_mean: float
+    residual_square: float
+    M: Floats
+    S: Floats
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Points of the fine grid of one length: coordinates (X, r), label, f_perp, probability.
+
+    label_noise, rest_noise, shared_noise : variances of y and f_perp and their covariance that are
+        not resolved by the points.
+    """
+
+    variables: Floats  # (q, J), without what is not resolved
+    label: Floats
+    p: Floats
+    label_noise: float
+    rest_noise: float
+    shared_noise: float
+
+
+def readout_row(step: StepNumbers) -> Floats:
+    """Return u = W_0^T a in the basis (v, the teacher's direction off v, the rest)."""
+    rest = np.sqrt(max(1 - step.backward**2 - step.sideways**2, 0.0))
+    return np.array([-step.backward, step.sideways, rest])
+
+
+def training_rows(problem: Problem, step: StepNumbers, bins: int, nodes: int) -> TrainingRows:
+    """Return the law of the rows of the step: bins of r, and nodes of the index in each.
+
+    Bins have equal shares of p (1 + r^2/E r^2), for each of two lengths.
+    """
+    labels = LabelLaw.of(problem)
+    layout = RowLayout(labels.indices, problem.residual == "full")
+    lengths = 1 + np.array([1.0, -1.0]) * np.sqrt(2 / problem.d)
+    grids = [_fine_grid(problem, step, labels, layout, float(length)) for length in lengths]
+    r_place, plane = layout.residual, slice(1, 2 + layout.indices)
+    r = [grid.variables[r_place] for grid in grids]
+    mean = sum(grid.p @ x for grid, x in zip(grids, r, strict=True)) / 2
+    square = sum(grid.p @ x**2 for grid, x in zip(grids, r, strict=True)) / 2
+    M, S = (
+        sum(
+            (grid.variables[plane] * (grid.p * x**power)) @ grid.variables[plane].T
+            for grid, x in zip(grids, r, strict=True)
+        )
+        / 2
+        for power in (1, 2)
+    )
+    groups = [
+        _group(grid, layout, length, members, nodes)
+        for grid, length in zip(grids, lengths, strict=True)
+        for members in _bins_of(grid.variables[r_place], grid.p, float(square), bins)
+    ]
+    columns = [np.array(column) for column in zip(*groups, strict=True)]
+    columns[3] = columns[3] / columns[3].sum()
+    return TrainingRows(RowPopulation(layout, *columns), float(mean), float(square), M, S)
+
+
+def fresh_rows(problem: Problem, step: StepNumbers, rule: GradedRule, nodes: int) -> RowPopulation:
+    """Return the law of rows that the step has not seen, with labels that nobody replaced."""
+    labels = replace(LabelLaw.of(problem), replaced=0.0)
+    layout = RowLayout(labels.indices, problem.residual == "full")
+    kappa, length, p = sample_nodes(problem.d, rule, nodes)
+    Y0, Y1, hessian, Y2 = labels_given_index(labels, step.theta, kappa, length, p)
+    J, q, m = len(kappa), layout.count, layout.indices
+    moments, label = np.zeros((J, q, q)), np.zeros((J, q))
+    moments[:, 0, 0], moments[:, 1, 1] = 1.0, kappa**2
+    moments[:, 0, 1] = moments[:, 1, 0] = kappa
+    off = range(2, layout.residual)
+    moments[:, off, off] = length[:, None]
+    label[:, 0], label[:, 1] = Y0, kappa * Y0
+    label[:, 2 : 2 + m] = (Y1 * np.sqrt(length)).T
+    for place, (i, k) in enumerate(layout.pairs, layout.quadratic):
+        same = float(i == k)
+        excess = same * (length - 1)
+        moments[:, place, 0] = moments[:, 0, place] = excess
+        moments[:, place, 1] = moments[:, 1, place] = kappa * excess
+        moments[:, place, place] = (1 + 2 * same) * length**2 - same * (2 * length - 1)
+        label[:, place] = length * (length * hessian[i, k] + same * Y0) - same * Y0
+        for other, (j, h) in enumerate(layout.pairs, layout.quadratic):
+            if i == k and j == h and other != place:
+                moments[:, place, other] = (length - 1) ** 2
+    square = Y0**2 + (Y1**2).sum(0) + Y2
+    groups = (2, nodes)
+    zeros = np.zeros(groups)
+    return RowPopulation(
+        layout,
+        length.reshape(groups)[:, 0],
+        zeros[:, 0],
+        zeros[:, 0],
+        p.reshape(groups),
+        kappa.reshape(groups),
+        zeros,
+        moments.reshape(*groups, q, q),
+        label.reshape(*groups, q),
+        square.reshape(groups),
+    )
+
+
+def _fine_grid(
+    problem: Problem, step: StepNumbers, labels: LabelLaw, layout: RowLayout, length: float
+) -> _Grid:
+    """Return points of the law of a row of given length; a replaced label has points of its own."""
+    parts = []
+    if labels.replaced < 1:
+        parts.append((1 - labels.replaced, _points(problem, step, labels, layout, length, False)))
+    if labels.replaced > 0:
+        parts.append((labels.replaced, _points(problem, step, labels, layout, length, True)))
+    first = parts[0][1]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        variables=np.concatenate([grid.variables for _, grid in parts], 1),
+        label=np.concatenate([grid.label for _, grid in parts]),
+        p=np.concatenate([share * grid.p for share, grid in parts]),
+    )
+
+
+def _points(
+    problem: Problem,
+    step: StepNumbers,
+    labels: LabelLaw,
+    layout: RowLayout,
+    length: float,
+    replaced: bool,
+) -> _Grid:
+    """Return points of the law of a row; `replaced` labels do not depend on the row's indices."""
+    f, m, full, theta = labels.teacher, layout.indices, layout.full, step.theta
+    kinked = isinstance(f, Function) and bool(f.kinks)
+    k = FINE_NODES[m]
+    teacher_rule = _even_rule(KINKED_NODES[1]) if kinked else gauss_hermite(k)
+    fresh_rule = _even_rule(KINKED_NODES[0]) if kinked and not replaced else gauss_hermite(k)
+    off_rule = gauss_hermite(INDEPENDENT_NODES) if replaced else teacher_rule
+    rest = max(problem.sigma.variance - step.c1**2, 0.0) if full else 0.0  # E f_perp^2
+    gaussian = labels.law.name == "gaussian"
+    own, gaussian_noise = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
+    total = float(np.sqrt(gaussian_noise**2 + rest))
+    point = np.zeros(1), np.ones(1)
+    rules = [
+        fresh_rule,
+        *[off_rule] * m,
+        gauss_hermite(OUTPUT_NODES) if full else point,
+        noise_nodes(labels.law, problem.rows_of_step) if own else point,
+        gauss_hermite(GAUSSIAN_NOISE_NODES) if total else point,
+        *([teacher_rule] * m if replaced else []),
+    ]
+    axes, p = _product(rules)
+    x = axes[1 : 1 + m]
+    p = p * _fixed_length_density(x, problem.d)
+    positive = p > MIN_PROBABILITY
+    axes, p = axes[:, positive], p[positive] / p[positive].sum()
+    fresh, x, t_off, e, gauss = (
+        axes[0], axes[1 : 1 + m], axes[1 + m], axes[2 + m], axes[3 + m],
+    )  # fmt: skip
+    overlaps = theta * unit_linear(labels)
+    unit = overlaps / theta if theta else overlaps
+    root = np.eye(m) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
+    u = overlaps[:, None] * fresh + np.sqrt(length) * (root @ x)
+    clean = _labels_at(f, axes[4 + m :] if replaced else u)
+    share = gaussian_noise**2 / total if total else 0.0  # of the Gaussian in the label
+    y = clean + own * e + share * gauss
+    r = clean + own * e + total * gauss
+    row = readout_row(step)
+    if full:
+        t = row[0] * fresh + np.sqrt(length) * (row[1] * (unit @ x) + row[2] * t_off)
+        coherent = mean_readout(problem) * np.sqrt(problem.N) * step.c2 * (length - 1)
+        r = r - step.c1 * t + step.residual_mean - coherent
+    kappa = fresh + problem.phi_step * length * r / step.b
+    xi = np.linalg.solve(root, u - overlaps[:, None] * kappa)
+    variables = [np.ones_like(r), kappa, *xi]
+    if full:
+        along = row[0] * kappa + row[1] * (unit @ xi)
+        variables.append((t - along) / max(row[2], 1e-9))
+    variables.append(r)
+    variables += [xi[i] * xi[j] - (i == j) for i, j in layout.pairs]
+    if full:
+        variables.append(-np.sqrt(rest) / total * gauss if rest else np.zeros_like(r))
+    return _Grid(
+        np.array(variables),
+        y,
+        p,
+        label_noise=gaussian_noise**2 - share**2 + _cut_variance(labels, problem, own),
+        rest_noise=1 - rest / total**2 if rest else 1.0,
+        shared_noise=gaussian_noise**2 * np.sqrt(rest) / total**2 if rest else 0.0,
+    )
+
+
+def _labels_at(f: Function | MultiIndex, u: Floats) -> Floats:
+    return np.asarray(f(u.T) if isinstance(f, MultiIndex) else f(u[0]))
+
+
+def _cut_variance(labels: LabelLaw, problem: Problem, own: float) -> float:
+    """Return the variance of the label noise beyond its nodes, where a tail was cut."""
+    if not own:
+        return 0.0
+    e, p = noise_nodes(labels.law, problem.rows_of_step)
+    return own**2 * max(1 - float(p @ e**2), 0.0)
+
+
+def _fixed_length_density(x: Floats, d: int) -> Floats:
+    """Return the density over the Gaussian one of m coordinates of a vector of fixed length."""
+    m, square = len(x), (x**2).sum(0)
+    return np.asarray(1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d))
+
+
+def _even_rule(k: int) -> tuple[Floats, Floats]:
+    """Return the trapezoidal rule for a standard normal: it serves functions with kinks."""
+    x = np.linspace(-KINKED_EDGE, KINKED_EDGE, k)
+    p = np.exp(-x * x / 2)
+    p /= p.sum()
+    return x / np.sqrt(p @ (x * x)), p
+
+
+def _product(rules: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the points of a product of rules, one axis in each row, and their probabilities."""
+    axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
+    p = np.ones(1)
+    for _, weights in rules:
+        p = np.multiply.outer(p, weights)
+    return np.array([axis.ravel() for axis in axes]), p.ravel()
+
+
+def _bins_of(r: Floats, p: Floats, square: float, bins: int) -> list[np.ndarray]:
+    """Return the points of each bin: equal shares of p (1 + r^2/E r^2), in the order of r."""
+    order = np.argsort(r, kind="stable")
+    mass = np.cumsum((p * (1 + r * r / square))[order])
+    place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
+    members = [order[place == i] for i in range(bins)]
+    return [points for points in members if len(points) and p[points].sum() > 1e-9]
+
+
+def _group(
+    grid: _Grid, layout: RowLayout, length: float, members: np.ndarray, nodes: int
+) -> tuple[object, ...]:
+    """Return the fields of `RowPopulation` of one bin, padded with nodes of zero probability."""
+    variables, y, p = grid.variables[:, members], grid.label[members], grid.p[members] / 2
+    r = variables[layout.residual]
+    kappa, weight, projection = _gauss_nodes(variables[1], p, nodes)
+    q = layout.count
+    upper = np.triu_indices(q)
+    products = projection @ (variables[upper[0]] * variables[upper[1]]).T  # (K, pairs)
+    K = len(kappa)
+    moments = np.zeros((K, q, q))
+    moments[:, upper[0], upper[1]] = products
+    moments[:, upper[1], upper[0]] = products
+    label = projection @ (variables * y).T
+    square = projection @ y**2 + grid.label_noise
+    if layout.full:
+        moments[:, layout.rest, layout.rest] += grid.rest_noise - 1  # the fit has counted one
+        label[:, layout.rest] += grid.shared_noise
+    mean, mean_square = p @ r / p.sum(), p @ r**2 / p.sum()
+    residual = moments[:, 0, layout.residual]
+    at_nodes = (weight, kappa, residual, moments, label, square)
+    padded = [np.concatenate([x, np.repeat(x[-1:], nodes - K, 0)]) for x in at_nodes]
+    padded[0][K:] = 0.0
+    return length, mean, mean_square, *padded
+
+
+def _gauss_nodes(x: Floats, p: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    """Return Gauss nodes of a discrete measure, their weights, and the map to means at them.
+
+    The map takes a function on the points x to its projection on polynomials, at the nodes.
+    """
+    total = p.sum()
+    polynomials = [np.full_like(x, 1 / np.sqrt(total))]
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for j in range(k):
+        last = polynomials[-1]
+        diagonal.append(float(p @ (x * last**2)))
+        following = (x - diagonal[-1]) * last
+        for _ in range(2):  # twice is enough
+            basis = np.array(polynomials)
+            following = following - (basis @ (p * following)) @ basis
+        norm = float(np.sqrt(p @ following**2))
+        if j == k - 1 or norm < MIN_RELATIVE_NORM * (1 + abs(diagonal[-1])):
+            break
+        beside.append(norm)
+        polynomials.append(following / norm)
+    J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    nodes, vectors = np.linalg.eigh(J)
+    at_nodes = vectors / vectors[0] / np.sqrt(total)  # q_l(x_k)
+    return nodes, total * vectors[0] ** 2, at_nodes.T @ (np.array(polynomials) * p)

@@ -1,0 +1,47 @@
+"""Ridge on the rows of the step, against simulated networks.
+
+References: ten of the random settings of benchmarks/settings (64 networks each), and three settings
+of benchmarks/uniform_extensions.py with 200 seeds.
+"""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onegrad import AssumptionWarning, Problem
+from onegrad.theory.uniform import uniform_errors
+
+DATA = Path(__file__).parents[3] / "numbers"
+SETTINGS = json.loads((DATA / "same_rows.json").read_text())["settings"]
+RUNS = json.loads((DATA / "uniform_refused.json").read_text())["groups"]["same rows"]
+NOT_FIELDS = {"id", "alphas", "mean", "se"}
+
+
+def predicted(fields, alphas, ridge_rows="same"):
+    problem = Problem(**fields | {"ridge_rows": ridge_rows})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        errors = uniform_errors([problem.replace(alpha=alpha) for alpha in alphas])
+    return np.stack([errors.train, errors.test], 1)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=[str(s["id"]) for s in SETTINGS])
+def test_random_settings_are_within_two_percent_beyond_two_standard_errors(setting):
+    fields = {k: v for k, v in setting.items() if k not in NOT_FIELDS}
+    alphas, mean, se = (np.array(setting[k]) for k in ("alphas", "mean", "se"))
+    ends = [0, -1]
+    ours = predicted(fields, alphas[ends])
+    assert (np.abs(ours - mean[ends]) <= 2 * se[ends] + 0.02 * mean[ends]).all()
+    fresh = predicted(fields, alphas[-1:], "fresh")
+    assert np.abs(fresh / mean[-1:] - 1).max() > 0.1  # other rows would be seen
+
+
+@pytest.mark.parametrize("run", RUNS, ids=[r["problem"]["activation"] for r in RUNS])
+def test_precise_settings_are_within_one_percent_or_three_standard_errors(run):
+    fields = {k: v for k, v in run["problem"].items() if k != "ridge_rows"}
+    mean, se = np.array(run["mean"]), np.array(run["se"])
+    ours = predicted(fields, run["alpha"])
+    assert (np.abs(ours - mean) <= np.maximum(0.01 * mean, 3 * se)).all()
