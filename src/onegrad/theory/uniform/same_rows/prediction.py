@@ -117,6 +117,9 @@ def _require_covered_here(problem: Problem) -> None:
     if problem.n_step != problem.n:
         covered = "n_step=n with ridge_rows='same'"
         raise OutOfScope("uniform", "n_step", problem.n_step, covered)
+    if problem.labels != "plain":
+        covered = "labels='plain' with ridge_rows='same'"
+        raise OutOfScope("uniform", "labels", problem.labels, covered)
     indices = LabelLaw.of(problem).indices
     if indices > MAX_INDICES:
         covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"

@@ -30,7 +30,7 @@ from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.graded_rule import GradedRule
-from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, unit_linear
+from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
 from onegrad.theory.uniform.quadrature_nodes import sample_nodes
 from onegrad.theory.uniform.residuals import noise_nodes
 
@@ -183,7 +183,9 @@ def fresh_rows(problem: Problem, step: StepNumbers, rule: GradedRule, nodes: int
     labels = replace(LabelLaw.of(problem), replaced=0.0)
     layout = RowLayout(labels.indices, problem.residual == "full")
     kappa, length, p = sample_nodes(problem.d, rule, nodes)
-    Y0, Y1, hessian, Y2 = labels_given_index(labels, step.theta, kappa, length, p)
+    Y0, Y1, hessian, Y2 = labels_given_index(
+        labels, step.theta * unit_linear(labels), kappa, length, p
+    )
     J, q, m = len(kappa), layout.count, layout.indices
     moments, label = np.zeros((J, q, q)), np.zeros((J, q))
     moments[:, 0, 0], moments[:, 1, 1] = 1.0, kappa**2
@@ -277,7 +279,7 @@ def _points(
     )  # fmt: skip
     overlaps = theta * unit_linear(labels)
     unit = overlaps / theta if theta else overlaps
-    root = np.eye(m) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
+    root = off_root(overlaps)
     u = overlaps[:, None] * fresh + np.sqrt(length) * (root @ x)
     clean = _labels_at(f, axes[4 + m :] if replaced else u)
     share = gaussian_noise**2 / total if total else 0.0  # of the Gaussian in the label
