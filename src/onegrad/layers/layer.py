@@ -11,7 +11,7 @@ A layer is fixed before the pass over the data: it is a pure function of a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -146,7 +146,9 @@ class DeviceLayer(Layer):
     @classmethod
     def of(cls, layer: Layer, ops: Ops) -> DeviceLayer:
         """Copy a layer to the device of these operations."""
-        scaling = Scaling(*(ops.asarray(getattr(layer.scaling, f.name)) for f in fields(Scaling)))
+        host = layer.scaling
+        centre, scale, low, high = map(ops.asarray, (host.centre, host.scale, host.low, host.high))
+        scaling = Scaling(centre, scale, low, high, host.squash)
         W, b, step = map(ops.asarray, (layer.W, layer.b, layer.step))
         return cls(scaling, W, b, layer.activation, layer.skip, layer.bound, step)
 

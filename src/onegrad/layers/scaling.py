@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,22 +11,33 @@ from onegrad.arrays import Array, Floats, namespace
 from onegrad.exceptions import InvalidInput
 
 MAX_INPUT = 1e300  # sums and differences of two inputs are numbers, too
+MAX_SQUARE = 1e150  # its square is a number
 MARGIN = 1.0  # standard deviations that inputs may lie beyond the range that was seen
+QUARTILES_OF_NORMAL = 1.349  # distance of the quartiles of a normal law, in standard deviations
+SQUASH = 3.0  # deviations that robust inputs approach but do not reach
 MIN_RELATIVE_DEVIATION = 1e-14  # a column that varies less, relative to its mean, is constant
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """x -> clip((x - centre) / scale, low, high), column by column."""
+    """x -> clip(u, low, high) with u = (x - centre) / scale, column by column.
+
+    With a finite `squash` c, u is pulled in to u / sqrt(1 + (u/c)^2), which is less than c.
+    """
 
     centre: Array
     scale: Array
     low: Array
     high: Array
+    squash: float = np.inf
 
     def __call__(self, x: Array) -> Array:
         z = (x - self.centre) / self.scale
-        return namespace(z).clip(z, self.low, self.high)
+        xp = namespace(z)
+        if self.squash < np.inf:
+            z = xp.clip(z, -MAX_SQUARE, MAX_SQUARE)
+            z = z / xp.sqrt(1.0 + (z / self.squash) ** 2)
+        return xp.clip(z, self.low, self.high)
 
     @classmethod
     def standard(cls, x: Floats, w: Floats, max_deviations: float) -> Scaling:
@@ -35,8 +47,7 @@ class Scaling:
         at `max_deviations` at the latest. A constant column is zero, for ever: nothing was learned
         of what it does when it changes.
         """
-        if np.abs(x).max(initial=0.0) > MAX_INPUT:
-            raise InvalidInput("inputs", problem=f"their size must be at most {MAX_INPUT:g}")
+        _check_size(x)
         centre, deviation = weighted_mean_and_deviation(x, w)
         size = np.maximum(np.abs(centre), np.finfo(float).tiny)
         scale = np.where(deviation <= MIN_RELATIVE_DEVIATION * size, np.inf, deviation)
@@ -46,10 +57,47 @@ class Scaling:
         return cls(centre, scale, np.maximum(low, -bound), np.minimum(high, bound))
 
     @classmethod
+    def robust(cls, x: Floats, w: Floats) -> Scaling:
+        """Scale by weighted median and quartiles, and pull in what is far outside.
+
+        A few values far outside neither set the scale nor stand apart. Where the quartiles are
+        equal half the range takes their place; a constant column is zero, as in `standard`.
+        """
+        _check_size(x)
+        x, w = x[w > 0], w[w > 0]
+        low, centre, high = weighted_quantiles(x, w, (0.25, 0.5, 0.75))
+        unit = _overflow_safe_unit(x)
+        spread = (high / unit - low / unit) * unit / QUARTILES_OF_NORMAL
+        half_range = x.max(0) / 2 - x.min(0) / 2
+        scale = np.where(spread > MIN_RELATIVE_DEVIATION * half_range, spread, half_range)
+        size = np.maximum(np.abs(centre), np.finfo(float).tiny)
+        scale = np.where(half_range <= MIN_RELATIVE_DEVIATION * size, np.inf, scale)
+        bound = np.full(x.shape[1], SQUASH)
+        scaling = cls(centre, scale, -bound, bound, SQUASH)
+        z = scaling(x)
+        return replace(scaling, low=z.min(0) - MARGIN, high=z.max(0) + MARGIN)
+
+    @classmethod
     def identity(cls, columns: int) -> Scaling:
         """Return the scaling that changes nothing."""
         bound = np.full(columns, np.inf)
         return cls(np.zeros(columns), np.ones(columns), -bound, bound)
+
+
+def weighted_quantiles(x: Floats, w: Floats, shares: Sequence[float]) -> Floats:
+    """(len(shares), d) values below which, with themselves, lie these shares of the weight."""
+    order = np.argsort(x, axis=0, kind="stable")
+    below = np.cumsum(w[order], axis=0)
+    quantiles = np.empty((len(shares), x.shape[1]))
+    for row, share in enumerate(shares):
+        position = (below < share * below[-1]).sum(0)
+        quantiles[row] = x[order[position, np.arange(x.shape[1])], np.arange(x.shape[1])]
+    return quantiles
+
+
+def _check_size(x: Floats) -> None:
+    if np.abs(x).max(initial=0.0) > MAX_INPUT:
+        raise InvalidInput("inputs", problem=f"their size must be at most {MAX_INPUT:g}")
 
 
 def weighted_mean_and_deviation(x: Floats, w: Floats) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.layers.layer import Layer
+from onegrad.layers.rows import row_slices
 from onegrad.ridge import Factor, Readout
 
 RIDGE_DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
@@ -37,6 +38,7 @@ class Candidate:
     update_readout : readout that first-layer updates use. It follows the data more closely where
         the best ridge is large, because a function that is shrunk to nothing has no gradient.
     worth : (N,) increase of the loss without each neuron, where it was computed.
+    head : a readout that was trained together with the layer.
     """
 
     layer: Layer
@@ -48,6 +50,14 @@ class Candidate:
     label: Mapping[str, Any]
     update_readout: Readout
     worth: Floats | None = None
+    head: Readout | None = None
+
+    def head_scores(self, z: Floats) -> Floats | None:
+        """Return the (n, K) scores of the head for scaled inputs; None where there is no head."""
+        if self.head is None:
+            return None
+        blocks = [self.layer.features(z[rows]) @ self.head.coef for rows in row_slices(len(z))]
+        return np.concatenate(blocks) + self.head.intercept
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -130,11 +140,16 @@ def choose(candidates: Sequence[Candidate], w: Floats) -> Candidate:
     if not len(w):
         return candidates[0]
     first, best = candidates[0], lowest(candidates)
+    return best if significant_gain(first.losses, best.losses, w) else first
+
+
+def significant_gain(before: Floats, after: Floats, w: Floats) -> bool:
+    """Return whether the mean of losses (m,) falls by more than one standard error of the fall."""
     share = w / w.sum()
-    gain = first.losses - best.losses
+    gain = before - after
     mean_gain = share @ gain
     standard_error = np.sqrt((share**2) @ (gain - mean_gain) ** 2)
-    return best if mean_gain > standard_error else first
+    return bool(mean_gain > standard_error)
 
 
 def best_decade(score: Callable[[float], float], first: float, fine: bool = False) -> float:

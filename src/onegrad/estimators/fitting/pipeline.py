@@ -21,6 +21,11 @@ from onegrad.data.partition_sum import S
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import Sample, sample_block
 from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.corrections import (
+    Correction,
+    choose_correction,
+    no_correction,
+)
 from onegrad.estimators.fitting.fit_progress import FitProgress, interruptible
 from onegrad.estimators.fitting.settings import Learn, Settings
 from onegrad.estimators.fitting.task import LearningTask
@@ -94,14 +99,15 @@ def fit(
     keep_freed_memory()  # candidates take and free the same memory again and again
     threads = thread_count()
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        training_set = prepare_training_set(
+        prepare = partial(
+            prepare_training_set,
             sample,
             task,
-            scaled=settings.inputs == "standard",
             hold_out=hold_out if settings.chooses else 0.0,
             step_share=settings.fresh_step_share,
             threads=threads,
         )
+        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale), seed)
         progress = FitProgress(execution.report, settings.max_candidates(training_set))
         training_set = replace(training_set, progress=progress)
         learned = learn_members(training_set, settings, learn, seed)
@@ -109,23 +115,34 @@ def fit(
             leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
             for candidates in learned
         ]
+        best = [candidates.best for candidates in learned]
+        correction = no_correction(best)
+        if settings.corrects:
+            correction = choose_correction(training_set, best, seed)
     targets, encoding = training_set.targets, training_set.encoding
     skip_below = training_set.step_rows_end
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
-    layers = tuple(candidates.best.layer for candidates in learned)
+    layers = tuple(candidate.layer for candidate in best)
     execution.report.relabel("second pass")
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
     members = tuple(
-        Member(layer, sums, candidates.best.readout.ridge, settings.intercept)
-        for layer, sums, candidates in zip(layers, moments.members, learned, strict=True)
+        Member(
+            candidate.layer,
+            sums,
+            candidate.readout.ridge,
+            settings.intercept,
+            correction.ridge,
+            correction.head_of(candidate),
+        )
+        for sums, candidate in zip(moments.members, best, strict=True)
     )
-    statistics = describe_fit(members, learned, training_set, largest_first(untrained))
+    statistics = describe_fit(members, learned, correction, training_set, largest_first(untrained))
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
-    return Fitted(members, targets, encoding, statistics, tally)
+    return Fitted(members, targets, encoding, statistics, tally, neighbours=correction.neighbours)
 
 
 def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:
@@ -173,21 +190,27 @@ def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool
 def describe_fit(
     members: Sequence[Member],
     learned: Sequence[Candidates],
+    correction: Correction,
     training_set: TrainingSet,
     untrained: Floats,
 ) -> FitStatistics:
     """Describe a committee by the rows of its fit."""
     held_out, targets = training_set.held_out, training_set.targets
-    best = [candidates.best for candidates in learned]
-    labels = [{**candidate.label, "relative_ridge": candidate.ridge} for candidate in best]
+    labels = [
+        {**candidates.best.label, "relative_ridge": candidates.best.ridge} for candidates in learned
+    ]
     several = len(members) > 1
     residuals = mean([member.leave_one_out_residuals(held_out) for member in members])
+    if correction.neighbours is not None:
+        keys = training_set.keys[len(training_set.keys) - len(held_out) :]
+        local = correction.neighbours(held_out.z, exclude=keys)
+        residuals -= correction.neighbours.share * local
     slope, score, measures = 1.0, np.nan, {}
     if len(held_out):
         left_out = held_out.t - residuals
-        predicted = mean([candidate.predicted for candidate in best])
+        scored = replace(training_set, held_out=held_out[: len(correction.predicted)])
         slope = targets.slope(left_out, held_out.t, held_out.w)
-        score = training_set.score(training_set.losses(predicted))
+        score = scored.score(scored.losses(correction.predicted))
         measures = targets.measures(left_out, held_out.t, held_out.w)
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
@@ -197,6 +220,7 @@ def describe_fit(
         slope=slope,
         choice={
             **(combined(labels) if several else labels[0]),
+            **correction.summary,
             "held_out_rows": len(held_out),
             "held_out_score": score,
             "measures": measures,

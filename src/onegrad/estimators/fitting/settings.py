@@ -15,14 +15,11 @@ from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput
 
 SettingsType = TypeVar("SettingsType")
+Prepare = Callable[[str], TrainingSet]  # a scale of the inputs -> the training set
 
 
 class Settings(Protocol):
     """Everything that the fit of any family asks of its settings."""
-
-    @property
-    def inputs(self) -> str:
-        """Scale of inputs and targets: "standard", or "raw" where they are used as they are."""
 
     @property
     def intercept(self) -> bool:
@@ -35,6 +32,13 @@ class Settings(Protocol):
     @property
     def fresh_step_share(self) -> float | None:
         """Share of the rows that make the first-layer update and nothing else; None if all do."""
+
+    @property
+    def corrects(self) -> bool:
+        """True if held-out rows may correct the prediction by heads and neighbours."""
+
+    def choose_inputs(self, prepare: Prepare, seed: int, /) -> TrainingSet:
+        """Return the training set with inputs on one of the family's scales."""
 
     def committee_size(self, training_set: TrainingSet, /) -> int:
         """Return the number of networks, each with random numbers of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from onegrad.data.encoding import Encoding, SampleTargets, encode, input_names
 from onegrad.data.likely_mistakes import warn_of_few_digits, warn_of_lone_values
 from onegrad.data.sample import Sample
 from onegrad.data.table import is_table
+from onegrad.data.tally import RowKeys
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.model.targets import Targets
@@ -36,6 +37,7 @@ class TrainingSet:
         first two are the same unless the readout is to be fitted on fresh ones.
     encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
     sample_rows : number of rows of the sample.
+    keys : (sample_rows,) keys of its rows in order, those held out last.
     step_rows_end : key below which rows are left out of the readout of the final model, too.
     threads : number of threads that add up moments.
     progress : counts candidates, and says when to stop.
@@ -48,6 +50,7 @@ class TrainingSet:
     scaling: Scaling
     targets: Targets
     sample_rows: int
+    keys: RowKeys
     step_rows_end: int
     threads: int
     progress: FitProgress = field(default_factory=FitProgress)
@@ -56,6 +59,15 @@ class TrainingSet:
     def inputs(self) -> int:
         """Number d of encoded inputs."""
         return int(self.update.z.shape[1])
+
+    def first(self, rows: int) -> TrainingSet:
+        """Return the training set of so many rows of the sample at most, random ones."""
+        share = rows / self.sample_rows
+        if share >= 1:
+            return self
+        learned, held = (max(int(share * len(part)), 1) for part in (self.update, self.held_out))
+        parts = self.update[:learned], self.fit[:learned], self.held_out[:held]
+        return replace(self, update=parts[0], fit=parts[1], held_out=parts[2])
 
     def losses(self, predicted: Floats) -> Floats:
         """Return the (m,) losses of held-out rows, for predictions (m, K) of scaled targets."""
@@ -80,7 +92,7 @@ def prepare_training_set(
     sample: Sample,
     task: LearningTask,
     *,
-    scaled: bool,
+    scale: str,
     hold_out: float,
     step_share: float | None,
     threads: int,
@@ -90,12 +102,12 @@ def prepare_training_set(
     Parameters
     ----------
     sample, task : rows as they came, and what is to be predicted.
-    scaled : whether inputs and targets are scaled.
+    scale : "standard" or "robust" (see Scaling), or "raw": inputs and targets as they are.
     hold_out : share of the rows that is held out.
     step_share : share of the rows that make the first-layer update and nothing else, or None.
     threads : number of threads that add up moments.
     """
-    targets = task.targets(sample, scaled)
+    targets = task.targets(sample, scale != "raw")
     t = targets.encode(sample.y)
     sample_targets = SampleTargets(t, sample.w, sample.seed)
     encoding = Encoding.learn(sample.X, sample_targets) if is_table(sample.X) else None
@@ -104,9 +116,11 @@ def prepare_training_set(
     names = input_names(encoding, x.shape[1])
     warn_of_lone_values(x, names)
     scaling = Scaling.identity(x.shape[1])
-    if scaled:
+    if scale == "standard":
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT)
         warn_of_few_digits(scaling.centre, scaling.scale, names)
+    elif scale == "robust":
+        scaling = Scaling.robust(x, sample.w)
     w = targets.weighted(sample.y, sample.w)
     rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
     held = last_rows(sample.w, hold_out)
@@ -121,7 +135,9 @@ def prepare_training_set(
         problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
         raise InvalidInput("rows", "fresh", problem=problem)
     parts = rows[update], rows[readout], rows[held]
-    return TrainingSet(*parts, encoding, scaling, targets, len(t), step_rows_end, threads)
+    return TrainingSet(
+        *parts, encoding, scaling, targets, len(t), sample.keys, step_rows_end, threads
+    )
 
 
 def last_rows(w: Floats, share: float) -> Mask:

@@ -17,6 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
@@ -50,12 +51,16 @@ class Member:
     layer : learned from a sample of the rows of the fit, and fixed from then on.
     moments : sums over all rows that the readout is fitted on.
     ridge, intercept : the penalty (absolute), and whether there is a free constant.
+    share : what ridge regression counts in the prediction.
+    head : a readout that was trained with the layer, fixed like it, and adds to the prediction.
     """
 
     layer: Layer
     moments: Moments
     ridge: float
     intercept: bool
+    share: float = 1.0
+    head: Readout | None = None
 
     @cached_property
     def equations(self) -> NormalEquations:
@@ -69,8 +74,20 @@ class Member:
         return self.equations.factor(self.ridge)
 
     @cached_property
-    def readout(self) -> Readout:
+    def ridge_readout(self) -> Readout:
+        """The readout that ridge regression on all rows gives."""
         return self.equations.solve(self.ridge, self.factor)
+
+    @cached_property
+    def readout(self) -> Readout:
+        """The readout that predicts: that of ridge regression, and the head where there is one."""
+        ridge, head = self.ridge_readout, self.head
+        if head is None and self.share == 1:
+            return ridge
+        coef, intercept = self.share * ridge.coef, self.share * ridge.intercept
+        if head is not None:
+            coef, intercept = coef + head.coef, intercept + head.intercept
+        return Readout(self.ridge, coef, intercept)
 
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
@@ -87,21 +104,31 @@ class Member:
         Holds for the Gaussian prior a ~ N(0, s^2/(n lambda)) whose posterior mean ridge is.
         """
         equations = self.equations
-        noise = np.maximum(equations.y_square - (self.readout.coef * equations.v).sum(0), 0.0)
+        coef = self.ridge_readout.coef
+        noise = np.maximum(equations.y_square - (coef * equations.v).sum(0), 0.0)
         blocks = (self.layer(x[rows]) for rows in row_slices(len(x)))
         return np.concatenate(
             [(1.0 + equations.leverage(F, self.factor))[:, None] * noise for F in blocks]
         )
 
     def leave_one_out_residuals(self, rows: ScaledRows) -> Floats:
-        """Return the (m, K) residuals e / (1 - h) of rows that the readout was fitted on."""
+        """Return the (m, K) residuals of rows that the readout was fitted on, each left out.
+
+        Those of ridge regression are e / (1 - h); the head has not seen held-out rows.
+        """
+        ridge, head = self.ridge_readout, self.head
         constant = self.intercept / self.moments.weight
         residuals = [np.empty((0, rows.t.shape[1]))]
         for block in rows.blocks() if len(rows) else ():
             F = self.layer.features(block.z)
             h = block.w * (self.equations.leverage(F, self.factor) + constant)
-            e = block.t - F @ self.readout.coef - self.readout.intercept
-            residuals.append(e / np.maximum(1.0 - h, 1e-3)[:, None])
+            e = block.t - F @ ridge.coef - ridge.intercept
+            e /= np.maximum(1.0 - h, 1e-3)[:, None]
+            if self.share != 1:
+                e = block.t - self.share * (block.t - e)
+            if head is not None:
+                e -= F @ head.coef + head.intercept
+            residuals.append(e)
         return np.concatenate(residuals)
 
 
@@ -171,7 +198,9 @@ class RowChanges:
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x)
+    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + c\,q(x)
+
+    with the mean targets q of the nearest rows, where held-out rows say that these help.
 
     Parameters
     ----------
@@ -180,6 +209,7 @@ class Fitted:
         rows of the fit, and fixed from then on.
     statistics : what describes the rows of the fit.
     tally : which rows are in the model; None where there are too many of them.
+    neighbours : the local part of the prediction; None where there is none.
     changes : rows that came and went since the fit.
     """
 
@@ -189,6 +219,7 @@ class Fitted:
     statistics: FitStatistics
     tally: Tally | None = None
     changes: RowChanges = RowChanges()
+    neighbours: Neighbours | None = None
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -238,6 +269,9 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
+        if self.neighbours is not None:
+            z = self.layers[0].scaling(x)
+            scores += self.neighbours.share * self.neighbours(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
             raise InvalidInput(
                 "model", problem="its numbers are so large that predictions overflow"

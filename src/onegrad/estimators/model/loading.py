@@ -17,11 +17,14 @@ import numpy as np
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
 from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, RowChanges
+from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.saving import (
     DIGESTS,
+    HEAD_ARRAYS,
     HEADER,
     LAYER_ARRAYS,
     MOMENT_ARRAYS,
+    NEARBY_ARRAYS,
     READABLE_FORMATS,
     SCALING_ARRAYS,
     STATISTICS_ARRAYS,
@@ -40,7 +43,7 @@ from onegrad.functions import resolve_activation
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
-from onegrad.ridge import Moments
+from onegrad.ridge import Moments, Readout
 
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale")
 # entries of the header with numbers; those that are not finite were written as text
@@ -160,6 +163,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         statistics,
         _tally(header, arrays),
         RowChanges(int(added), int(removed)),
+        _neighbours(header, arrays),
     )
 
 
@@ -167,14 +171,41 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
     W, b, step = (arrays[numbered(name, number)] for name in LAYER_ARRAYS)
     sums = (arrays[numbered(name, number)] for name in MOMENT_ARRAYS)
     activation = resolve_activation(header["layer"]["activation"])
-    scaling = Scaling(*(arrays[name] for name in SCALING_ARRAYS))
+    squash = float(header["layer"].get("squash", np.inf))
+    centre, scale, low, high = (arrays[name] for name in SCALING_ARRAYS)
+    scaling = Scaling(centre, scale, low, high, squash)
     skip, bound = bool(header["layer"]["skip"]), float(header["layer"]["bound"])
     return Member(
         Layer(scaling, W, b, activation, skip, bound, step),
         Moments(int(header["rows"]), float(header["weight"]), *sums),
         float(header["ridges"][number]),
         bool(header["intercept"]),
+        float(header["shares"][number]) if "shares" in header else 1.0,
+        _head(header, arrays, number),
     )
+
+
+def _head(header: dict[str, Any], arrays: Arrays, number: int) -> Readout | None:
+    names = [numbered(f"head_{name}", number) for name in HEAD_ARRAYS]
+    if names[0] not in arrays:
+        return None
+    coef, intercept = (arrays[name] for name in names)
+    return Readout(float(header["ridges"][number]), coef, intercept)
+
+
+def _neighbours(header: dict[str, Any], arrays: Arrays) -> Neighbours | None:
+    facts = header.get("neighbours")
+    if facts is None:
+        return None
+    keys = arrays["near_keys"]
+    points, t, w = (arrays[f"near_{name}"] for name in NEARBY_ARRAYS)
+    if keys.dtype != np.uint64 or keys.shape != w.shape or (np.diff(keys) <= 0).any():
+        raise InvalidInput("neighbours", problem="their keys are damaged")
+    rows = NearbyRows(keys, points, t, w)
+    count, share, seed = int(facts["count"]), float(facts["share"]), int(facts["seed"])
+    if not count > 0 or not np.isfinite(share):
+        raise InvalidInput("neighbours", problem="their number and share must be positive")
+    return Neighbours(arrays["near_root"], count, share, rows, seed)
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
@@ -213,9 +244,15 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
     if isinstance(targets, NumericTargets):
         shapes |= {f"y_{name}": shape for name, shape in TARGET_ARRAYS.items()}
     _check_arrays(arrays, shapes, sizes)
+    if header.get("neighbours") is not None:
+        sizes |= {"p": len(arrays["near_w"]), "r": arrays["near_root"].shape[-1]}
+        shapes = {f"near_{name}": shape for name, shape in NEARBY_ARRAYS.items()}
+        _check_arrays(arrays, {**shapes, "near_root": "dr"}, sizes)
     for number in range(len(header["ridges"])):
         N = len(arrays[numbered("W", number)])
         of_member = {**LAYER_ARRAYS, **MOMENT_ARRAYS}
+        if numbered("head_coef", number) in arrays:
+            of_member |= {f"head_{name}": shape for name, shape in HEAD_ARRAYS.items()}
         shapes = {numbered(name, number): shape for name, shape in of_member.items()}
         _check_arrays(arrays, shapes, sizes | {"N": N, "F": N + d * skip})
 
@@ -223,14 +260,17 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
 def _check_arrays(arrays: Arrays, shapes: Mapping[str, str], sizes: Mapping[str, int]) -> None:
     for name, letters in shapes.items():
         array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
-        if array.shape != shape or array.dtype != np.float64:
-            problem = f"{array.dtype}{array.shape}, not float64{shape}"
+        dtype = np.float32 if name == "near_points" else np.float64
+        if array.shape != shape or array.dtype != dtype:
+            problem = f"{array.dtype}{array.shape}, not {dtype.__name__}{shape}"
             raise InvalidInput("array", name, problem=problem)
         if np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any()):
             raise InvalidInput("array", name, problem="it has entries that are not finite")
 
 
 def _check_values(fitted: Fitted) -> None:
+    if not fitted.layers[0].scaling.squash > 0:
+        raise InvalidInput("squash", fitted.layers[0].scaling.squash, "positive")
     for bounded in (fitted.layers[0].scaling, fitted.targets):
         if isinstance(bounded, Scaling | NumericTargets):
             low, high = np.maximum(bounded.low, -MAX_INPUT), np.minimum(bounded.high, MAX_INPUT)
@@ -241,7 +281,8 @@ def _check_values(fitted: Fitted) -> None:
         problem = f"they make {len(fitted.encoding.inputs)} inputs; the layer has {d}"
         raise InvalidInput("columns", problem=problem)
     moments = fitted.members[0].moments
-    sizes = (moments.weight, fitted.statistics.slope, *(m.ridge for m in fitted.members))
+    of_members = (number for m in fitted.members for number in (m.ridge, m.share))
+    sizes = (moments.weight, fitted.statistics.slope, *of_members)
     if moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")
     if not all(np.isfinite(member.readout.coef).all() for member in fitted.members):

@@ -14,8 +14,9 @@ from onegrad.data.partition_sum import S, add_optional
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import row_keys
 from onegrad.data.table import is_table, take_rows
-from onegrad.data.tally import Tally, add_tallies
+from onegrad.data.tally import RowKeys, Tally, add_tallies
 from onegrad.estimators.model.fitted import CommitteeMoments, Fitted
+from onegrad.estimators.model.neighbours import NearbyRows
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import DeviceLayer, Layer
@@ -74,16 +75,22 @@ def _on_host(m: Moments) -> Moments:
 class RowSums:
     """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
 
-    Predictions stay between the bounds of the targets.
+    Predictions stay between the bounds of the targets. `nearby` are rows that become neighbours,
+    where the model has any.
     """
 
     moments: CommitteeMoments
     tally: Tally | None
     targets: Targets
+    nearby: NearbyRows | None = None
 
     def __add__(self, other: RowSums) -> RowSums:
-        tally = add_tallies(self.tally, other.tally)
-        return RowSums(self.moments + other.moments, tally, widened(self.targets, other.targets))
+        return RowSums(
+            self.moments + other.moments,
+            add_tallies(self.tally, other.tally),
+            widened(self.targets, other.targets),
+            add_optional(self.nearby, other.nearby),
+        )
 
 
 def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | None:
@@ -95,7 +102,7 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         sums = moments.block(block)
         if isinstance(targets, NumericTargets):
             targets = targets.widened(y.reshape(len(y), -1))
-        return RowSums(sums, _block_tally(block, fitted), targets)
+        return RowSums(sums, _block_tally(block, fitted), targets, _nearby_rows(block, fitted))
 
     return sum_over_blocks(of_block, partition)
 
@@ -103,10 +110,26 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
 def _block_tally(block: RowBlock, fitted: Fitted) -> Tally | None:
     if fitted.tally is None:
         return None
-    seed, w = fitted.tally.seed, block_weights(block)
-    X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
+    w = block_weights(block)
     counts = w > 0
-    return Tally.of(row_keys(X, block_targets(block), seed)[counts], w[counts], seed)
+    return Tally.of(_keys(block, fitted, fitted.tally.seed)[counts], w[counts], fitted.tally.seed)
+
+
+def _nearby_rows(block: RowBlock, fitted: Fitted) -> NearbyRows | None:
+    if fitted.neighbours is None:
+        return None
+    keys = _keys(block, fitted, fitted.neighbours.seed)
+    z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
+    y, w = block_targets(block), block_weights(block)
+    weights = fitted.targets.weighted(y, w)
+    return fitted.neighbours.rows_of(
+        keys, z, fitted.targets.encode(y), w if weights is None else weights
+    )
+
+
+def _keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
+    X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
+    return row_keys(X, block_targets(block), seed)
 
 
 def widened(targets: Targets, other: Targets) -> Targets:

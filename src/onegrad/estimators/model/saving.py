@@ -29,7 +29,7 @@ from onegrad.io.json_values import json_values
 
 MODEL_FORMAT = 5
 # the first had digests of its own kind, the second a single network, the third one bound for all
-# inputs, the fourth no digests
+# inputs, the fourth neither digests nor heads and neighbours
 READABLE_FORMATS = (1, 2, 3, 4, 5)
 HEADER = "model.json"
 DIGESTS = "digests.json"  # since format 5
@@ -40,6 +40,8 @@ TARGET_ARRAYS = {"centre": "K", "scale": "K", "low": "K", "high": "K", "step": "
 STATISTICS_ARRAYS = {"metric": "dd", "untrained": "u", "residuals": "mK"}
 LAYER_ARRAYS = {"W": "Nd", "b": "N", "step": "F"}  # those of a member, numbered from the second on
 MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
+HEAD_ARRAYS = {"coef": "FK", "intercept": "K"}  # after head_, of members that have one
+NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides their keys
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -103,11 +105,18 @@ def _header(fitted: Fitted) -> dict[str, Any]:
     targets = fitted.targets
     return {
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
-        "layer": {"activation": layer.activation.name, "skip": layer.skip, "bound": layer.bound},
+        "layer": {
+            "activation": layer.activation.name,
+            "skip": layer.skip,
+            "bound": layer.bound,
+            "squash": layer.scaling.squash,
+        },
         "rows": member.moments.rows,
         "weight": member.moments.weight,
         "single": targets.single if isinstance(targets, NumericTargets) else None,
         "ridges": [member.ridge for member in fitted.members],
+        "shares": [member.share for member in fitted.members],
+        "neighbours": _neighbours_header(fitted),
         "intercept": member.intercept,
         "slope": statistics.slope,
         "choice": statistics.choice,
@@ -119,13 +128,25 @@ def _header(fitted: Fitted) -> dict[str, Any]:
     }
 
 
+def _neighbours_header(fitted: Fitted) -> dict[str, Any] | None:
+    near = fitted.neighbours
+    return None if near is None else {"count": near.count, "share": near.share, "seed": near.seed}
+
+
 def _arrays(fitted: Fitted) -> Arrays:
     scaling, targets = fitted.layers[0].scaling, fitted.targets
     arrays: Arrays = {name: getattr(scaling, name) for name in SCALING_ARRAYS}
     for number, member in enumerate(fitted.members):
         for source, names in ((member.layer, LAYER_ARRAYS), (member.moments, MOMENT_ARRAYS)):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
+        if member.head is not None:
+            head = {f"head_{name}": getattr(member.head, name) for name in HEAD_ARRAYS}
+            arrays |= {numbered(name, number): array for name, array in head.items()}
     arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
+    if fitted.neighbours is not None:
+        near = fitted.neighbours.rows
+        arrays |= {f"near_{name}": getattr(near, name) for name in ("keys", *NEARBY_ARRAYS)}
+        arrays["near_root"] = fitted.neighbours.root
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
     if isinstance(targets, NumericTargets):

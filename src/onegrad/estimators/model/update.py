@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from onegrad.data.encoding import encode
 from onegrad.data.partitions import RowBlock
 from onegrad.data.tally import add_tallies
 from onegrad.estimators.model.fitted import Fitted, RowChanges
+from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.row_sums import (
     RowSums,
     block_targets,
@@ -32,6 +34,7 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
         fitted.with_moments(fitted.moments + rows.moments),
         targets=widened(fitted.targets, rows.targets),
         tally=add_tallies(fitted.tally, rows.tally),
+        neighbours=_with_nearby(fitted, rows, operator.add),
         changes=replace(changes, added=changes.added + rows.moments.rows),
     )
 
@@ -45,13 +48,25 @@ def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     return replace(
         fitted.with_moments(fitted.moments - rows.moments),
         tally=tally,
+        neighbours=_with_nearby(fitted, rows, operator.sub),
         changes=replace(changes, removed=changes.removed + rows.moments.rows),
     )
 
 
+def _with_nearby(
+    fitted: Fitted, rows: RowSums, change: Callable[[NearbyRows, NearbyRows], NearbyRows]
+) -> Neighbours | None:
+    """Return the neighbours of a model after rows came or went."""
+    neighbours = fitted.neighbours
+    if neighbours is None or rows.nearby is None:
+        return neighbours
+    return replace(neighbours, rows=change(neighbours.rows, rows.nearby))
+
+
 def all_rows(fitted: Fitted) -> RowSums:
     """Return the sums over the rows that are in a model."""
-    return RowSums(fitted.moments, fitted.tally, fitted.targets)
+    nearby = None if fitted.neighbours is None else fitted.neighbours.rows
+    return RowSums(fitted.moments, fitted.tally, fitted.targets, nearby)
 
 
 def same_first_layers(a: Fitted, b: Fitted) -> bool:

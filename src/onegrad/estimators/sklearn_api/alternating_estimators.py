@@ -27,6 +27,8 @@ class _Alternating(FeatureLearner):
     sample_rows: int | None = None
     ridge: float | str = "auto"
     clip: float = 4.0
+    inputs: str | None = None
+    corrections: str | None = None
 
     _learn = staticmethod(alternating.learn)
     _describe = staticmethod(alternating.describe)
@@ -53,6 +55,11 @@ class AlternatingRegressor(_Alternating, Regression):
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
+    inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
+        what is far outside, "auto" lets held-out rows choose. None: "auto" unless a width is given.
+    corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
+        say that they help, the head that was trained with them (for labels) and the mean targets
+        of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
     hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
         sees and that chooses round and ridge; 0 leaves the layer untrained.
     sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
@@ -110,6 +117,11 @@ class AlternatingClassifier(_Alternating, Classification):
     ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
+    inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
+        what is far outside, "auto" lets held-out rows choose. None: "auto" unless a width is given.
+    corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
+        say that they help, the head that was trained with them (for labels) and the mean targets
+        of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
     hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
         sees and that chooses round and ridge; 0 leaves the layer untrained.
     sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the

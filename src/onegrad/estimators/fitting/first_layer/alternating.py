@@ -12,8 +12,9 @@ leaves unexplained:
 3. the others make room for new ones, drawn with the metric in several ways (:mod:`.neurons`); of
    every few entrants the one that fits the residual best comes in.
 
-For classification the best layer may then make a few gradient steps on the logistic loss,
-:math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is judged on held-out rows.
+Then gradient steps move all neurons together (:mod:`.joint_training`). A single search for classes
+makes a few long steps instead, :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is
+judged on held-out rows, the scale of the inputs, too: a small search on each says which is better.
 """
 
 from __future__ import annotations
@@ -34,8 +35,15 @@ from onegrad.estimators.fitting.candidates import (
     evaluate_layer,
     lowest,
 )
+from onegrad.estimators.fitting.corrections import mixed_score
+from onegrad.estimators.fitting.first_layer.joint_training import train_jointly
 from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
-from onegrad.estimators.fitting.settings import check_layer, check_parameter, number_or_none
+from onegrad.estimators.fitting.settings import (
+    Prepare,
+    check_layer,
+    check_parameter,
+    number_or_none,
+)
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.report import listed
 from onegrad.estimators.model.targets import NumericTargets, Targets
@@ -46,7 +54,9 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import thread_map
 
-SAMPLE_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # by budget
+SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
+SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
+INPUT_SCALES = ("standard", "robust")
 
 SEARCH_WIDTH = 600  # neurons of one search
 FAST_SEARCH_WIDTH = 400  # with the fast budget
@@ -70,6 +80,8 @@ NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the
 MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
+PROBE_ROWS, PROBE_WIDTH, PROBE_ROUNDS = 4000, 200, 6  # of the search on each scale of the inputs
+TRAINING_RATE = 0.002  # Adam's first step
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
 
@@ -105,7 +117,9 @@ class Capacity:
 class AlternatingSettings:
     """The parameters of the alternating estimators that say how rounds are made.
 
-    None is left to the rows and the budget; `classes` says whether targets are labels.
+    None is left to the rows and the budget; `classes` says whether targets are labels. Inputs and
+    corrections that nobody asked for are "auto", or, where the width is given, plain: "standard"
+    and "none".
     """
 
     width: int | None
@@ -114,9 +128,10 @@ class AlternatingSettings:
     budget: str
     ridge: float | str
     clip: float
+    inputs: str | None
+    corrections: str | None
     classes: bool
 
-    inputs: ClassVar[str] = "standard"
     intercept: ClassVar[bool] = True
     chooses: ClassVar[bool] = True
     fresh_step_share: ClassVar[None] = None
@@ -128,6 +143,30 @@ class AlternatingSettings:
         if self.rounds is not None:
             check_parameter("rounds", self.rounds, 0, integer=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
+        if self.inputs is not None:
+            check_choice("inputs", self.inputs, (*INPUT_SCALES, "auto"))
+        if self.corrections is not None:
+            check_choice("corrections", self.corrections, ("auto", "none"))
+
+    @property
+    def input_scales(self) -> Sequence[str]:
+        """Scales of the inputs that are tried."""
+        plain = "standard" if self.width is not None else "auto"
+        scale = self.inputs or plain
+        return INPUT_SCALES if scale == "auto" else (scale,)
+
+    @property
+    def corrects(self) -> bool:
+        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
+
+    def choose_inputs(self, prepare: Prepare, seed: int) -> TrainingSet:
+        """Return the training set of the scale on which a small search gets furthest."""
+        training_sets = [prepare(scale) for scale in self.input_scales]
+        if len(training_sets) == 1 or not len(training_sets[0].held_out):
+            return training_sets[0]
+        probes = [probe(each, self, seed) for each in training_sets]
+        held_out = training_sets[0].first(PROBE_ROWS).held_out
+        return training_sets[probes.index(choose(probes, held_out.w))]
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
@@ -164,6 +203,19 @@ class AlternatingSettings:
 
 
 def learn(
+    training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
+) -> Candidates:
+    """Search for neurons on some rows of the sample, then train them together on all of them."""
+    searched = training_set.first(SEARCH_ROWS[settings.budget])
+    candidates = search(searched, settings, rng)
+    if not settings.corrects:
+        return candidates
+    trained = [*training(training_set, searched, settings, candidates.best, rng)]
+    tried = [*candidates.tried, *trained]
+    return Candidates(candidates.untrained, tried, lowest([candidates.best, *trained]))
+
+
+def search(
     training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
 ) -> Candidates:
     """Pool the neurons of all searches, which run in parallel, and go on at full width."""
@@ -203,6 +255,47 @@ def learn(
     return Candidates(untrained, [*of_searches, pooled, *more], lowest([pooled, *more]))
 
 
+def training(
+    training_set: TrainingSet,
+    searched: TrainingSet,
+    settings: AlternatingSettings,
+    best: Candidate,
+    rng: np.random.Generator,
+) -> Iterator[Candidate]:
+    """Yield the candidate that joint training makes of the best one, with a head for labels.
+
+    The score of a candidate with a head is that of the best mixture with ridge regression.
+    """
+    if not len(searched.held_out) or training_set.progress.stopped:
+        return
+    network = train_jointly(training_set, best, TRAINING_RATE, rng)
+    if network is None:
+        return
+    candidate = evaluate_layer(
+        searched,
+        network.layer,
+        {**best.label, "epochs": network.epoch},
+        ridge=number_or_none(settings.ridge),
+        first_ridge=best.ridge,
+        fine=True,
+    )
+    if settings.classes:
+        candidate = replace(candidate, head=network.readout)
+        score = mixed_score(searched, candidate)
+        candidate = replace(candidate, score=score)
+    yield candidate
+
+
+def probe(training_set: TrainingSet, settings: AlternatingSettings, seed: int) -> Candidate:
+    """Return the best candidate of a small search on a few rows."""
+    few = training_set.first(PROBE_ROWS)
+    capacity = Capacity(PROBE_WIDTH, 2, 1, PROBE_ROUNDS, 0, 0)
+    sampler = NeuronSampler.of(few.update, float(settings.clip))
+    rng = np.random.default_rng([seed, PROBE_WIDTH])
+    width = min(PROBE_WIDTH, MAX_NEURONS_PER_ROW * len(few.update))
+    return lowest(NeuronSearch(few, settings, capacity, width, sampler, rng).run().tried)
+
+
 def pool(layers: Sequence[Layer]) -> Layer:
     """Return the layer of all their neurons."""
     W, b = (np.concatenate([getattr(layer, name) for layer in layers]) for name in ("W", "b"))
@@ -210,9 +303,20 @@ def pool(layers: Sequence[Layer]) -> Layer:
 
 
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the lines of a report, by name, on the rounds that were chosen."""
+    """Return the lines of a report, by name, on the rounds and corrections that were chosen."""
     update, rounds = (listed("{}", choice[key]) for key in ("update", "round"))
-    return [("first layer", f"{update}, round {rounds}")]
+    lines = [("first layer", f"{update}, round {rounds}")]
+    if "epochs" in choice:
+        lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
+    if "inputs" in choice:
+        lines.append(("inputs", str(choice["inputs"])))
+    if "head_weight" in choice:
+        weights = f"ridge {choice['ridge_weight']:.3g}, head {choice['head_weight']:.3g}"
+        lines.append(("weights", weights))
+    if "neighbours" in choice:
+        count, weight = choice["neighbours"], choice["neighbours_weight"]
+        lines.append(("neighbours", f"distance of number {count}, weight {weight:.3g}"))
+    return lines
 
 
 @cache

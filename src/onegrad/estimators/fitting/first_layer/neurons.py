@@ -98,9 +98,13 @@ class NeuronSampler:
 
     def place(self, W: Floats, kinks: Floats) -> Neurons:
         """Return neurons of directions W, scaled, that switch at the points `kinks` (N, d)."""
-        deviation = np.sqrt(np.maximum(((W @ self.covariance) * W).sum(1), 0.0))
-        W = W / np.where(deviation > 1e-12, deviation, 1.0)[:, None]
+        W = W / self.deviations(W)[:, None]
         return Neurons(W, -(W * kinks).sum(1))
+
+    def deviations(self, W: Floats) -> Floats:
+        """(N,) standard deviations of the preactivations of directions W; one where constant."""
+        deviation = np.sqrt(np.maximum(((W @ self.covariance) * W).sum(1), 0.0))
+        return np.where(deviation > 1e-12, deviation, 1.0)
 
     def draw(
         self, shares: Mapping[str, float], count: int, metric: Metric, rng: np.random.Generator

@@ -26,7 +26,12 @@ from onegrad.estimators.fitting.candidates import (
     evaluate_layer,
 )
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
-from onegrad.estimators.fitting.settings import check_layer, check_parameter, number_or_none
+from onegrad.estimators.fitting.settings import (
+    Prepare,
+    check_layer,
+    check_parameter,
+    number_or_none,
+)
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import resolve_activation
@@ -98,6 +103,13 @@ class OneStepSettings:
     @property
     def fresh_step_share(self) -> float | None:
         return self.step_share if self.rows == "fresh" else None
+
+    @property
+    def corrects(self) -> bool:
+        return False
+
+    def choose_inputs(self, prepare: Prepare, _: int) -> TrainingSet:
+        return prepare(self.inputs)
 
     def committee_size(self, _: TrainingSet) -> int:
         return 1

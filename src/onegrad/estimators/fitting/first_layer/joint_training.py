@@ -1,0 +1,184 @@
+r"""Joint training of first layer and readout by gradient steps on the loss of the targets.
+
+.. math:: \min_{W, b, a, a_0}\ \frac1n\sum_i L(t_i, f_i), \qquad
+          f_i = a_z\cdot z_i + a\cdot\sigma(W z_i + b) + a_0
+
+L is the squared error of numbers and the logistic loss of labels. Rounds draw neurons and ridge
+weighs them; steps move those neurons, all together and many times over all rows, to where the loss
+is lower. That is what targets without noise ask for, and ridge on plus and minus one is no
+substitute for the logistic loss where classes are many. Minibatches, Adam's step, a rate that falls
+to zero as a cosine does; the epoch whose loss on held-out rows is lowest counts. Everything is in
+single precision: half the time, and the noise of a minibatch is larger than its rounding.
+
+The coefficients :math:`a_z` of the skip stay as ridge made them: the skip's inputs are not clipped,
+and one row far outside would take over a minibatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.estimators.fitting.candidates import Candidate
+from onegrad.estimators.fitting.corrections import scaled_readout
+from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.targets import NumericTargets, Targets
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import clip
+from onegrad.ridge import Readout
+
+BATCH_ROWS = 256
+EPOCHS = 40  # over which the rate falls to zero
+EPOCH_PATIENCE = 8  # epochs without improvement after which training ends
+MOMENTUM, SQUARE_MOMENTUM, TINY = 0.9, 0.999, 1e-8  # Adam's, as its authors suggest
+UNIT_SLOPE = 2.0  # slope of the logistic function at which scores are trained
+
+Single = np.ndarray[Any, np.dtype[np.float32]]
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A first layer and the readout that was trained with it, and its loss on held-out rows."""
+
+    layer: Layer
+    readout: Readout
+    held_out_loss: float
+    epoch: int
+
+
+class AdamSteps:
+    """Adam's moments of the parameters of a network; a step changes the parameters in place."""
+
+    def __init__(self, parameters: list[Single]) -> None:
+        self.parameters = parameters
+        self.means = [np.zeros_like(p) for p in parameters]
+        self.squares = [np.zeros_like(p) for p in parameters]
+        self.count = 0
+
+    def step(self, gradients: list[Single], rate: float) -> None:
+        """Move the parameters against their gradients."""
+        self.count += 1
+        rate /= 1 - MOMENTUM**self.count
+        correction = np.float32(1 - SQUARE_MOMENTUM**self.count)
+        for i, gradient in enumerate(gradients):
+            mean, square = self.means[i], self.squares[i]
+            np.multiply(mean, np.float32(MOMENTUM), out=mean)
+            np.add(mean, np.float32(1 - MOMENTUM) * gradient, out=mean)
+            np.multiply(square, np.float32(SQUARE_MOMENTUM), out=square)
+            np.add(square, np.float32(1 - SQUARE_MOMENTUM) * gradient * gradient, out=square)
+            root = np.sqrt(square / correction)
+            root += np.float32(TINY)
+            self.parameters[i] -= np.float32(rate) * mean / root
+
+
+def loss_residual(targets: Targets, t: Floats, f: Floats) -> Floats:
+    """Return minus the gradient in f (m, K) of the loss: t - f, or indicators minus probabilities.
+
+    Half the squared error, or the logistic loss per unit of the logits.
+    """
+    if isinstance(targets, NumericTargets):
+        return t - f
+    return np.asarray((t > 0) - targets.probabilities(f), t.dtype)
+
+
+def mean_loss(targets: Targets, rows: ScaledRows, f: Floats) -> float:
+    """Return the mean loss of predictions f (m, K), of labels at the slope they are trained at."""
+    if isinstance(targets, NumericTargets):
+        losses = targets.loss(f, rows.t, rows.w)
+    else:
+        losses = targets.log_loss(f, rows.t, UNIT_SLOPE)
+    return float(rows.w @ losses / rows.w.sum())
+
+
+def train_jointly(
+    training_set: TrainingSet, candidate: Candidate, rate: float, rng: np.random.Generator
+) -> TrainedNetwork | None:
+    """Train from a candidate on; None where no epoch lowers the loss of the held-out rows.
+
+    Parameters
+    ----------
+    candidate : the network to begin with: its layer, and the readout that ridge gave it.
+    rate : Adam's first step.
+    """
+    layer, targets = candidate.layer, training_set.targets
+    rows, held_out = training_set.update, training_set.held_out
+    scale = 1.0
+    if not isinstance(targets, NumericTargets):
+        scale = targets.slope(candidate.predicted, held_out.t, held_out.w) / UNIT_SLOPE
+    start = scaled_readout(candidate.readout, scale)
+    skip = layer.width - len(layer.W)
+    W, b, a = balanced(layer.W, layer.b, start.coef[skip:])
+    parameters = [W, b, a, start.intercept.astype(np.float32)]
+    inputs, offsets = network_inputs(rows, layer, start)
+    held_out_inputs, held_out_offsets = network_inputs(held_out, layer, start)
+    t = rows.t.astype(np.float32)
+    w = (rows.w / rows.w.mean()).astype(np.float32)
+
+    def held_out_loss() -> float:
+        h = np.maximum(held_out_inputs @ W.T + b, 0)
+        return mean_loss(targets, held_out, h @ a + held_out_offsets + parameters[3])
+
+    steps = AdamSteps(parameters)
+    first = lowest = held_out_loss()
+    best, best_epoch = [p.copy() for p in parameters], 0
+    for epoch in range(1, EPOCHS + 1):
+        for batch, progress in minibatches(len(rows), rng):
+            x = inputs[batch]
+            h = x @ W.T
+            h += b
+            np.maximum(h, 0, out=h)
+            f = h @ a
+            f += offsets[batch]
+            f += parameters[3]
+            r = loss_residual(targets, t[batch], f)
+            r *= -w[batch, None] / np.float32(len(x))
+            slopes = r @ a.T
+            slopes *= h > 0
+            gradients = [slopes.T @ x, slopes.sum(0), h.T @ r, r.sum(0)]
+            falling = 0.5 * (1 + np.cos(np.pi * (epoch - 1 + progress) / EPOCHS))
+            steps.step(gradients, rate * falling)
+        loss = held_out_loss()
+        if loss < lowest:
+            lowest, best, best_epoch = loss, [p.copy() for p in parameters], epoch
+        if epoch - best_epoch >= EPOCH_PATIENCE or training_set.progress.stopped:
+            break
+    if not lowest < first:
+        return None
+    directions, biases, weights, intercept = (p.astype(np.float64) for p in best)
+    deviation = NeuronSampler.of(rows, layer.bound).deviations(directions)
+    coef = np.concatenate([start.coef[:skip], weights * deviation[:, None]])
+    directions /= deviation[:, None]
+    trained = replace(layer, W=directions, b=biases / deviation, step=None)
+    return TrainedNetwork(trained, Readout(start.ridge, coef, intercept), lowest, best_epoch)
+
+
+def balanced(W: Floats, b: Floats, a: Floats) -> tuple[Single, Single, Single]:
+    """Return neurons whose weights in and out are of equal size, in single precision.
+
+    A ReLU may be scaled before or after: c relu(h) = relu(c h). One rate then suits both.
+    """
+    into = np.sqrt((W**2).sum(1) + b**2)
+    out = np.sqrt((a**2).sum(1)) + 1e-3
+    c = np.sqrt(out / np.maximum(into, TINY))
+    as_single = (np.asarray(v, np.float32) for v in (W * c[:, None], b * c, a / c[:, None]))
+    return tuple(as_single)  # type: ignore[return-value]
+
+
+def network_inputs(rows: ScaledRows, layer: Layer, readout: Readout) -> tuple[Single, Single]:
+    """Return the neurons' inputs (m, d), and the (m, K) part of the skip in the predictions."""
+    skip = layer.width - len(layer.W)
+    offsets = rows.z[:, :skip] @ readout.coef[:skip]
+    return clip(rows.z, layer.bound).astype(np.float32), offsets.astype(np.float32)
+
+
+def minibatches(n: int, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
+    """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
+    order = rng.permutation(n)
+    for start in range(0, n, BATCH_ROWS):
+        yield order[start : start + BATCH_ROWS], start / n
