@@ -17,7 +17,8 @@ Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
 
 
 def sized(rows, budget="default", classes=0, **parameters):
-    parameters = {"width": None, "members": None, "rounds": None} | parameters
+    unset = ("width", "members", "rounds", "inputs", "corrections")
+    parameters = dict.fromkeys(unset) | parameters
     settings = AlternatingSettings(
         budget=budget, ridge="auto", clip=4.0, classes=classes > 0, **parameters
     )

@@ -117,9 +117,8 @@ class Capacity:
 class AlternatingSettings:
     """The parameters of the alternating estimators that say how rounds are made.
 
-    None is left to the rows and the budget; `classes` says whether targets are labels. Inputs and
-    corrections that nobody asked for are "auto", or, where the width is given, plain: "standard"
-    and "none".
+    None is left to the rows and the budget; `classes` says whether targets are labels.
+    Corrections that nobody asked for are "auto" or, where the width is given, "none".
     """
 
     width: int | None
@@ -151,8 +150,7 @@ class AlternatingSettings:
     @property
     def input_scales(self) -> Sequence[str]:
         """Scales of the inputs that are tried."""
-        plain = "standard" if self.width is not None else "auto"
-        scale = self.inputs or plain
+        scale = self.inputs or "standard"
         return INPUT_SCALES if scale == "auto" else (scale,)
 
     @property
