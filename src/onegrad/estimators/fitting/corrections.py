@@ -36,7 +36,7 @@ MIN_ROWS = 50  # rows from which neighbours are looked for
 METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
 MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are measured
 MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not count
-MAX_WEIGHT = 50.0  # of a part of the scores, in units of the logits
+MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
 SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 
 
@@ -63,7 +63,7 @@ class Correction:
 
     @property
     def summary(self) -> dict[str, float]:
-        """What was chosen, by name; empty where ridge regression alone is best."""
+        """The choices by name; empty where ridge regression alone is best."""
         near = self.neighbours
         chosen = {} if not self.head else {"ridge_weight": self.ridge, "head_weight": self.head}
         if near is not None:
@@ -101,7 +101,7 @@ def choose_correction(
     if all(head is not None for head in heads):
         parts.append(mean([head for head in heads if head is not None]))
     weights = fitted_weights(judged, parts)
-    predicted = combined(parts, weights)
+    predicted = weighted_sum(parts, weights)
     correction = Correction(weights[0], sum(weights[1:]), None, predicted)
     root = metric_root(training_set, best)
     if not root.shape[1]:
@@ -109,7 +109,7 @@ def choose_correction(
     trials = []
     for count, local in local_means(judged, root, NEIGHBOUR_COUNTS).items():
         weights = fitted_weights(judged, [*parts, local])
-        corrected = combined([*parts, local], weights)
+        corrected = weighted_sum([*parts, local], weights)
         trials.append((judged.score(judged.losses(corrected)), count, weights, corrected))
     _, count, weights, corrected = min(trials, key=lambda trial: trial[0])
     if not significant_gain(judged.losses(predicted), judged.losses(corrected), rows.w):
@@ -123,11 +123,11 @@ def mixed_score(training_set: TrainingSet, candidate: Candidate) -> float:
     """Return the score of the best mixture of a candidate's ridge regression and its head."""
     head = candidate.head_scores(training_set.held_out.z)
     parts = [candidate.predicted] if head is None else [candidate.predicted, head]
-    predicted = combined(parts, fitted_weights(training_set, parts))
+    predicted = weighted_sum(parts, fitted_weights(training_set, parts))
     return training_set.score(training_set.losses(predicted))
 
 
-def combined(parts: Sequence[Floats], weights: Sequence[float]) -> Floats:
+def weighted_sum(parts: Sequence[Floats], weights: Sequence[float]) -> Floats:
     """Return the weighted sum of parts."""
     pairs = zip(weights, parts, strict=True)
     return np.asarray(sum(weight * part for weight, part in pairs))
@@ -147,13 +147,13 @@ def fitted_weights(training_set: TrainingSet, parts: Sequence[Floats]) -> list[f
         return [1.0 - share, share]
 
     def loss(weights: Floats) -> float:
-        losses = targets.log_loss(combined(parts, weights.tolist()), rows.t, 1.0)
+        losses = targets.log_loss(weighted_sum(parts, weights.tolist()), rows.t, 1.0)
         return float((rows.w * losses).sum())
 
     result = scipy.optimize.minimize(
         loss,
         np.ones(len(parts)),
-        bounds=[(0.0, MAX_WEIGHT)] * len(parts),
+        bounds=[(0.0, MAX_PART_WEIGHT)] * len(parts),
         method="L-BFGS-B",
         options={"maxiter": 50},
     )

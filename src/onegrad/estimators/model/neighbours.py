@@ -51,8 +51,8 @@ class NearbyRows:
 
     def __sub__(self, other: NearbyRows) -> NearbyRows:
         """Return the rows without others; those that are not among them do not matter."""
-        known = other[np.isin(other.keys, self.keys)]
-        return self + replace(known, w=-known.w)
+        common = other[np.isin(other.keys, self.keys)]
+        return self + replace(common, w=-common.w)
 
     def __getitem__(self, which: Any) -> NearbyRows:
         return NearbyRows(*(array[which] for array in self.arrays))

@@ -33,10 +33,10 @@ from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import clip
 from onegrad.ridge import Readout
 
-BATCH_ROWS = 256
-EPOCHS = 40  # over which the rate falls to zero
+MINIBATCH_ROWS = 256
+MAX_EPOCHS = 40  # over which the rate falls to zero
 EPOCH_PATIENCE = 8  # epochs without improvement after which training ends
-MOMENTUM, SQUARE_MOMENTUM, TINY = 0.9, 0.999, 1e-8  # Adam's, as its authors suggest
+MOMENTUM, SQUARE_MOMENTUM, MIN_ROOT = 0.9, 0.999, 1e-8  # Adam's, as its authors suggest
 UNIT_SLOPE = 2.0  # slope of the logistic function at which scores are trained
 
 Single = np.ndarray[Any, np.dtype[np.float32]]
@@ -73,7 +73,7 @@ class AdamSteps:
             np.multiply(square, np.float32(SQUARE_MOMENTUM), out=square)
             np.add(square, np.float32(1 - SQUARE_MOMENTUM) * gradient * gradient, out=square)
             root = np.sqrt(square / correction)
-            root += np.float32(TINY)
+            root += np.float32(MIN_ROOT)
             self.parameters[i] -= np.float32(rate) * mean / root
 
 
@@ -127,7 +127,7 @@ def train_jointly(
     steps = AdamSteps(parameters)
     first = lowest = held_out_loss()
     best, best_epoch = [p.copy() for p in parameters], 0
-    for epoch in range(1, EPOCHS + 1):
+    for epoch in range(1, MAX_EPOCHS + 1):
         for batch, progress in minibatches(len(rows), rng):
             x = inputs[batch]
             h = x @ W.T
@@ -141,7 +141,7 @@ def train_jointly(
             slopes = r @ a.T
             slopes *= h > 0
             gradients = [slopes.T @ x, slopes.sum(0), h.T @ r, r.sum(0)]
-            falling = 0.5 * (1 + np.cos(np.pi * (epoch - 1 + progress) / EPOCHS))
+            falling = 0.5 * (1 + np.cos(np.pi * (epoch - 1 + progress) / MAX_EPOCHS))
             steps.step(gradients, rate * falling)
         loss = held_out_loss()
         if loss < lowest:
@@ -165,7 +165,7 @@ def balanced(W: Floats, b: Floats, a: Floats) -> tuple[Single, Single, Single]:
     """
     into = np.sqrt((W**2).sum(1) + b**2)
     out = np.sqrt((a**2).sum(1)) + 1e-3
-    c = np.sqrt(out / np.maximum(into, TINY))
+    c = np.sqrt(out / np.maximum(into, MIN_ROOT))
     as_single = (np.asarray(v, np.float32) for v in (W * c[:, None], b * c, a / c[:, None]))
     return tuple(as_single)  # type: ignore[return-value]
 
@@ -180,5 +180,5 @@ def network_inputs(rows: ScaledRows, layer: Layer, readout: Readout) -> tuple[Si
 def minibatches(n: int, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
     """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
     order = rng.permutation(n)
-    for start in range(0, n, BATCH_ROWS):
-        yield order[start : start + BATCH_ROWS], start / n
+    for start in range(0, n, MINIBATCH_ROWS):
+        yield order[start : start + MINIBATCH_ROWS], start / n
