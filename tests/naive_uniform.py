@@ -72,10 +72,9 @@ def training_error(eq: Equations, lam, pi, delta):
         G[(1 + t) * K :, (1 + t) * K :] += w[u] * np.kron(
             eq.squares.fluctuation[u], np.outer(bend, bend)
         )
-    if eq.in_plane:
-        omega = eq.omega[:-1] / eq.omega[:-1].sum()
-        bulk = sum(o * E_r for o, E_r in zip(omega, E[:-1], strict=True))
-        inner = np.linalg.inv(eq.in_plane * bulk) - (row.T * w) @ row
+    if eq.row_share.any():
+        bulk = sum(p * E_r for p, E_r in zip(eq.row_share, E[:-1], strict=True))
+        inner = np.linalg.inv(bulk) - (row.T * w) @ row
         cross = (H.T * w) @ row
         G += cross @ np.linalg.inv(inner) @ cross.T
     y = np.concatenate([root * eq.Y0, *(root * eq.Y1), *(root * eq.squares.Y)])

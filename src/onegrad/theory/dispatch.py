@@ -95,6 +95,7 @@ def predict(
         iterations=shaped(errors.iterations),
         quadrature_error=shaped(errors.quadrature_error),
         nodes=shaped(errors.nodes),
+        label_energy=bars(errors.label_energy),
         label=chosen.label,
         dash=chosen.dash,
         jumps=chosen.jumps,

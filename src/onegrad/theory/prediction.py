@@ -45,6 +45,7 @@ class Errors:
     spread : standard deviation of a single network around that mean; NaN likewise.
     quadrature_error, nodes : estimated relative error of finitely many nodes, and their numbers
         for the index and for a neuron (a last axis of two); None for closed forms.
+    label_energy : mean square of the labels where inputs have a covariance; else NaN.
     warnings : one for each assumption that does not hold.
     """
 
@@ -57,6 +58,7 @@ class Errors:
     spread: TrainTest = TrainTest()
     quadrature_error: NumberOrArray = None
     nodes: NumberOrArray = None
+    label_energy: NumberOrArray = math.nan
     warnings: tuple[AssumptionWarning, ...] = ()
 
 

@@ -66,9 +66,9 @@ def require_possible(theory: str, errors: Errors, problems: Sequence[Problem]) -
     have no bound here: the fit may be worse than none.)
     """
     noise = np.array([p.noise**2 for p in problems])
-    plain = np.array([p.labels == "plain" for p in problems])
     labels = noise + [p.teacher_function.second_moment for p in problems]
-    labels = np.where(plain, labels, np.inf)
+    labels = np.where(np.isnan(errors.label_energy), labels, errors.label_energy)
+    labels = np.where([p.labels == "plain" for p in problems], labels, np.inf)
     train = _within(theory, "train", errors.train, np.zeros_like(labels), labels)
     test = _within(theory, "test", errors.test, noise, np.full_like(labels, np.inf))
     loss = _within(theory, "squared_loss", errors.squared_loss, np.zeros_like(labels), train)

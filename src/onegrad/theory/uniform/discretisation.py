@@ -51,7 +51,7 @@ class Equations:
     aside: Floats  # (t, U, K): how neurons read those directions beyond the bulk
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
-    in_plane: float  # square of the part of W_0^T a in the plane of v and the teacher
+    row_share: Floats  # (bulk,): squared parts of W_0^T a that are explicit, in the bulk's blocks
     squares: QuadraticPart
     Y0: Floats  # (K,)
     Y1: Floats  # (t, K)
@@ -117,7 +117,7 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
         aside=np.multiply.outer(basis.T @ sideways, row) + leaning[:, :, None] * B,
         A=A,
         readout_row=row,
-        in_plane=step.backward**2 + step.sideways**2,
+        row_share=(step.backward**2 + step.sideways**2) * omega / omega.sum(),
         squares=squares,
         Y0=Y.Y0,
         Y1=basis.T @ Y1,

@@ -8,6 +8,7 @@ place nodes where functions are steep.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
 
     constant : constant of the initial output, see `output_constants`; by default their mean.
     """
-    problem = _with_a_direction(problem)
+    problem = with_a_direction(problem)
     if constant is None:
         constant = float(np.mean(output_constants(problem)))
     labels = LabelLaw.of(problem)
@@ -75,8 +76,17 @@ def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]
     return mean, tuple(prepare_problem(problem, constant) for constant in constants)
 
 
+class HasRules(Protocol):
+    """Something prepared, with rules for the index and for a neuron's weight along v."""
+
+    @property
+    def index_rule(self) -> GradedRule: ...
+    @property
+    def neuron_rule(self) -> GradedRule: ...
+
+
 def node_counts(
-    prepared: Prepared, index_spacing: float = 1.0, neuron_spacing: float = 1.0
+    prepared: HasRules, index_spacing: float = 1.0, neuron_spacing: float = 1.0
 ) -> NodeCounts:
     """Return the numbers of nodes that resolve a problem; smaller spacings make finer rules."""
     return NodeCounts(
@@ -84,7 +94,7 @@ def node_counts(
     )
 
 
-def _with_a_direction(problem: Problem) -> Problem:
+def with_a_direction(problem: Problem) -> Problem:
     """Return the problem; without a step no direction is singled out: take the plainest one's."""
     if problem.step:
         return problem

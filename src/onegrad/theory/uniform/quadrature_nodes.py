@@ -131,14 +131,14 @@ def _neurons_of_one_length(
     """
     t = step.gamma * c1 * step.b
     k = len(x)
-    sign, weight = np.tile(TWO_POINT_NODES, k), np.repeat(p, 2) / 2
+    sign, weight = np.repeat(TWO_POINT_NODES, k), np.tile(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
         variance = t**2 + 1 / problem.d
-        s = np.repeat(np.sqrt(variance) * x, 2)
+        s = np.tile(np.sqrt(variance) * x, 2)
         g = s * t / variance + sign / np.sqrt(problem.d * variance)
     else:
         values = TWO_POINT_NODES[:1] if problem.readout == "constant" else TWO_POINT_NODES
         g = np.repeat(values, 2 * k)
-        s = t * g + np.tile(np.repeat(x, 2), len(values)) / np.sqrt(problem.d)
+        s = t * g + np.tile(x, 2 * len(values)) / np.sqrt(problem.d)
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
     return g, s, s - t * g, sign, weight

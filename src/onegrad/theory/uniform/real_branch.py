@@ -126,7 +126,7 @@ def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
     """
     mean, K = mean_part(eq, solution.state), len(eq.p)
     blocks = np.arange((2 + len(eq.aside)) * K)
-    if not eq.in_plane:
+    if not eq.row_share.any():
         blocks = np.delete(blocks, np.s_[K : 2 * K])
     P, Xi = (matrix[np.ix_(blocks, blocks)] for matrix in (mean.P, mean.Xi))
     return P, np.eye(len(blocks)) + P @ Xi

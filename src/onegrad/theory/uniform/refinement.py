@@ -5,14 +5,15 @@ Problems are solved in a row: each starts at the solution of the one before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 
 from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
-from onegrad.theory.prediction import Errors
+from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.discretisation import Equations, equations
@@ -29,6 +30,9 @@ SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine proble
 MIN_SPACING = 0.25
 MAX_NODES = NodeCounts(64, 96)
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
+
+# discretises something prepared, which has a problem and the rules of its index and its neurons
+Discretise = Callable[[Any, NodeCounts], Equations]
 
 
 @dataclass(frozen=True)
@@ -96,26 +100,31 @@ def fresh_row_errors(
 
 
 def refine(
-    mean: Prepared,
-    constants: Sequence[Prepared],
+    mean: Any,
+    constants: Sequence[Any],
     rtol: float,
     start: WarmStart | None = None,
     spacings: tuple[float, float] = SPACINGS,
+    discretise: Discretise = equations,
 ) -> Refinement:
     """Evaluate a problem with as many nodes as its rules ask for, and more until rtol is met.
 
     Quadrature converges geometrically, so the error after a change c that followed a change c' is
     about c^2/c'.
 
-    mean, constants : the problem as `prepare_constants` returns it.
+    mean, constants : the problem as `prepare_constants` returns it, or prepared otherwise.
     start, spacings : the last solution and the spacings of the problem before.
     """
     spacing = list(spacings)
-    finest = latest = evaluate_at_nodes(constants, node_counts(mean, *spacing), start)
+
+    def evaluate(nodes: NodeCounts, before: WarmStart | None) -> Evaluation:
+        return evaluate_at_nodes(constants, nodes, before, discretise)
+
+    finest = latest = evaluate(node_counts(mean, *spacing), start)
     changes, estimates = [0.0, 0.0], [0.0, 0.0]
     for i in range(2):
         coarser = [s * (COARSER if i == j else 1) for j, s in enumerate(spacing)]
-        latest = evaluate_at_nodes(constants, node_counts(mean, *coarser), latest.last)
+        latest = evaluate(node_counts(mean, *coarser), latest.last)
         changes[i] = _relative_change(latest, finest)
         estimates[i] = SHRINKING * changes[i]
     resolved = True
@@ -127,7 +136,7 @@ def refine(
         if spacing[i] < MIN_SPACING or too_many:
             resolved = False
             break
-        latest = evaluate_at_nodes(constants, nodes, latest.last)
+        latest = evaluate(nodes, latest.last)
         change = _relative_change(finest, latest)
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, latest
@@ -136,12 +145,15 @@ def refine(
 
 
 def evaluate_at_nodes(
-    constants: Sequence[Prepared], nodes: NodeCounts, start: WarmStart | None
+    constants: Sequence[Any],
+    nodes: NodeCounts,
+    start: WarmStart | None,
+    discretise: Discretise = equations,
 ) -> Evaluation:
     """Solve a problem with given nodes at each constant of its initial output."""
     values, solutions = [], []
     for prepared in constants:
-        eq = equations(prepared, nodes)
+        eq = discretise(prepared, nodes)
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start)
         start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
         values.append(ridge_errors(eq, solution))
@@ -164,8 +176,8 @@ def _solve_from(
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
-        pi = eq.p * _resampled(start.relative_pi, start.nodes.index, nodes.index, 1)
-        delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron, 2)
+        pi = eq.p * _resampled(start.relative_pi, start.nodes.index, nodes.index)
+        delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron)
         if pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
             try:
                 return solve_fixed_point(eq, ridge, (pi, delta), limit=MAX_WARM_ITERATIONS)
@@ -178,15 +190,15 @@ def _relative_change(a: Evaluation, b: Evaluation) -> float:
     return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
-def _resampled(values: Numbers, old: int, new: int, inner: int) -> Numbers:
-    """Interpolate positive values from `old` nodes of a rule, in blocks of `inner`, to `new`."""
+def _resampled(values: Numbers, old: int, new: int) -> Numbers:
+    """Interpolate positive values from `old` nodes of a rule, the last axis, to `new` ones."""
     if old == new:
         return values
-    blocks = np.log(values).reshape(-1, old, inner)
+    rows = np.log(values).reshape(-1, old)
     at = np.linspace(0, old - 1, new)
     low = np.minimum(at.astype(int), old - 2)
-    share = (at - low)[:, None]
-    mixed = blocks[:, low] * (1 - share) + blocks[:, low + 1] * share
+    share = at - low
+    mixed = rows[:, low] * (1 - share) + rows[:, low + 1] * share
     return np.asarray(np.exp(mixed).ravel())
 
 
@@ -194,26 +206,39 @@ def _errors_of_one(
     problem: Problem, constants: Sequence[Prepared], refinement: Refinement
 ) -> Errors:
     """Return the errors of one problem with their accuracy, spread and warnings."""
-    finest, error = refinement.finest, refinement.quadrature_error
+    values = refinement.finest.values
     warnings: list[AssumptionWarning] = []
     stated = [
-        accuracy(problem, prepared.step, values)
-        for prepared, values in zip(constants, finest.values, strict=True)
+        accuracy(problem, prepared.step, v) for prepared, v in zip(constants, values, strict=True)
     ]
-    spreads = [spread(problem, values) for values in finest.values]
-    for (relative, reason), scatter, values in zip(stated, spreads, finest.values, strict=True):
-        warnings += concerns(problem, relative, reason, scatter.test / values.test)
+    spreads = [spread(problem, v) for v in values]
+    for (relative, reason), scatter, v in zip(stated, spreads, values, strict=True):
+        warnings += concerns(problem, relative, reason, scatter.test / v.test)
+    return errors_of_refinement(refinement, stated[0][0], spreads[0], warnings)
+
+
+def errors_of_refinement(
+    refinement: Refinement,
+    relative: TrainTest,
+    scatter: TrainTest,
+    warnings: Sequence[AssumptionWarning],
+) -> Errors:
+    """Return the errors of the finest evaluation; their accuracy has the quadrature's added.
+
+    relative : accuracy without that of quadrature; scatter : spread of single networks.
+    """
+    finest, error = refinement.finest, refinement.quadrature_error
     if not refinement.resolved:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
-        warnings.append(AssumptionWarning("uniform", "quadrature_error", text))
+        warnings = [*warnings, AssumptionWarning("uniform", "quadrature_error", text)]
     return Errors(
         train=finest.train,
         test=finest.test,
         squared_loss=finest.squared_loss,
         residual=finest.residual,
         iterations=finest.iterations,
-        accuracy=stated[0][0].map(lambda v: v + float(np.nan_to_num(error))),
-        spread=spreads[0],
+        accuracy=relative.map(lambda v: v + float(np.nan_to_num(error))),
+        spread=scatter,
         quadrature_error=error,
         nodes=astuple(finest.nodes),
         warnings=tuple(warnings),

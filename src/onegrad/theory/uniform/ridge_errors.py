@@ -5,17 +5,17 @@ Labels and neurons share functions of a sample: of the index; of the index times
 times the teacher's directions off v; times quadratic functions of those (`quadratic_part`). With
 neuron profiles :math:`H = (A, E, e, q)`, :math:`E = gB/\sqrt N`, e how neurons read the teacher's
 directions on average (`aside`), labels :math:`Y = (Y_0, 0, Y_1, Y_q)`,
-:math:`\bar P = \sum_r\omega_r\Pi L_r`,
+:math:`\bar P = \sum_rp_r\Pi L_r`,
 :math:`\bar P_\star = \sum_r\varpi_r\varpi_r^\top\otimes\Pi L_r`,
 
 .. math::
-    \mathcal P = \mathrm{diag}(\Pi,\ -p\,\bar P,\ \bar P_\star,\ \Pi), \qquad
+    \mathcal P = \mathrm{diag}(\Pi,\ -\bar P,\ \bar P_\star,\ \Pi), \qquad
     \Xi = N\langle HH^\top/\delta\rangle, \qquad
     L_{tr} = Y^\top(\mathcal P^{-1} + \Xi)^{-1}Y + \sum_k\pi_kY_{2k}^2
 
-(p, `in_plane`, vanishes unless the residual is full; the average in :math:`\Xi` is also over the
-random weights in q). The test error is the
-linear response of the training error to the weights of the samples:
+(:math:`p_r`, `row_share`, vanishes unless the residual is full; the average in :math:`\Xi` is also
+over the random weights in q). The test error is the linear response of the training error to the
+weights of the samples:
 
 .. math::
     L_{te} = \sum_k p_kT_k, \qquad
@@ -87,11 +87,11 @@ class MeanPart:
         t, Q, K, _ = self.shape
         products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
         along_teacher = np.tensordot(products, pi[:, None] * self.teacher.matrices(), axes=(0, 0))
-        bulk = np.tensordot(_bulk_fractions(eq), self.bulk.matrices(), axes=1)
+        bulk = np.tensordot(eq.row_share, self.bulk.matrices(), axes=1)
         return np.asarray(
             block_diag(
                 np.diag(pi),
-                -eq.in_plane * pi[:, None] * bulk,
+                -pi[:, None] * bulk,
                 along_teacher.swapaxes(1, 2).reshape(t * K, t * K),  # from (t, t, K, K)
                 *[np.diag(pi)] * Q,
             )
@@ -129,8 +129,7 @@ class MeanPart:
         eq, pi, (t, _, K, blocks) = self.eq, self.state.pi[:, None], self.shape
         f = functions.reshape(blocks, K, -1)
         image = pi * f
-        along_row = np.tensordot(_bulk_fractions(eq), self.bulk.apply(f[1]), axes=1)
-        image[1] = -eq.in_plane * pi * along_row
+        image[1] = -pi * np.tensordot(eq.row_share, self.bulk.apply(f[1]), axes=1)
         by_node = self.teacher.apply(np.tensordot(eq.varpi, f[2 : 2 + t], axes=1))  # (R', K, m)
         image[2 : 2 + t] = pi * np.tensordot(eq.varpi.T, by_node, axes=1)
         return np.asarray(image.reshape(functions.shape))
@@ -196,20 +195,19 @@ def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
     train = float(train + x.pi @ eq.Y2)
 
     # d(train) = rest^T dP rest + fit^T dXi fit
-    omega = _bulk_fractions(eq)
     along_teacher = mean.teacher.apply((eq.varpi @ rest[learned])[:, :, None])[:, :, 0]
     along_row = mean.bulk.apply(rest[1][:, None])[:, :, 0]
     at_fixed_delta = (
         eq.Y2
         + rest[0] ** 2
-        - eq.in_plane * (omega @ along_row**2)
+        - eq.row_share @ along_row**2
         + (along_teacher**2).sum(0)
         + (rest[squares] ** 2).sum(0)
     )
     bent = eq.squares.bend @ fit[squares].T  # (U, Q)
     by_delta = (
         eq.d * (mean.H @ fit.ravel()) ** 2
-        - eq.in_plane * (omega @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2)
+        - eq.row_share @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2
         + (_apply(eq.teacher_profile, x.pi * along_teacher) ** 2).sum(0)
         + eq.d * ((eq.squares.fluctuation @ bent[:, :, None])[:, :, 0] * bent).sum(1)
     )
@@ -238,12 +236,6 @@ def _excess_of_replaced_labels(eq: Equations, x: State, fit: Numbers) -> float:
     fitted, along = eq.Y0 - fit[0] / x.pi, eq.Y1 - fit[2 : 2 + len(eq.Y1)] / x.pi
     covariance = eq.p @ ((eq.Y0 - eq.p @ eq.Y0) * fitted + (eq.Y1 * along).sum(0))
     return float(2 * eq.replaced / (1 - eq.replaced) * covariance)
-
-
-def _bulk_fractions(eq: Equations) -> Numbers:
-    """Return the fraction of the bulk directions that lies in each block of the bulk."""
-    omega = eq.omega[: eq.bulk]
-    return np.asarray(omega / omega.sum())
 
 
 def _apply(matrices: Numbers, functions: Numbers) -> Numbers:

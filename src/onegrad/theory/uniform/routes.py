@@ -18,6 +18,7 @@ from onegrad.exceptions import InvalidInput, OutOfScope
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
+from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.same_rows.prediction import same_row_errors
@@ -42,6 +43,7 @@ class Route:
 
 
 ROUTES = (
+    Route(("inputs",), covariance_errors),
     Route(("ridge_rows",), same_row_errors),
     Route((), fresh_row_errors),
 )
@@ -54,6 +56,7 @@ def uniform_errors(
     *,
     rtol: float = QUADRATURE_TOLERANCE,
     nodes: NodeCounts | None = None,
+    inputs: InputSpectrum | None = None,
 ) -> Errors:
     """Return training and test errors after one gradient step and ridge: columns over problems.
 
@@ -64,12 +67,18 @@ def uniform_errors(
     ----------
     rtol : relative error allowed to quadrature; nodes are added until it is met.
     nodes : use exactly these numbers of nodes instead; ridge on fresh rows only.
+    inputs : spectrum of a user's inputs, in place of the problems' own.
 
-    Holds for one step on Gaussian inputs, then ridge on fresh rows or on those of the step.
+    Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
+    on those of the step.
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
     if not rtol > 0:
         raise InvalidInput("rtol", rtol, "> 0")
+    if inputs is not None:
+        for problem in problems:
+            require_covered(problem)
+        return _columns(covariance_errors(problems, rtol, nodes, inputs))
     routes = [route_of(problem) for problem in problems]
     points: list[Errors] = []
     for route, pairs in groupby(zip(routes, problems, strict=True), key=lambda pair: pair[0]):

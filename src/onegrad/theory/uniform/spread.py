@@ -32,9 +32,14 @@ TRAIN_VARIANCE = (0.34, 0.89)
 TEST_VARIANCE = (0.72, 0.27, 0.12, 0.43)
 
 
-def spread(problem: Problem, values: RidgeErrors) -> TrainTest:
-    """Return the standard deviations of train and test error between networks."""
-    train_terms, test_terms = variance_terms(problem, values)
+def spread(
+    problem: Problem, values: RidgeErrors, teacher: Function | MultiIndex | None = None
+) -> TrainTest:
+    """Return the standard deviations of train and test error between networks.
+
+    teacher : as a function of standard normal indices; by default the problem's own.
+    """
+    train_terms, test_terms = variance_terms(problem, values, teacher)
     excess = max(values.test - problem.noise**2, 0.0)
     return TrainTest(
         train=values.train * float(np.sqrt(np.array(TRAIN_VARIANCE) @ train_terms)),
@@ -42,10 +47,13 @@ def spread(problem: Problem, values: RidgeErrors) -> TrainTest:
     )
 
 
-def variance_terms(problem: Problem, values: RidgeErrors) -> tuple[Floats, Floats]:
+def variance_terms(
+    problem: Problem, values: RidgeErrors, teacher: Function | MultiIndex | None = None
+) -> tuple[Floats, Floats]:
     """Return the terms that the coefficients a and b multiply."""
-    n, K = problem.n, label_kurtosis(problem.teacher_function, problem.noise)
-    energy = problem.teacher_function.second_moment + problem.noise**2
+    teacher = teacher or problem.teacher_function
+    n, K = problem.n, label_kurtosis(teacher, problem.noise)
+    energy = teacher.second_moment + problem.noise**2
     train, gap = values.train, max(values.gap, 1e-9)
     loss = max(train - values.penalty, 0.0)
     train_terms = [2 * loss * energy / (n * train**2) if train else 0.0, (K - 1) / n]

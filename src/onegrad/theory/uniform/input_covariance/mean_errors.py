@@ -1,0 +1,122 @@
+"""Errors for inputs with a covariance: means over the draws of the teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+
+import numpy as np
+
+from onegrad.exceptions import OutOfScope
+from onegrad.functions.function import MultiIndex
+from onegrad.problem import Problem
+from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.concerns import concerns
+from onegrad.theory.uniform.input_covariance.discretisation import (
+    concentration,
+    draw_equations,
+    step_numbers,
+)
+from onegrad.theory.uniform.input_covariance.preparation import PreparedDraw, prepare_draws
+from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
+from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
+from onegrad.theory.uniform.refinement import (
+    SPACINGS,
+    Refinement,
+    errors_of_refinement,
+    evaluate_at_nodes,
+    refine,
+)
+from onegrad.theory.uniform.spread import spread
+
+COVARIANCE_LAWS = ("power-law", "spiked")
+COVARIANCE_LABELS = ("plain", "centred")
+NEGLECTED_BY_CONCENTRATION = 10.0
+FEW_DIRECTIONS = "few directions that carry most of a neuron's output beside the learned one"
+
+
+def covariance_errors(
+    problems: Sequence[Problem],
+    rtol: float,
+    nodes: NodeCounts | None,
+    spectrum: InputSpectrum | None = None,
+) -> list[Errors]:
+    """Return the errors of inputs with a covariance, one value per problem.
+
+    Each problem starts from the solution of the one before it.
+
+    spectrum : eigenvalues of the inputs' covariance; by default those of the problems' laws.
+
+    Holds for one step on Gaussian inputs with a covariance, then ridge on fresh rows.
+    See docs/input_covariance.md; tests/agreement/test_inputs_with_a_covariance.py.
+    """
+    for problem in problems:
+        _require_covered_here(problem, spectrum)
+    points: list[Errors] = []
+    before: Refinement | None = None
+    for problem in problems:
+        inputs = spectrum or InputSpectrum.of_law(problem)
+        draws = prepare_draws(with_a_direction(problem), inputs)
+        before = _mean_over_draws(draws, rtol, nodes, before)
+        points.append(_with_bars(problem, draws, before))
+    return points
+
+
+def _require_covered_here(problem: Problem, spectrum: InputSpectrum | None) -> None:
+    """Raise OutOfScope for what is covered for isotropic inputs only."""
+    if isinstance(problem.teacher_function, MultiIndex):
+        name = problem.teacher_function.name
+        raise OutOfScope("uniform", "teacher", name, "teachers of one index on such inputs")
+    if problem.labels not in COVARIANCE_LABELS:
+        covered = f"{' and '.join(COVARIANCE_LABELS)} on such inputs"
+        raise OutOfScope("uniform", "labels", problem.labels, covered)
+    if spectrum is None and problem.input_law.name not in COVARIANCE_LAWS:
+        covered = f"gaussian, {', '.join(COVARIANCE_LAWS)}"
+        raise OutOfScope("uniform", "inputs", problem.inputs, covered)
+
+
+def _mean_over_draws(
+    draws: tuple[PreparedDraw, ...],
+    rtol: float,
+    nodes: NodeCounts | None,
+    before: Refinement | None,
+) -> Refinement:
+    """Return means over the draws; the one that asks for most nodes decides for all."""
+    start, spacings = (before.last, before.spacings) if before else (None, SPACINGS)
+    if nodes is not None:
+        means = evaluate_at_nodes(draws, nodes, start, draw_equations)
+        return Refinement(means, float("nan"), True, spacings, means.last)
+    hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
+    refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
+    means = evaluate_at_nodes(draws, refined.finest.nodes, refined.finest.last, draw_equations)
+    return replace(refined, finest=means, last=means.last)
+
+
+def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement) -> Errors:
+    """Return the errors with their accuracy, spread and warnings, over all draws."""
+    values = refinement.finest.values
+    stated = [
+        accuracy(problem, step_numbers(draw.step), v) for draw, v in zip(draws, values, strict=True)
+    ]
+    neglected = NEGLECTED_BY_CONCENTRATION * float(np.mean([concentration(d) for d in draws])) ** 2
+    relative = TrainTest(
+        train=float(np.mean([bars.train for bars, _ in stated])) + neglected,
+        test=float(np.mean([bars.test for bars, _ in stated])) + neglected,
+    )
+    within = [
+        spread(problem, v, draw.step.labels.teacher) for draw, v in zip(draws, values, strict=True)
+    ]
+
+    def scatter(kind: str) -> float:
+        """Return the deviation of a network: within a draw, and between draws."""
+        squares = [getattr(s, kind) ** 2 for s in within]
+        return float(np.sqrt(np.mean(squares) + np.var([getattr(v, kind) for v in values])))
+
+    spreads = TrainTest(train=scatter("train"), test=scatter("test"))
+    largest = max(neglected, *(bars.test for bars, _ in stated))
+    reason = FEW_DIRECTIONS if largest == neglected else stated[0][1]
+    warnings = concerns(problem, relative, reason, spreads.test / refinement.finest.test)
+    energies = [d.step.labels.teacher.second_moment + problem.noise**2 for d in draws]
+    errors = errors_of_refinement(refinement, relative, spreads, warnings)
+    return replace(errors, label_energy=float(np.mean(energies)))
