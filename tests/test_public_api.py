@@ -13,9 +13,9 @@ import pytest
 import onegrad as og
 
 NAMES = {
-    "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Function",
+    "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Comparison", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
-    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "cost", "exponents", "predict",
+    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost", "exponents", "predict",
     "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
 

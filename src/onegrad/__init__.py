@@ -15,6 +15,8 @@ from onegrad.functions import Function, exponents, register
 from onegrad.problem import Problem
 
 if TYPE_CHECKING:
+    from onegrad.comparison import Comparison as Comparison
+    from onegrad.comparison import compare as compare
     from onegrad.estimators import AlternatingClassifier as AlternatingClassifier
     from onegrad.estimators import AlternatingRegressor as AlternatingRegressor
     from onegrad.estimators import OneStepClassifier as OneStepClassifier
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 __version__ = "0.3.0.dev0"
 
 _LAZY = {
+    "Comparison": "onegrad.comparison",
+    "compare": "onegrad.comparison",
     "AlternatingClassifier": "onegrad.estimators",
     "AlternatingRegressor": "onegrad.estimators",
     "OneStepClassifier": "onegrad.estimators",
@@ -53,6 +57,7 @@ __all__ = [
     "AlternatingClassifier",
     "AlternatingRegressor",
     "AssumptionWarning",
+    "Comparison",
     "Function",
     "InvalidInput",
     "NotConverged",
@@ -64,6 +69,7 @@ __all__ = [
     "Problem",
     "Simulation",
     "Spectrum",
+    "compare",
     "cost",
     "exponents",
     "predict",

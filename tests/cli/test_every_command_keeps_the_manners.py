@@ -28,6 +28,7 @@ options.theory = "random-features"
 GOOD = {
     "predict": [*SIZES, "--theory", "random-features"],
     "simulate": [*SIZES, "--seeds", "2"],
+    "compare": [*SIZES, "--alpha", "0.3", "--seeds", "2"],
     "spectrum": [*SIZES, "--eta", "3", "--simulate", "--seeds", "2"],
     "reproduce": ["--list"],
     "sweep": ["run", "grid.toml"],
@@ -42,6 +43,7 @@ GOOD = {
 BAD = {
     "predict": (["--n", "-5", "--d", "30", "--N", "40"], "--n must be"),
     "simulate": ([*SIZES, "--dtype", "float16"], "--dtype must be"),
+    "compare": ([*SIZES, "--seeds", "few"], "--seeds must be"),
     "spectrum": ([*SIZES, "--alpha", "0.1,0.2"], "--alpha must be one number"),
     "reproduce": (["figure9"], "figure9"),
     "sweep": (["run", "nowhere.toml"], "nowhere.toml"),

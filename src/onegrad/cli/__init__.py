@@ -22,6 +22,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, pr
 COMMANDS = (
     "predict",
     "simulate",
+    "compare",
     "spectrum",
     "reproduce",
     "sweep",
@@ -48,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
+    if not words:
+        parser.print_help()
+        return 0
     command_parser = innermost_parser(parser, words)
     check_options(command_parser, words)
     args = parser.parse_args(words)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, printable
 from onegrad.io.files import atomic_write
 
 DPI = 160
@@ -14,15 +16,29 @@ PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 def save_plot(path: str, *results: Any) -> None:
     """Draw each result with its `plot` method on the same axes and write the picture."""
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        for result in results:
+            result.plot(ax)
+
+    save_figure(path, draw, width=6.4, height=4.2)
+
+
+def save_figure(
+    path: str, draw: Callable[[Any], object], width: float = 12.0, height: float = 4.4
+) -> None:
+    """Draw on a new figure, write the picture, and say so on standard error."""
     from onegrad.pictures import load_library, style
 
     matplotlib = load_library("matplotlib", "--plot")
+    figures = load_library("matplotlib.figure", "--plot")
     with matplotlib.rc_context(style.RC):
-        figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
-        for result in results:
-            result.plot(ax)
+        figure = figures.Figure(figsize=(width, height), layout="constrained")
+        draw(figure)
         with atomic_write(Path(path)) as file:
             figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
+    print(f"wrote {printable(path)}", file=sys.stderr)
 
 
 def check_plot_path(path: str) -> None:

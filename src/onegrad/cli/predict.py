@@ -9,6 +9,7 @@ from onegrad.cli.options import add_command, add_problem_options, read_problem_o
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
+from onegrad.pictures.result_tables import with_error
 from onegrad.theory import THEORIES, predict
 
 _EXAMPLES = (
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
     if args.plot:
         save_plot(args.plot, prediction)
-    rows = prediction.results()
+    rows: list[dict[str, Any]] = prediction.results()
     if args.json:
         # the best linear predictor reaches the bound of every kernel: two names for one number
         references = dict.fromkeys(("linear", "kernel_bound"), prediction.kernel_bound)
@@ -54,8 +55,11 @@ def run(args: argparse.Namespace) -> int:
         print_json(answer | references | {"setting": options.setting})
         return 0
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
-    columns = [*extra, "alpha", "eta", "ridge", "train", "test", "risk"]
-    columns += [name for name in ("train_accuracy", "test_accuracy") if name in rows[0]]
+    for row in rows:
+        for name in ("train", "test"):
+            accuracy = row.get(f"{name}_accuracy")
+            if accuracy is not None:
+                row[name] = with_error(row[name], accuracy * row[name])
     print_title(f"{prediction.theory} theory: {options.title}")
-    print_table(rows, columns)
+    print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
     return 0

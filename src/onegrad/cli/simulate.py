@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import add_command, add_problem_options, read_problem_options
-from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.exceptions import InvalidInput
+from onegrad.cli.output import print_json, print_note, print_table, print_title
+from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
+from onegrad.pictures.result_tables import with_error
+from onegrad.problem import Problem
 
 if TYPE_CHECKING:
-    from onegrad.networks import Cost
+    from onegrad.networks import Cost, Simulation
 
 DEFAULT_ALPHAS = "0,0.2,0.4"  # fewer than predict has: networks take their time
 
@@ -68,23 +70,53 @@ def run(args: argparse.Namespace) -> int:
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
-        return _print_cost(cost(problem, _seeds(args.seeds), **(options | axes)), args.json)
+        return _print_cost(cost(problem, read_seeds(args.seeds), **(options | axes)), args.json)
     if args.rows is not None:
         options["rows"] = _load_rows(args.rows)
     progress = TerminalProgress("simulate", quiet=args.json)
-    simulation = simulate(problem, _seeds(args.seeds), progress=progress, **(options | axes))
+    simulation = simulate(problem, read_seeds(args.seeds), progress=progress, **(options | axes))
     if simulation.provenance.random == "device" and args.random is None:
         print(DEVICE_NUMBERS, file=sys.stderr)
-    results = simulation.results()
     if args.json:
         print_json(simulation.to_dict() | {"setting": problem_options.setting})
         return 0
+    rows = [_with_errors(row) for row in simulation.results()]
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
-    loo = ["leave_one_out", "leave_one_out_se"] if args.leave_one_out else []
-    columns = ["alpha", "eta", "ridge", "train", "train_se", "test", "test_se", "risk", *loo]
+    columns = [*extra, "alpha", "eta", "ridge", "train", "test"]
+    if args.leave_one_out:
+        columns.append("leave_one_out")
+    if args.model == "trained" and args.rows is None:
+        columns += _add_theory(rows, problem, axes, simulation)
     print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
-    print_table(results, [*extra, *columns])
+    print_table(rows, columns)
     return 0
+
+
+def _with_errors(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose means are texts with their standard errors."""
+    means = {name.removesuffix("_se") for name in row if name.endswith("_se")}
+    return row | {name: with_error(row[name], row[f"{name}_se"]) for name in means}
+
+
+def _add_theory(
+    rows: list[dict[str, Any]], problem: Problem, axes: dict[str, Any], simulation: Simulation
+) -> list[str]:
+    """Add predictions and deviations in standard deviations; return their columns."""
+    from onegrad.comparison import deviations
+    from onegrad.theory import predict
+
+    try:
+        prediction = predict(problem, **axes)
+    except (OutOfScope, NotConverged) as reason:
+        print_note("onegrad simulate", f"no theory beside it: {reason}")
+        return []
+    z = {name: deviations(prediction, simulation, name) for name in ("train", "test")}
+    for i, (row, point) in enumerate(zip(rows, prediction.results(), strict=True)):
+        for name in z:
+            margin = (point.get(f"{name}_accuracy") or 0.0) * (point[name] or 0.0)
+            row[f"{name}, theory"] = with_error(point[name] or 0.0, margin)
+            row[f"z of {name}"] = round(float(z[name][i]), 1)
+    return ["train, theory", "z of train", "test, theory", "z of test"]
 
 
 def _print_cost(cost: Cost, as_json: bool) -> int:
@@ -99,7 +131,7 @@ def _print_cost(cost: Cost, as_json: bool) -> int:
     return 0
 
 
-def _seeds(text: str) -> int | list[int]:
+def read_seeds(text: str) -> int | list[int]:
     """Return the count that `"20"` means, or the list that `"3,4,5"` (or `"7,"`) means."""
     try:
         seeds = [int(part) for part in text.split(",") if part.strip()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -42,3 +43,15 @@ def _cell(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def with_error(value: float, error: float) -> str:
+    """Return a value with its error, both to the second digit of the error.
+
+    >>> with_error(1.60441, 0.0123)
+    '1.604 ± 0.012'
+    """
+    if not (math.isfinite(error) and error > 0):
+        return f"{value:.5g}"
+    decimals = min(max(1 - math.floor(math.log10(error)), 0), 12)
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"

@@ -15,7 +15,7 @@ from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
 from onegrad.pictures.layout import field_text, fixed_fields
-from onegrad.pictures.result_tables import dataframe, html_table
+from onegrad.pictures.result_tables import dataframe, html_table, with_error
 from onegrad.problem import Problem
 from onegrad.theory.direction import NumberOrArray
 
@@ -151,8 +151,18 @@ class Prediction(Errors):
         return values
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame with the rows of `results`."""
-        return dataframe(self.results())
+        """Return a pandas DataFrame with one row per point.
+
+        `train_margin` and `test_margin` are half-widths of 95 % bands, in place of the relative
+        accuracies of `results`.
+        """
+        rows = self.results()
+        for name in ("train", "test"):
+            margins = np.ravel(np.broadcast_to(self.margin(name), np.shape(getattr(self, name))))
+            for row, margin in zip(rows, margins, strict=True):
+                if row.pop(f"{name}_accuracy", None) is not None:
+                    row[f"{name}_margin"] = float(margin)
+        return dataframe(rows)
 
     def plot(
         self, ax: Any = None, quantities: str | Sequence[str] = ("test", "train"), **line: Any
@@ -192,7 +202,15 @@ class Prediction(Errors):
 
     def _repr_html_(self) -> str:
         settings = fixed_fields(self.problem, self.axes)
-        return html_table(f"{self._name} theory", settings, self.results())
+        rows = []
+        for row in self.results():
+            shown = {k: v for k, v in row.items() if not k.endswith(("_accuracy", "_spread"))}
+            for name in ("train", "test"):
+                value, accuracy = row[name], row.get(f"{name}_accuracy")
+                if value is not None and accuracy is not None:
+                    shown[name] = with_error(value, accuracy * value)  # type: ignore[assignment]
+            rows.append(shown)
+        return html_table(f"{self._name} theory", settings, rows)
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
