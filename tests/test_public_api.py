@@ -15,8 +15,8 @@ import onegrad as og
 NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Comparison", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
-    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost", "exponents", "predict",
-    "register", "simulate", "spectrum", "spike_count", "thresholds",
+    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost",
+    "exponents", "predict", "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
 
 SCRIPT = """

@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether no error deviates by more than three standard deviations."""
+        """True if no error deviates by more than three standard deviations."""
         return bool(max(np.abs(z).max() for z in self.z.values()) <= MAX_Z)
 
     def results(self) -> list[dict[str, Any]]:
@@ -210,6 +210,12 @@ def compare(
     Returns
     -------
     A picture (`plot`), a table (`to_dataframe`), and a sentence that says whether they agree.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.compare(og.Problem(n=400, d=100, N=150, activation="relu", alpha=0.4), seeds=4)
+    Comparison: Theory and networks agree ...
     """
     curve = None
     if not axes and problem.alpha is not None:

@@ -10,7 +10,7 @@ from onegrad.cli.parser import options_of, subcommands
 
 QUESTIONS = [
     ("onegrad pre", ["predict"]),
-    ("onegrad co", ["completion"]),
+    ("onegrad comp", ["compare", "completion"]),
     ("onegrad predict --activation so", ["softplus"]),
     ("onegrad predict --n 60 --theory sta", ["staircase"]),
     ("onegrad simulate --json --dev", ["--device"]),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onegrad import Problem
-from onegrad.experiments.checks import Check, Verdict, compare, normal_score
+from onegrad.experiments.checks import Check, Verdict, compare_results, normal_score
 from onegrad.experiments.results import Point, Points
 
 PROBLEM = Problem(n=100, d=50, N=75, eta=1.0)
@@ -53,7 +53,7 @@ def test_a_wrong_factor_is_a_miss() -> None:
     simulated = Points([Point(PROBLEM, {"test": values}, True)])
     for factor, holds in ((1.0, True), (2.0, False), (0.5, False), (1.1, False)):
         theory = Points([Point(PROBLEM, {"test": np.array(factor)}, False)])
-        (check,) = compare(simulated, theory, ("test",))
+        (check,) = compare_results(simulated, theory, ("test",))
         assert check.holds is holds
         assert Verdict.of([check]).passed is holds
 
@@ -61,8 +61,11 @@ def test_a_wrong_factor_is_a_miss() -> None:
 def test_points_are_matched_by_problem_and_single_seeds_say_nothing() -> None:
     one = Points([Point(PROBLEM, {"test": np.ones(1)}, True)])
     other = Points([Point(PROBLEM.replace(eta=2.0), {"test": np.array(1.0)}, False)])
-    assert compare(one, other, ("test",)) == []
-    assert compare(one, Points([Point(PROBLEM, {"test": np.array(1.0)}, False)]), ("test",)) == []
+    assert compare_results(one, other, ("test",)) == []
+    assert (
+        compare_results(one, Points([Point(PROBLEM, {"test": np.array(1.0)}, False)]), ("test",))
+        == []
+    )
 
 
 def test_a_figure_holds_when_95_percent_do() -> None:
@@ -78,14 +81,14 @@ def test_the_accuracy_is_the_one_that_the_prediction_states() -> None:
     values = {name: np.array(value) for name, value in errors.items()}
     simulated = Points([Point(noisy, {q: np.ones(5) for q in ("train", "test", "risk")}, True)])
     theory = Points([Point(noisy, values, False)])
-    rows = {c.quantity: c for c in compare(simulated, theory, ("train", "test", "risk"))}
+    rows = {c.quantity: c for c in compare_results(simulated, theory, ("train", "test", "risk"))}
     assert {q: round(c.accuracy, 9) for q, c in rows.items()} == {
         "train": 0.02,
         "test": 0.03,
         "risk": 0.04,  # the band of the test error, 0.12, relative to the risk
     }
     assert theory[0].band("risk") == theory[0].band("test") == pytest.approx(0.12)
-    (silent,) = compare(
+    (silent,) = compare_results(
         simulated, Points([Point(noisy, {"test": np.array(1.0)}, False)]), ("test",)
     )
     assert silent.accuracy == 0

@@ -92,7 +92,7 @@ def normal_score(t: float, freedom: int) -> float:
     return math.copysign(float(scipy.stats.norm.isf(max(tail, 1e-300))), t)
 
 
-def compare(
+def compare_results(
     simulated: Points,
     predicted: Points,
     quantities: Sequence[str],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.text import Estimate, Facts
@@ -71,7 +71,7 @@ def _gain(points: Points, alpha: float) -> float:
 
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the uniform theory."""
-    return compare(results["networks"], results["uniform"], ("train", "test"))
+    return compare_results(results["networks"], results["uniform"], ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

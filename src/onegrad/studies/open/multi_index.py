@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.text import Estimate, Facts
@@ -69,7 +69,7 @@ def published(results: Results) -> list[tuple[Point, Check]]:
 
 def checks(results: Results) -> list[Check]:
     """Compare with the published errors, and at proportional sizes with the uniform theory."""
-    theory = compare(results["proportional"], results["uniform"], ("train", "test"))
+    theory = compare_results(results["proportional"], results["uniform"], ("train", "test"))
     return [check for _, check in published(results)] + theory
 
 

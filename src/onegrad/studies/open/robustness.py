@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, check, compare, outlier_accuracy
+from onegrad.experiments.checks import Check, check, compare_results, outlier_accuracy
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
@@ -70,7 +70,7 @@ def checks(results: Results) -> list[Check]:
     for name in _LABELS:
         rows += cosine_checks(results[name])
         if f"{name}-theory" in results:
-            rows += compare(results[name], results[f"{name}-theory"], ("train", "test"))
+            rows += compare_results(results[name], results[f"{name}-theory"], ("train", "test"))
     return rows
 
 

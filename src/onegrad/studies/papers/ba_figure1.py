@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 
@@ -40,7 +40,7 @@ def checks(results: Results) -> list[Check]:
     """Compare the risks that are drawn with the uniform theory."""
     labels = step_labels(results["simulation"])
     drawn = Points([p for p in results["simulation"] if p.problem.step in labels])
-    return compare(drawn, results["uniform"], ("risk",))
+    return compare_results(drawn, results["uniform"], ("risk",))
 
 
 def step_labels(simulated: Points) -> dict[float, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import standard_error
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
@@ -58,11 +58,11 @@ def relative_gain(points: Points, eta: float, size: str) -> Curve:
 
 def checks(results: Results) -> list[Check]:
     """Compare the risks with the uniform theory."""
-    return compare(results["simulation"], results["uniform"], ("risk",))
+    return compare_results(results["simulation"], results["uniform"], ("risk",))
 
 
 def facts(results: Results) -> Facts:
     """Return how far the limit of Theorem 5 is from the networks at these sizes."""
-    limit = compare(results["simulation"], results["small-step"], ("risk",), "small step")
+    limit = compare_results(results["simulation"], results["small-step"], ("risk",), "small step")
     differences = (abs(c.difference / c.simulated) for c in limit)
     return {"theorem5_difference": max(differences, default=float("nan"))}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 
@@ -40,4 +40,4 @@ def draw(results: Results) -> Any:
 
 def checks(results: Results) -> list[Check]:
     """Compare the risks with the uniform theory."""
-    return compare(results["simulation"], results["uniform"], ("risk",))
+    return compare_results(results["simulation"], results["uniform"], ("risk",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
@@ -47,7 +47,7 @@ def _gaps(results: Results) -> dict[int, Curve]:
 def checks(results: Results) -> list[Check]:
     """Compare the errors after one step with the uniform theory."""
     single = Points([p for p in results["trained"] if p.problem.steps == 1])
-    return compare(single, results["uniform"], ("train", "test"))
+    return compare_results(single, results["uniform"], ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
@@ -70,7 +70,7 @@ def smallest_constant(name: str, risk: Curve) -> float:
 def checks(results: Results) -> list[Check]:
     """Compare the risks with the uniform theory."""
     pairs = ((results[name], results[f"{name}-theory"]) for name in ACTIVATIONS)
-    return [check for pair in pairs for check in compare(*pair, ("risk",))]
+    return [check for pair in pairs for check in compare_results(*pair, ("risk",))]
 
 
 def facts(results: Results) -> Facts:

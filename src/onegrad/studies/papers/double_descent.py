@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 
@@ -42,4 +42,4 @@ def checks(results: Results) -> list[Check]:
             if not low < p.problem.N / p.problem.n < high or p.problem.ridge > SMALL_PENALTY
         ]
     )
-    return compare(away, results["theory"], ("train", "test"), "random features", _ACCURACY)
+    return compare_results(away, results["theory"], ("train", "test"), "random features", _ACCURACY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
@@ -32,4 +32,4 @@ def draw(results: Results) -> Any:
 
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the uniform theory."""
-    return compare(results["simulation"], results["uniform"], ("train", "test"))
+    return compare_results(results["simulation"], results["uniform"], ("train", "test"))

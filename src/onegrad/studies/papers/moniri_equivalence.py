@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
@@ -51,7 +51,7 @@ def _gaps(results: Results, name: str) -> dict[float, Curve]:
 
 def checks(results: Results) -> list[Check]:
     """Compare the errors of the trained features with the uniform theory."""
-    return compare(results["trained"], results["uniform"], ("train", "test"))
+    return compare_results(results["trained"], results["uniform"], ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
@@ -39,7 +39,7 @@ def draw(results: Results) -> Any:
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the uniform theory."""
     simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
-    return compare(simulated, uniform, ("train", "test"))
+    return compare_results(simulated, uniform, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare
+from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import with_gaps
@@ -63,7 +63,7 @@ def stair_share(points: Points, first: float, second: float) -> Curve:
 
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the uniform theory."""
-    return compare(results["simulation"], results["shares"], ("train", "test"))
+    return compare_results(results["simulation"], results["shares"], ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
