@@ -19,7 +19,7 @@ BASE = Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5, 
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"steps": 2}, "steps"),
+        ({"steps": 3}, "steps"),
         ({"inputs": "student-t(5)"}, "inputs"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",

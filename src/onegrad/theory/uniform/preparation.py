@@ -76,6 +76,13 @@ def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]
     return mean, tuple(prepare_problem(problem, constant) for constant in constants)
 
 
+class HasStep(Protocol):
+    """Something prepared, with a step for the statements of accuracy."""
+
+    @property
+    def step(self) -> StepNumbers: ...
+
+
 class HasRules(Protocol):
     """Something prepared, with rules for the index and for a neuron's weight along v."""
 

@@ -61,6 +61,17 @@ def sample_nodes(d: int, index: GradedRule, k: int) -> tuple[Floats, Floats, Flo
     return np.tile(x, 2), 1 + np.repeat(TWO_POINT_NODES, k) * np.sqrt(2 / d), np.tile(p, 2) / 2
 
 
+def plane_nodes(
+    d: int, first: GradedRule, k: int, second: GradedRule, m: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return two indices, (2, K), squared length and probability: k by m nodes of each length."""
+    x, p = first.nodes(k)
+    y, q = second.nodes(m)
+    indices = np.array([np.tile(x, m), np.repeat(y, k)])
+    norm = 1 + np.repeat(TWO_POINT_NODES, k * m) * np.sqrt(2 / d)
+    return np.tile(indices, 2), norm, np.tile(np.outer(q, p).ravel(), 2) / 2
+
+
 def length_fluctuation(problem: Problem) -> float:
     """Return the standard deviation of the squared length of an initial weight."""
     return float(np.sqrt(2 / problem.d)) if problem.weights == "gaussian" else 0.0
@@ -83,7 +94,7 @@ def neuron_nodes(
     the product of the others: every pair is independent, which is all that second order needs.
     """
     x, p = rule.nodes(k)
-    parts = [_neurons_of_one_length(problem, step, x, p, float(c)) for c in slopes]
+    parts = [neurons_of_one_length(problem, step.gamma * float(c) * step.b, x, p) for c in slopes]
     g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(TWO_POINT_NODES, len(s) // 2)
     along_row = g / np.sqrt(problem.N)
@@ -122,14 +133,12 @@ def bulk_variance(
     return np.asarray(norm * (along**2 + gamma_g**2 * step.nu * phi_step * measure.s))
 
 
-def _neurons_of_one_length(
-    problem: Problem, step: StepNumbers, x: Floats, p: Floats, c1: float
-) -> tuple[Floats, ...]:
+def neurons_of_one_length(problem: Problem, t: float, x: Floats, p: Floats) -> tuple[Floats, ...]:
     """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only.
 
+    t : move along v per unit of the readout.
     x, p : nodes and probabilities of the weight along v, in units of its deviation.
     """
-    t = step.gamma * c1 * step.b
     k = len(x)
     sign, weight = np.repeat(TWO_POINT_NODES, k), np.tile(p, 2) / 2
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s

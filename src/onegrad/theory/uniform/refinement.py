@@ -19,7 +19,12 @@ from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
-from onegrad.theory.uniform.preparation import NodeCounts, Prepared, node_counts, prepare_constants
+from onegrad.theory.uniform.preparation import (
+    HasStep,
+    NodeCounts,
+    node_counts,
+    prepare_constants,
+)
 from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
 from onegrad.theory.uniform.spread import spread
 
@@ -94,7 +99,7 @@ def fresh_row_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        points.append(_errors_of_one(problem, constants, refinement))
+        points.append(errors_of_one(problem, constants, refinement))
         start, spacings = refinement.last, refinement.spacings
     return points
 
@@ -176,11 +181,12 @@ def _solve_from(
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
-        pi = eq.p * _resampled(start.relative_pi, start.nodes.index, nodes.index)
+        relative_pi = _resampled(start.relative_pi, start.nodes.index, nodes.index)
         delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron)
-        if pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
+        if relative_pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
+            before = eq.p * relative_pi, delta
             try:
-                return solve_fixed_point(eq, ridge, (pi, delta), limit=MAX_WARM_ITERATIONS)
+                return solve_fixed_point(eq, ridge, before, limit=MAX_WARM_ITERATIONS)
             except NotConverged:
                 pass
     return solve_fixed_point(eq, ridge)
@@ -202,9 +208,7 @@ def _resampled(values: Numbers, old: int, new: int) -> Numbers:
     return np.asarray(np.exp(mixed).ravel())
 
 
-def _errors_of_one(
-    problem: Problem, constants: Sequence[Prepared], refinement: Refinement
-) -> Errors:
+def errors_of_one(problem: Problem, constants: Sequence[HasStep], refinement: Refinement) -> Errors:
     """Return the errors of one problem with their accuracy, spread and warnings."""
     values = refinement.finest.values
     warnings: list[AssumptionWarning] = []

@@ -68,7 +68,7 @@ def residual_law(
     rest = float(np.sqrt(max(noise**2 - own**2, 0.0)))
     z, pz = _index_nodes(labels.indices, edge)
     e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
-    g, pg = _cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
+    g, pg = cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
     clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
     shape = (len(pz), len(pe), len(pg))
     r = (mean + clean[:, None, None] + own * e[:, None] + rest * g).ravel()
@@ -95,7 +95,7 @@ def _law_on_fitted_rows(
     own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     z, pz = _index_nodes(labels.teacher_indices, edge)
     e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
-    g, pg = _cut_gaussian(NOISE_NODES, edge)
+    g, pg = cut_gaussian(NOISE_NODES, edge)
     clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
     shape = (len(pz), len(pe), len(pg))
     noiseless = np.broadcast_to(clean[:, None, None] + own * e[:, None], shape).ravel()
@@ -219,7 +219,7 @@ def binned(law: ResidualLaw) -> ResidualLaw:
 def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
     """Return a grid over the indices, (indices, J), and its probabilities."""
     k = NODES_PER_INDEX.get(indices, MIN_NODES_PER_INDEX)
-    x, p = _cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)
+    x, p = cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)
     grid = np.meshgrid(*[x] * indices, indexing="ij")
     weight = np.ones(1)
     for _ in range(indices):
@@ -230,7 +230,7 @@ def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
 def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
     """Return nodes of the noise at deviation one: variance 1 unless the tail is cut."""
     if law.name == "gaussian":
-        return _cut_gaussian(NOISE_NODES, normal_cutoff(rows))
+        return cut_gaussian(NOISE_NODES, normal_cutoff(rows))
     if law.name == "rademacher":
         return np.array([-1.0, 1.0]), np.full(2, 0.5)
     if law.name == "uniform":
@@ -252,7 +252,7 @@ def normal_cutoff(count: int) -> float:
     return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
 
 
-def _cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
+def cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
     """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
     t, w = np.polynomial.legendre.leggauss(k)
     x = edge * t

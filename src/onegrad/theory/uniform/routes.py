@@ -22,6 +22,7 @@ from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_er
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.same_rows.prediction import same_row_errors
+from onegrad.theory.uniform.two_steps.prediction import two_step_errors
 
 ErrorsOfProblems = Callable[[Sequence[Problem], float, NodeCounts | None], list[Errors]]
 
@@ -45,6 +46,7 @@ class Route:
 ROUTES = (
     Route(("inputs",), covariance_errors),
     Route(("ridge_rows",), same_row_errors),
+    Route(("steps",), two_step_errors),
     Route((), fresh_row_errors),
 )
 EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)
@@ -58,7 +60,7 @@ def uniform_errors(
     nodes: NodeCounts | None = None,
     inputs: InputSpectrum | None = None,
 ) -> Errors:
-    """Return training and test errors after one gradient step and ridge: columns over problems.
+    """Return training and test errors after gradient steps and ridge: columns over problems.
 
     Problems may differ in anything; each starts from the solution of the one before it, so that
     neighbours that differ little (in step or ridge) gain most.
@@ -70,7 +72,7 @@ def uniform_errors(
     inputs : spectrum of a user's inputs, in place of the problems' own.
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
-    on those of the step.
+    on those of the step; and for two steps on fresh batches of isotropic inputs.
     See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
     """
     if not rtol > 0:

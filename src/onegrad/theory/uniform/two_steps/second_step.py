@@ -1,0 +1,202 @@
+r"""The second step, on a batch of its own, seen from the direction of the first.
+
+After the first step a neuron with readout g has the weight :math:`s_1 = \gamma_1c_1b_1g` along
+:math:`v_1` and bulk weights of variance :math:`\rho_1^2`. Given :math:`\kappa = v_1\cdot x` its
+slope and the residual of the second batch are
+
+.. math::
+    \sigma'(w\cdot x) &= D_0 + D_1z + \dots,\qquad D_0 = E\sigma'(s_1\kappa+\rho_1z),\quad
+        D_1 = E[z\sigma'] \\
+    m &= E[r_2\mid\kappa],\qquad Y_1 \text{ along the labels' directions off } v_1,\qquad
+        -\bar B \text{ along the readout row},\qquad q = E[r_2^2\mid\kappa],
+
+so that it moves, in the frame of the labels' directions, the readout row u and the rest of
+:math:`v_1`, by
+
+.. math:: \gamma_2g\big[E[D_0m\kappa]\,v_1 + \textstyle\sum_aE[D_0Y_{1a}]\,e_a
+    - E[D_0\bar B](u - (u\cdot v_1)v_1)\big]
+
+and along directions of noise, one for each node of :math:`\kappa`, by
+:math:`\gamma_2g\sqrt{\phi_0p_kq_k}\,D_0(\kappa_k)`: the moves of neurons off the frame have the
+covariance :math:`\phi_0E[r_2^2D_0(g)D_0(g')]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.averages import Averages, gaussian_averages
+from onegrad.functions.function import Function
+from onegrad.problem import Problem
+from onegrad.theory.direction import output_scale
+from onegrad.theory.uniform.graded_rule import GradedRule
+from onegrad.theory.uniform.label_law import (
+    LabelCoefficients,
+    labels_given_index,
+    off_root,
+    unit_linear,
+)
+from onegrad.theory.uniform.preparation import Prepared
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance, sample_nodes
+
+INDEX_NODES = 21  # of kappa, at least
+READOUT_NODES = 21  # of a Gaussian readout
+
+
+@dataclass(frozen=True)
+class SecondStep:
+    """The second step, seen from v_1.
+
+    first : the problem with its first step only.
+    gamma : second step of a neuron with unit readout.
+    index, norm, p : nodes of kappa and of the squared length, (K,).
+    labels : labels of the second batch at the nodes.
+    mean, row, energy : E r_2, minus its coefficient on the readout row, and E r_2^2, (K,).
+    v1 : in the frame (labels' directions, readout row, rest of v_1), (t + 2,).
+    basis : the labels' directions off v_1, in the frame, (t, t + 2).
+    g, weight : nodes of the readout and their probabilities.
+    """
+
+    first: Prepared
+    gamma: float
+    index: Floats
+    norm: Floats
+    p: Floats
+    labels: LabelCoefficients
+    mean: Floats
+    row: Floats
+    energy: Floats
+    v1: Floats
+    basis: Floats
+    g: Floats
+    weight: Floats
+
+    @property
+    def total_energy(self) -> float:
+        """E r_2^2."""
+        return float(self.p @ self.energy)
+
+    def start(self, g: Floats) -> tuple[Floats, Floats]:
+        """Return the weights along v_1 and the deviations of the bulk's after the first step."""
+        problem, step = self.first.problem, self.first.step
+        trace = self.first.covariance.trace
+        kappa = bulk_variance(step, problem.phi_step, g, trace)
+        return step.gamma * step.c1 * step.b * g, np.sqrt(kappa @ trace.weight)
+
+    def slopes(self, s: Floats, rho: Floats) -> Averages:
+        """Return D_0, D_1 and E sigma'^2 of neurons at the nodes, (U, K)."""
+        problem = self.first.problem
+        return gaussian_averages(
+            slope_function(problem.sigma),
+            s[:, None] * self.index,
+            rho[:, None] * np.sqrt(self.norm),
+            flattening=1 / (4 * problem.d),
+        )
+
+    def moves(self, g: Floats, D0: Floats, c1: Floats | float) -> Floats:
+        """Return the moves of neurons in both steps, (U, t + 2 + K): frame, then noise.
+
+        c1 : E sigma' of each neuron in the first step.
+        """
+        p, t, step = self.p, len(self.basis), self.first.step
+        along = D0 @ (p * self.mean * self.index)
+        off, row = D0 @ (p * self.labels.Y1).T, D0 @ (p * self.row)
+        row_off = np.eye(t + 2)[t] - self.v1[t] * self.v1
+        frame = np.outer(along, self.v1) + off @ self.basis - np.outer(row, row_off)
+        noise = np.sqrt(self.first.problem.phi_step * p * self.energy) * D0
+        second = self.gamma * g[:, None] * np.hstack([frame, noise])
+        v1 = np.pad(self.v1, (0, len(p)))
+        return np.asarray(second + np.outer(step.gamma * c1 * step.b * g, v1))
+
+
+@lru_cache(maxsize=256)
+def slope_function(sigma: Function) -> Function:
+    """Return sigma' as a function."""
+    polynomial = None
+    if sigma.polynomial is not None:
+        c = np.atleast_1d(np.polynomial.hermite_e.hermeder(sigma.polynomial) * sigma.scale)
+        polynomial = tuple(float(x) for x in c)
+    name, slope = f"slope of {sigma.name}", sigma.derivative
+    return Function(name, slope, slope, sigma.kinks, polynomial=polynomial)
+
+
+def readout_nodes(problem: Problem) -> tuple[Floats, Floats]:
+    """Return nodes of the readout g and their probabilities."""
+    if problem.readout == "gaussian":
+        return GradedRule(((0.0, 1.0),)).nodes(READOUT_NODES)
+    if problem.readout == "constant":
+        return np.ones(1), np.ones(1)
+    return np.array([1.0, -1.0]), np.full(2, 0.5)
+
+
+def second_step(first: Prepared, eta: float, constant: float) -> SecondStep:
+    """Return the second step, of size eta, after a problem's first.
+
+    constant : constant of the initial output, see `output_constants`.
+    """
+    problem, step = first.problem, first.step
+    rule = first.index_rule
+    index, norm, p = sample_nodes(problem.d, rule, max(INDEX_NODES, rule.count(1.0)))
+    overlaps = step.theta * unit_linear(first.labels)
+    Y = labels_given_index(first.labels, overlaps, index, norm, p)
+    t = len(overlaps)
+    rest = np.sqrt(max(float(1 - overlaps @ overlaps - step.backward**2), 0.0))
+    v1 = np.concatenate([overlaps, [-step.backward, rest]])
+    basis = np.linalg.inv(off_root(overlaps)) @ (np.eye(t, t + 2) - np.outer(overlaps, v1))
+    g, weight = readout_nodes(problem)
+    after = SecondStep(
+        first=first,
+        gamma=eta / np.sqrt(problem.N),
+        index=index,
+        norm=norm,
+        p=p,
+        labels=Y,
+        mean=Y.Y0,
+        row=np.zeros(len(p)),
+        energy=Y.Y0**2 + (Y.Y1**2).sum(0) + Y.Y2,
+        v1=v1,
+        basis=basis,
+        g=g,
+        weight=weight,
+    )
+    return _less_output(after, constant) if output_scale(problem) else after
+
+
+def _less_output(after: SecondStep, constant: float) -> SecondStep:
+    r"""Return the second step for residuals that are labels minus the network's output.
+
+    .. math::
+        \bar B &= E[g^2(1+2c_2\gamma_1g\bar\mu)B_1],\qquad
+        F = \sqrt N E[gA_1] - \tfrac{c_1}{b_1}\kappa\bar B,\qquad m = Y_0 - F \\
+        q &= m^2 + |Y_1|^2 + \bar B^2(1-c_1^2/b_1^2) - 2\bar BY_1\cdot(u\cdot e) + Y_2^2
+            + E[g^2(E\sigma^2-A_1^2)] - \bar B^2
+
+    F contains the output that all neurons share by its dependence on the length.
+    """
+    problem, step, trace = after.first.problem, after.first.step, after.first.covariance.trace
+    scale, g, weight = output_scale(problem), after.g, after.weight
+    s, rho = after.start(g)
+    # before the step the weight along v_1 has the deviation 1/sqrt(d)
+    signs = [
+        gaussian_averages(
+            problem.sigma,
+            (s[:, None] + sign / np.sqrt(problem.d)) * after.index,
+            rho[:, None] * np.sqrt(after.norm),
+            flattening=1 / (4 * problem.d),
+        )
+        for sign in (1, -1)
+    ]
+    value, slope, square = (sum(pair) / 2 for pair in zip(*signs, strict=True))
+    grown = 1 + 2 * step.c2 * step.gamma * g * (trace.weight @ trace.mu)
+    row = scale * (weight * g**2 * grown / rho) @ slope
+    F = scale * np.sqrt(problem.N) * ((weight * g) @ value) - step.backward * after.index * row
+    mean = after.labels.Y0 - F - (constant if problem.readout != "constant" else 0.0)
+    spare = scale**2 * (weight * g**2) @ (square - value**2) - row**2
+    Y1, sideways = after.labels.Y1, after.basis[:, len(after.basis)]
+    energy = mean**2 + (Y1**2).sum(0) + after.labels.Y2 + np.maximum(spare, 0.0)
+    energy += row**2 * (1 - step.backward**2) - 2 * row * (sideways @ Y1)
+    return replace(after, mean=mean, row=row, energy=energy)
