@@ -1,4 +1,4 @@
-r"""How two steps, each on a batch of its own, move the bulk weights.
+r"""The move of the bulk weights in two steps, each on a batch of its own.
 
 With :math:`d_1 = E\sigma''` and averages over the nodes of the second batch, a neuron's bulk
 weights become :math:`(1 + \varsigma + \varepsilon M)w_0` and noise of covariance S, where M and S
@@ -62,7 +62,7 @@ class BothBatches:
 
 @dataclass(frozen=True)
 class BulkMove:
-    """How neurons move in the bulk, (U,) each.
+    """The move of neurons in the bulk, (U,) each.
 
     shift : along their own weights.
     epsilon : on M.
@@ -210,7 +210,7 @@ def _labels_at(after: SecondStep, u: Floats) -> Floats:
 def bulk_move(
     after: SecondStep, batches: BothBatches, g: Floats, slopes: Averages, rho: Floats
 ) -> BulkMove:
-    """Return how neurons with these readouts, slopes and bulk deviations move in the bulk."""
+    """Return the move in the bulk of neurons with these readouts, slopes and deviations."""
     step, phi = after.first.step, after.first.problem.phi_step
     D0, D1, square = slopes
     f, (R1, R2) = batches.shares, batches.energies

@@ -44,7 +44,7 @@ from onegrad.theory.uniform.preparation import Prepared
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, sample_nodes
 
 INDEX_NODES = 21  # of kappa, at least
-READOUT_NODES = 21  # of a Gaussian readout
+SECOND_STEP_READOUTS = 21  # of a Gaussian readout
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def slope_function(sigma: Function) -> Function:
 def readout_nodes(problem: Problem) -> tuple[Floats, Floats]:
     """Return nodes of the readout g and their probabilities."""
     if problem.readout == "gaussian":
-        return GradedRule(((0.0, 1.0),)).nodes(READOUT_NODES)
+        return GradedRule(((0.0, 1.0),)).nodes(SECOND_STEP_READOUTS)
     if problem.readout == "constant":
         return np.ones(1), np.ones(1)
     return np.array([1.0, -1.0]), np.full(2, 0.5)
