@@ -88,8 +88,8 @@ def steps(folder: Path, export: bool) -> dict[str, Callable[[], None]]:
     (folder / "table.py").write_text(table[0], encoding="utf-8")
     found = {
         "`make demo`: installed, and the papers' report": ["make demo"],
+        "theory beside networks": said(readme, "onegrad compare"),
         "a predicted curve": said(readme, "onegrad predict"),
-        "a simulated check of it": said(readme, "onegrad simulate"),
         "a model of a CSV with text and gaps": ["python table.py", *said(readme, "onegrad fit"),
                                                 *said(readme, "onegrad apply")],
     }  # fmt: skip

@@ -65,7 +65,10 @@ def hero() -> plt.Figure:
     spike_lines(top, SETTING, alpha)
     top.set(yscale="log", ylim=(0.05, 500), ylabel="eigenvalues of the features")
     top.text(-0.1, 0.3, "the bulk", color="0.15", weight="bold")
-    top.text(-0.1, 110, "dots and shades: one network for every step\nlines: theory", color="0.3")
+    top.text(-0.1, 75, "dots and shades: one network per step\nlines: theory\n"
+             "n = 4000 rows, d = 500 inputs, N = 1000 neurons", color="0.3")  # fmt: skip
+    top.annotate("the bulk widens too", (0.53, 2.2), (-6, 14), textcoords="offset points",
+                 ha="right", color="0.3", fontsize=9)  # fmt: skip
 
     few = np.linspace(-0.1, 0.5, 7)
     found = og.simulate(SETTING, seeds=5, alpha=few).test
@@ -80,10 +83,18 @@ def hero() -> plt.Figure:
     ax.set(xlabel=r"size of the one gradient step: $\alpha$, with $\eta = n^\alpha$",
            ylabel="test error", xlim=(-0.11, 0.56), ylim=(0.25, 1.4))  # fmt: skip
     for axis in (top, ax):
-        for x in og.thresholds(2):
+        for x, name in zip(og.thresholds(2), ("1st", "2nd"), strict=True):
             axis.axvline(x, color="0.6", lw=0.8, ls=":", zorder=1)
+            if axis is ax:
+                axis.annotate(f"{name} spike\nas n → ∞", (x, 1.38), (3, 0), ha="left", va="top",
+                              textcoords="offset points", color="0.3", fontsize=8.5)  # fmt: skip
         axis.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def comparison() -> plt.Figure:
+    """The picture of README's first example."""
+    return og.compare(SETTING.replace(alpha=0.4), seeds=5).plot()
 
 
 def setting() -> plt.Figure:
@@ -322,6 +333,7 @@ def visible() -> plt.Figure:
 
 PICTURES = {
     "hero": hero,
+    "compare": comparison,
     "neurons": setting,
     "handbook-direction": direction,
     "handbook-counts": counts,

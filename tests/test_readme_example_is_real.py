@@ -135,6 +135,9 @@ def test_blocks_run(name):
         for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
             if is_run:
                 run_python(code, names) if language == "python" else run_console(code)
+    if name == "README.md":
+        quoted = " ".join(re.findall(r"^> (.*)$", PAGES[name].read_text(encoding="utf-8"), re.M))
+        assert quoted == names["comparison"].sentence  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", PAGES)
