@@ -36,24 +36,33 @@ def weight_gradient(rows: ScaledRows, layer: Layer, A: Floats, residual: Residua
     return G
 
 
-def gradient_outer_product(rows: ScaledRows, *networks: tuple[Layer, Floats]) -> Floats:
+def gradient_outer_product(
+    rows: ScaledRows, *networks: tuple[Layer, Floats], by_column: bool = False
+) -> Floats:
     r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`.
 
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
 
     with the coefficients (a_z, a_h) of the skip and of the neurons. f is the mean of the networks,
     each a layer with its coefficients. An input that is constant has no slope: what f would do
-    along it is chance.
+    along it is chance. `by_column` takes gradients in the columns of x, on their first scale, where
+    they are inputs on several.
     """
-    M = np.zeros((rows.z.shape[1],) * 2)
+    scaling = networks[0][0].scaling
+    folds = by_column and scaling.copies > 1
+    M = np.zeros((scaling.columns if folds else rows.z.shape[1],) * 2)
     constant = (rows.z == rows.z[:1]).all(0)
     outputs = range(networks[0][1].shape[1])
     for block in rows.blocks():
+        chain = scaling.slopes(block.z) if folds else None
         slopes = [n.activation.derivative(n.preactivations(block.z)) for n, _ in networks]
         for k in outputs:
             g = sum(_slope(n, s, a[:, k]) for (n, a), s in zip(networks, slopes, strict=True))
             g *= np.sqrt(block.w)[:, None] / len(networks)
             g[:, constant] = 0.0
+            if folds:
+                g *= chain
+                g = g.reshape(len(g), scaling.copies, scaling.columns).sum(1)
             M += g.T @ g
     M /= rows.w.sum()
     return M

@@ -147,8 +147,7 @@ class DeviceLayer(Layer):
     def of(cls, layer: Layer, ops: Ops) -> DeviceLayer:
         """Copy a layer to the device of these operations."""
         host = layer.scaling
-        centre, scale, low, high = map(ops.asarray, (host.centre, host.scale, host.low, host.high))
-        scaling = Scaling(centre, scale, low, high, host.squash)
+        scaling = Scaling.of_arrays(map(ops.asarray, host.arrays), host.copies)
         W, b, step = map(ops.asarray, (layer.W, layer.b, layer.step))
         return cls(scaling, W, b, layer.activation, layer.skip, layer.bound, step)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ MAX_INPUT = 1e300  # sums and differences of two inputs are numbers, too
 MAX_SQUARE = 1e150  # its square is a number
 MARGIN = 1.0  # standard deviations that inputs may lie beyond the range that was seen
 QUARTILES_OF_NORMAL = 1.349  # distance of the quartiles of a normal law, in standard deviations
+MIN_SLOPE = 1e-9  # of a squashed input, which hardly moves far outside
 SQUASH = 3.0  # deviations that robust inputs approach but do not reach
 MIN_RELATIVE_DEVIATION = 1e-14  # a column that varies less, relative to its mean, is constant
 
@@ -22,22 +23,74 @@ MIN_RELATIVE_DEVIATION = 1e-14  # a column that varies less, relative to its mea
 class Scaling:
     """x -> clip(u, low, high) with u = (x - centre) / scale, column by column.
 
-    With a finite `squash` c, u is pulled in to u / sqrt(1 + (u/c)^2), which is less than c.
+    Parameters
+    ----------
+    centre, scale, low, high : (d,) each.
+    squash : (d,) c, which pulls u in to u / sqrt(1 + (u/c)^2), less than c; infinite where it does
+        not. None: nowhere.
+    copies : how many times the columns of x are among the d inputs, each time on another scale.
     """
 
     centre: Array
     scale: Array
     low: Array
     high: Array
-    squash: float = np.inf
+    squash: Array | None = None
+    copies: int = 1
 
     def __call__(self, x: Array) -> Array:
+        xp = namespace(x)
+        if self.copies > 1:
+            x = xp.concatenate([x] * self.copies, 1)
         z = (x - self.centre) / self.scale
-        xp = namespace(z)
-        if self.squash < np.inf:
+        if self.squash is not None:
             z = xp.clip(z, -MAX_SQUARE, MAX_SQUARE)
             z = z / xp.sqrt(1.0 + (z / self.squash) ** 2)
         return xp.clip(z, self.low, self.high)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of x."""
+        return len(self.centre) // self.copies
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """Everything that has one entry per input, `squash` as numbers."""
+        squash = np.full(len(self.centre), np.inf) if self.squash is None else self.squash
+        return self.centre, self.scale, self.low, self.high, squash
+
+    @classmethod
+    def of_arrays(cls, arrays: Iterable[Array], copies: int = 1) -> Scaling:
+        """Return the scaling of its arrays, in the order of `arrays`."""
+        centre, scale, low, high, squash = arrays
+        return cls(centre, scale, low, high, squash, copies)
+
+    def __add__(self, other: Scaling) -> Scaling:
+        """Return both scales of the same columns, side by side."""
+        pairs = zip(self.arrays, other.arrays, strict=True)
+        joined = [np.concatenate(pair) for pair in pairs]
+        return Scaling.of_arrays(joined, self.copies + other.copies)
+
+    def copy_number(self, number: int) -> Scaling:
+        """Return the scale of one copy of the columns."""
+        part = slice(number * self.columns, (number + 1) * self.columns)
+        return Scaling.of_arrays(array[part] for array in self.arrays)
+
+    def slopes(self, z: Floats) -> Floats:
+        r"""(n, d) derivatives of all inputs in the first copy's input of the same column.
+
+        .. math:: \frac{dz}{du} = \big(1 - (z/c)^2\big)^{3/2}, \qquad
+                  \frac{du}{dz_1} = \frac{s_1}{s}\,\Big/\,\frac{dz_1}{du_1}
+        """
+        squash = self.arrays[-1]
+        du = np.maximum(1.0 - (z / squash) ** 2, 0.0) ** 1.5
+        first = slice(self.columns)
+        constant = ~np.isfinite(self.scale)
+        scale = np.where(constant, 1.0, self.scale)
+        per_first = np.tile(scale[first] / np.maximum(du[:, first], MIN_SLOPE), (1, self.copies))
+        slopes: Floats = du * per_first / scale
+        slopes[:, constant] = 0.0
+        return slopes
 
     @classmethod
     def standard(cls, x: Floats, w: Floats, max_deviations: float) -> Scaling:
@@ -73,7 +126,7 @@ class Scaling:
         size = np.maximum(np.abs(centre), np.finfo(float).tiny)
         scale = np.where(half_range <= MIN_RELATIVE_DEVIATION * size, np.inf, scale)
         bound = np.full(x.shape[1], SQUASH)
-        scaling = cls(centre, scale, -bound, bound, SQUASH)
+        scaling = cls(centre, scale, -bound, bound, bound)
         z = scaling(x)
         return replace(scaling, low=z.min(0) - MARGIN, high=z.max(0) + MARGIN)
 

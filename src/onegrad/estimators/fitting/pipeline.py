@@ -107,7 +107,7 @@ def fit(
             step_share=settings.fresh_step_share,
             threads=threads,
         )
-        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale), seed)
+        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale))
         progress = FitProgress(execution.report, settings.max_candidates(training_set))
         training_set = replace(training_set, progress=progress)
         learned = learn_members(training_set, settings, learn, seed)
@@ -214,7 +214,7 @@ def describe_fit(
         measures = targets.measures(left_out, held_out.t, held_out.w)
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
-        metric=gradient_outer_product(training_set.update, *networks),
+        metric=gradient_outer_product(training_set.update, *networks, by_column=True),
         untrained=untrained,
         residuals=residuals,
         slope=slope,

@@ -37,8 +37,8 @@ class Settings(Protocol):
     def corrects(self) -> bool:
         """True if held-out rows may correct the prediction by heads and neighbours."""
 
-    def choose_inputs(self, prepare: Prepare, seed: int, /) -> TrainingSet:
-        """Return the training set with inputs on one of the family's scales."""
+    def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
+        """Return the training set with inputs on the scale that the settings ask for."""
 
     def committee_size(self, training_set: TrainingSet, /) -> int:
         """Return the number of networks, each with random numbers of its own."""

@@ -69,6 +69,19 @@ class TrainingSet:
         parts = self.update[:learned], self.fit[:learned], self.held_out[:held]
         return replace(self, update=parts[0], fit=parts[1], held_out=parts[2])
 
+    def on_scale(self, number: int) -> TrainingSet:
+        """Return the training set whose inputs are on one of several scales alone."""
+        if self.scaling.copies == 1:
+            return self
+        d = self.scaling.columns
+        columns = slice(number * d, (number + 1) * d)
+        update, fit, held_out = (
+            replace(rows, z=np.ascontiguousarray(rows.z[:, columns]))
+            for rows in (self.update, self.fit, self.held_out)
+        )
+        scaling = self.scaling.copy_number(number)
+        return replace(self, update=update, fit=fit, held_out=held_out, scaling=scaling)
+
     def losses(self, predicted: Floats) -> Floats:
         """Return the (m,) losses of held-out rows, for predictions (m, K) of scaled targets."""
         return self.targets.loss(predicted, self.held_out.t, self.held_out.w)
@@ -102,7 +115,8 @@ def prepare_training_set(
     Parameters
     ----------
     sample, task : rows as they came, and what is to be predicted.
-    scale : "standard" or "robust" (see Scaling), or "raw": inputs and targets as they are.
+    scale : "standard" or "robust" (see Scaling), "both" side by side, or "raw": inputs and
+        targets as they are.
     hold_out : share of the rows that is held out.
     step_share : share of the rows that make the first-layer update and nothing else, or None.
     threads : number of threads that add up moments.
@@ -121,6 +135,8 @@ def prepare_training_set(
         warn_of_few_digits(scaling.centre, scaling.scale, names)
     elif scale == "robust":
         scaling = Scaling.robust(x, sample.w)
+    elif scale == "both":
+        scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
     w = targets.weighted(sample.y, sample.w)
     rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
     held = last_rows(sample.w, hold_out)

@@ -45,7 +45,7 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
 from onegrad.ridge import Moments, Readout
 
-MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale")
+MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
 NUMERIC_ENTRIES = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
 
@@ -124,6 +124,7 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
     if "far" in header["layer"]:  # formats 1 to 3
         high = np.full(arrays["centre"].shape, float(header["layer"]["far"]))
         arrays |= {"low": -high, "high": high}
+    arrays.setdefault("squash", np.full(arrays["centre"].shape, np.inf))  # formats 1 to 4
     header.setdefault("ridges", [header.get("ridge")])
     return header, arrays
 
@@ -171,9 +172,8 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
     W, b, step = (arrays[numbered(name, number)] for name in LAYER_ARRAYS)
     sums = (arrays[numbered(name, number)] for name in MOMENT_ARRAYS)
     activation = resolve_activation(header["layer"]["activation"])
-    squash = float(header["layer"].get("squash", np.inf))
-    centre, scale, low, high = (arrays[name] for name in SCALING_ARRAYS)
-    scaling = Scaling(centre, scale, low, high, squash)
+    copies = int(header["layer"].get("copies", 1))
+    scaling = Scaling.of_arrays((arrays[name] for name in SCALING_ARRAYS), copies)
     skip, bound = bool(header["layer"]["skip"]), float(header["layer"]["bound"])
     return Member(
         Layer(scaling, W, b, activation, skip, bound, step),
@@ -238,7 +238,10 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
 
 def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> None:
     d, skip = arrays["W"].shape[1], bool(header["layer"]["skip"])
-    sizes = {"d": d, "K": targets.outputs}
+    copies = int(header["layer"].get("copies", 1))
+    if copies < 1 or d % copies:
+        raise InvalidInput("copies", copies, f"a divisor of the {d} inputs")
+    sizes = {"c": d // copies, "d": d, "K": targets.outputs}
     sizes |= {"m": len(arrays["residuals"]), "u": arrays["untrained"].size}
     shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS}
     if isinstance(targets, NumericTargets):
@@ -269,14 +272,15 @@ def _check_arrays(arrays: Arrays, shapes: Mapping[str, str], sizes: Mapping[str,
 
 
 def _check_values(fitted: Fitted) -> None:
-    if not fitted.layers[0].scaling.squash > 0:
-        raise InvalidInput("squash", fitted.layers[0].scaling.squash, "positive")
+    squash = fitted.layers[0].scaling.squash
+    if squash is not None and not (squash > 0).all():
+        raise InvalidInput("squash", problem="it must be positive")
     for bounded in (fitted.layers[0].scaling, fitted.targets):
         if isinstance(bounded, Scaling | NumericTargets):
             low, high = np.maximum(bounded.low, -MAX_INPUT), np.minimum(bounded.high, MAX_INPUT)
             if not (low <= high).all():
                 raise InvalidInput("bounds", problem="nothing lies between them")
-    d = fitted.layers[0].W.shape[1]
+    d = fitted.layers[0].scaling.columns
     if fitted.encoding is not None and len(fitted.encoding.inputs) != d:
         problem = f"they make {len(fitted.encoding.inputs)} inputs; the layer has {d}"
         raise InvalidInput("columns", problem=problem)

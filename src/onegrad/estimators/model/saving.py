@@ -34,10 +34,10 @@ READABLE_FORMATS = (1, 2, 3, 4, 5)
 HEADER = "model.json"
 DIGESTS = "digests.json"  # since format 5
 
-# names of arrays, with their shapes: d inputs, K outputs, N neurons, F features
-SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d"}
+# names of arrays, with their shapes: c columns, d inputs, K outputs, N neurons, F features
+SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d", "squash": "d"}
 TARGET_ARRAYS = {"centre": "K", "scale": "K", "low": "K", "high": "K", "step": "K"}  # after y_
-STATISTICS_ARRAYS = {"metric": "dd", "untrained": "u", "residuals": "mK"}
+STATISTICS_ARRAYS = {"metric": "cc", "untrained": "u", "residuals": "mK"}
 LAYER_ARRAYS = {"W": "Nd", "b": "N", "step": "F"}  # those of a member, numbered from the second on
 MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
 HEAD_ARRAYS = {"coef": "FK", "intercept": "K"}  # after head_, of members that have one
@@ -109,7 +109,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
             "activation": layer.activation.name,
             "skip": layer.skip,
             "bound": layer.bound,
-            "squash": layer.scaling.squash,
+            "copies": layer.scaling.copies,
         },
         "rows": member.moments.rows,
         "weight": member.moments.weight,
@@ -135,7 +135,7 @@ def _neighbours_header(fitted: Fitted) -> dict[str, Any] | None:
 
 def _arrays(fitted: Fitted) -> Arrays:
     scaling, targets = fitted.layers[0].scaling, fitted.targets
-    arrays: Arrays = {name: getattr(scaling, name) for name in SCALING_ARRAYS}
+    arrays: Arrays = dict(zip(SCALING_ARRAYS, scaling.arrays, strict=True))
     for number, member in enumerate(fitted.members):
         for source, names in ((member.layer, LAYER_ARRAYS), (member.moments, MOMENT_ARRAYS)):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}

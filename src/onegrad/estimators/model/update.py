@@ -99,7 +99,7 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     rows = ScaledRows(z, t, w)
     statistics = replace(
         fitted.statistics,
-        metric=gradient_outer_product(rows, *fitted.networks),
+        metric=gradient_outer_product(rows, *fitted.networks, by_column=True),
         residuals=t - predicted,
         slope=targets.slope(predicted, t, w),
         choice={

@@ -56,7 +56,8 @@ class AlternatingRegressor(_Alternating, Regression):
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
     inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "auto" lets held-out rows choose. None: "standard".
+        what is far outside, "both" has every column on both scales. None: "both" where there are
+        several searches, unless a width is given.
     corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
         say that they help, the head that was trained with them (for labels) and the mean targets
         of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
@@ -118,7 +119,8 @@ class AlternatingClassifier(_Alternating, Classification):
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
     inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "auto" lets held-out rows choose. None: "standard".
+        what is far outside, "both" has every column on both scales. None: "both" where there are
+        several searches, unless a width is given.
     corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
         say that they help, the head that was trained with them (for labels) and the mean targets
         of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.

@@ -166,7 +166,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         self.n_rows_ = fitted.moments.rows
         self.choice_ = fitted.statistics.choice
         self.held_out_score_ = self.choice_["held_out_score"]
-        self.n_features_in_ = fitted.layers[0].W.shape[1]
+        self.n_features_in_ = fitted.layers[0].scaling.columns
         if fitted.encoding is not None:
             self.n_features_in_ = len(fitted.encoding.names)
         return self

@@ -14,7 +14,8 @@ leaves unexplained:
 
 Then gradient steps move all neurons together (:mod:`.joint_training`). A single search for classes
 makes a few long steps instead, :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is
-judged on held-out rows, the scale of the inputs, too: a small search on each says which is better.
+judged on held-out rows. Inputs come on two scales, and searches take turns on them: where one scale
+is wrong for a table, ridge leaves its neurons alone.
 """
 
 from __future__ import annotations
@@ -52,11 +53,12 @@ from onegrad.functions import Function, resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import Scaling
 from onegrad.parallel import thread_map
 
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
-INPUT_SCALES = ("standard", "robust")
+INPUT_SCALES = ("standard", "robust", "both")
 
 SEARCH_WIDTH = 600  # neurons of one search
 FAST_SEARCH_WIDTH = 400  # with the fast budget
@@ -80,7 +82,6 @@ NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the
 MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
-PROBE_ROWS, PROBE_WIDTH, PROBE_ROUNDS = 4000, 200, 6  # of the search on each scale of the inputs
 TRAINING_RATE = 0.002  # Adam's first step
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
@@ -117,8 +118,9 @@ class Capacity:
 class AlternatingSettings:
     """The parameters of the alternating estimators that say how rounds are made.
 
-    None is left to the rows and the budget; `classes` says whether targets are labels.
-    Corrections that nobody asked for are "auto" or, where the width is given, "none".
+    None is left to the rows and the budget; `classes` says whether targets are labels. Inputs are
+    on "both" scales and corrections "auto" unless somebody asked for others, or for a width: then
+    "standard" and "none".
     """
 
     width: int | None
@@ -143,28 +145,24 @@ class AlternatingSettings:
             check_parameter("rounds", self.rounds, 0, integer=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
         if self.inputs is not None:
-            check_choice("inputs", self.inputs, (*INPUT_SCALES, "auto"))
+            check_choice("inputs", self.inputs, INPUT_SCALES)
         if self.corrections is not None:
             check_choice("corrections", self.corrections, ("auto", "none"))
-
-    @property
-    def input_scales(self) -> Sequence[str]:
-        """Scales of the inputs that are tried."""
-        scale = self.inputs or "standard"
-        return INPUT_SCALES if scale == "auto" else (scale,)
 
     @property
     def corrects(self) -> bool:
         return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
 
-    def choose_inputs(self, prepare: Prepare, seed: int) -> TrainingSet:
-        """Return the training set of the scale on which a small search gets furthest."""
-        training_sets = [prepare(scale) for scale in self.input_scales]
-        if len(training_sets) == 1 or not len(training_sets[0].held_out):
-            return training_sets[0]
-        probes = [probe(each, self, seed) for each in training_sets]
-        held_out = training_sets[0].first(PROBE_ROWS).held_out
-        return training_sets[probes.index(choose(probes, held_out.w))]
+    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
+        """Return the training set on the scale that is asked for, or on both for several searches.
+
+        Searches then take turns: half of them on each scale.
+        """
+        training_set = prepare(self.inputs or "standard")
+        unset = self.inputs is None and self.width is None
+        if unset and self.capacity_for(training_set).searches > 1:
+            return prepare("both")
+        return training_set
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
@@ -224,16 +222,22 @@ def search(
         return wide.run()
     widths = [len(part) for part in np.array_split(range(capacity.width), capacity.searches)]
     one_thread = replace(training_set, threads=1)
+    copies = range(training_set.scaling.copies)
+    on_scale = [one_thread.on_scale(number) for number in copies]
+    samplers = [NeuronSampler.of(each.update, float(settings.clip)) for each in on_scale]
+    turns = [search % len(copies) for search in range(capacity.searches)]
     generators = (rng, *rng.spawn(capacity.searches - 1))
     searches = [
-        replace(wide, training_set=one_thread, width=width, rng=generator)
-        for width, generator in zip(widths, generators, strict=True)
+        replace(
+            wide, training_set=on_scale[turn], width=width, sampler=samplers[turn], rng=generator
+        )
+        for turn, width, generator in zip(turns, widths, generators, strict=True)
     ]
     results = [*thread_map(lambda search: search.run(), searches, training_set.threads)]
     best = [result.best for result in results]
     pooled = evaluate_layer(
         training_set,
-        pool([candidate.layer for candidate in best]),
+        pool([candidate.layer for candidate in best], training_set.scaling, turns),
         {key: [candidate.label[key] for candidate in best] for key in ("update", "round")},
         ridge=number_or_none(settings.ridge),
         first_ridge=min(candidate.ridge for candidate in best),
@@ -249,7 +253,7 @@ def search(
         for number, result in enumerate(results)
         for candidate in result.tried
     ]
-    untrained = pool([result.untrained for result in results])
+    untrained = pool([result.untrained for result in results], training_set.scaling, turns)
     return Candidates(untrained, [*of_searches, pooled, *more], lowest([pooled, *more]))
 
 
@@ -284,20 +288,16 @@ def training(
     yield candidate
 
 
-def probe(training_set: TrainingSet, settings: AlternatingSettings, seed: int) -> Candidate:
-    """Return the best candidate of a small search on a few rows."""
-    few = training_set.first(PROBE_ROWS)
-    capacity = Capacity(PROBE_WIDTH, 2, 1, PROBE_ROUNDS, 0, 0)
-    sampler = NeuronSampler.of(few.update, float(settings.clip))
-    rng = np.random.default_rng([seed, PROBE_WIDTH])
-    width = min(PROBE_WIDTH, MAX_NEURONS_PER_ROW * len(few.update))
-    return lowest(NeuronSearch(few, settings, capacity, width, sampler, rng).run().tried)
-
-
-def pool(layers: Sequence[Layer]) -> Layer:
-    """Return the layer of all their neurons."""
-    W, b = (np.concatenate([getattr(layer, name) for layer in layers]) for name in ("W", "b"))
-    return replace(layers[0], W=W, b=b, step=None)
+def pool(layers: Sequence[Layer], scaling: Scaling, turns: Sequence[int]) -> Layer:
+    """Return the layer of all their neurons, each on the scale whose turn it was."""
+    d = scaling.columns
+    parts = []
+    for layer, turn in zip(layers, turns, strict=True):
+        W = np.zeros((len(layer.W), len(scaling.centre)))
+        W[:, turn * d : turn * d + layer.W.shape[1]] = layer.W
+        parts.append(Neurons(W, layer.b))
+    neurons = sum(parts[1:], parts[0])
+    return replace(layers[0], scaling=scaling, W=neurons.W, b=neurons.b, step=None)
 
 
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -306,8 +306,6 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("first layer", f"{update}, round {rounds}")]
     if "epochs" in choice:
         lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
-    if "inputs" in choice:
-        lines.append(("inputs", str(choice["inputs"])))
     if "head_weight" in choice:
         weights = f"ridge {choice['ridge_weight']:.3g}, head {choice['head_weight']:.3g}"
         lines.append(("weights", weights))

@@ -108,7 +108,7 @@ class OneStepSettings:
     def corrects(self) -> bool:
         return False
 
-    def choose_inputs(self, prepare: Prepare, _: int) -> TrainingSet:
+    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
         return prepare(self.inputs)
 
     def committee_size(self, _: TrainingSet) -> int:
