@@ -97,6 +97,9 @@ def ours(classify: bool) -> dict[str, Model]:
         "one step": lambda seed: one_step(WIDTH, random_state=seed),
         "alternating, fast": lambda seed: alternating(budget="fast", random_state=seed),
         "alternating": lambda seed: alternating(random_state=seed),
+        "alternating, uncorrected": lambda seed: alternating(
+            inputs="standard", corrections="none", sample_rows=20_000, random_state=seed
+        ),
         "alternating, best": lambda seed: alternating(budget="best", random_state=seed),
         "alternating, as in 0.1": lambda seed: alternating(
             1000, members=1, rounds=32, random_state=seed

@@ -3,7 +3,9 @@
     python benchmarks/real_data.py --data DIR [--sets a,b] [--models x,y] [--splits 5] [--rows 3000]
                                    [--jobs 1] [--out FILE] [--seeds K]
 
-DIR holds NAME.npz files with X and y; a y stored as integers is classes. Each split shuffles the
+DIR holds NAME.npz files with X and y, and the numbers of the columns that are categories as
+`categorical` where there are any; a y stored as integers is classes (more about those:
+benchmarks/classes.py). Each split shuffles the
 rows, tests on a fifth of them (at most 10,000) and trains on at most `--rows` others. Every model
 chooses its settings on its training rows alone (see benchmarks/peers.py). Errors are divided by
 those of random features (OneStep with eta=0): RMSE for regression, error rate (plus half a test
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import time
 import warnings
 from collections.abc import Iterator
@@ -30,6 +33,7 @@ from peers import BASE, models
 
 TEST = 10_000
 COVERAGE, BINS = 0.9, 15
+MIN_PROBABILITY = 1e-15  # what a model that is certain and wrong is charged for
 
 
 def split(X: Any, y: Any, seed: int, rows: int) -> tuple[Any, Any, Any, Any]:
@@ -51,26 +55,44 @@ def calibration_error(p: Any, truth: Any) -> float:
     return float(total / len(p))
 
 
+def class_measures(p: Any, truth: Any) -> dict[str, float]:
+    """Balanced accuracy, log-loss and calibration error of probabilities p, by name."""
+    right = p.argmax(1) == truth
+    present = np.unique(truth)
+    true_probability = p[np.arange(len(p)), truth]
+    return {
+        "balanced_accuracy": float(np.mean([right[truth == k].mean() for k in present])),
+        "log_loss": float(-np.log(np.maximum(true_probability, MIN_PROBABILITY)).mean()),
+        "calibration": calibration_error(p, truth),
+    }
+
+
 def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str, Any]:
     """One model on one split of one set."""
     with np.load(path) as file:
         X, y = file["X"].astype(np.float64), file["y"]
+        categories = file["categorical"].tolist() if "categorical" in file else []
     classify = y.dtype.kind in "iu"
     X, y, X_test, y_test = split(X, y if classify else y.astype(np.float64), number, rows)
     estimator = models(classify)[model](seed)
+    if categories and "categorical_features" in estimator.get_params():
+        estimator.set_params(categorical_features=categories)
     start = time.process_time()
-    covered = calibration = None
+    covered = None
+    of_classes: dict[str, float] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # iterations of the MLP, names in LightGBM
         estimator.fit(X, y)
         seconds = time.process_time() - start
+        start = time.process_time()
         predicted = estimator.predict(X_test)
+        predict_seconds = time.process_time() - start
         if hasattr(estimator, "predict_interval"):
             low, high = estimator.predict_interval(X_test, COVERAGE)
             covered = float(np.mean((low <= y_test) & (y_test <= high)))
         if classify and hasattr(estimator, "predict_proba"):
             truth = np.searchsorted(estimator.classes_, y_test)
-            calibration = calibration_error(estimator.predict_proba(X_test), truth)
+            of_classes = class_measures(estimator.predict_proba(X_test), truth)
     if classify:
         error = (np.sum(predicted != y_test) + 0.5) / len(y_test)
     else:
@@ -78,8 +100,8 @@ def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str,
     return {
         "set": path.stem, "model": model, "split": number, "seed": seed, "classes": classify,
         "rows": rows,
-        "error": float(error), "seconds": seconds, "covered": covered, "calibration": calibration,
-        "held_out": getattr(estimator, "held_out_score_", None),
+        "error": float(error), "seconds": seconds, "predict_seconds": predict_seconds,
+        "megabytes": len(pickle.dumps(estimator)) / 1e6, "covered": covered, **of_classes,
     }  # fmt: skip
 
 
@@ -169,8 +191,9 @@ def spread(known: list[dict[str, Any]]) -> None:
         print(f"\n{model}: median spread {100 * np.median([*spreads.values()]):.1f} % ({by_set})")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(description: str, out: str) -> argparse.Namespace:
+    """The options of this benchmark, and of benchmarks/classes.py."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", help="names, comma-separated (default: all)")
     parser.add_argument("--models", help="names, semicolon-separated (default: all)")
@@ -178,8 +201,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=0, help="of the first split, for their spread")
     parser.add_argument("--rows", type=int, default=3000, help="most training rows")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, default=Path("out/real_data.jsonl"))
-    args = parser.parse_args()
+    parser.add_argument("--out", type=Path, default=Path(out))
+    return parser.parse_args()
+
+
+def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
+    """All cells of these sets: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
     known = [c | {"seed": c.get("seed", c["split"])} for c in known]
@@ -188,13 +215,11 @@ def main() -> None:
         c for c in known if c.get("rows", 3000) == args.rows and (c["split"], c["seed"]) in runs
     ]
     done = {(c["set"], c["model"], c["split"], c["seed"]) for c in known}
-    sets = args.sets.split(",") if args.sets else sorted(p.stem for p in args.data.glob("*.npz"))
-    chosen = args.models.split(";") if args.models else list(models(False))
     jobs = [
         (args.data / f"{name}.npz", model, number, args.rows, seed)
         for number, seed in runs
         for name in sets
-        for model in chosen
+        for model in chosen_models(args)
         if (name, model, number, seed) not in done
     ]
     for result in cells(jobs, args.jobs):
@@ -203,9 +228,24 @@ def main() -> None:
             file.write(json.dumps(result) + "\n")
         print(f"{result['set']:12s} {result['model']:30s} {result['split']} {result['seed']} "
               f"{result['error']:.4f} {result['seconds']:.1f} s", flush=True)  # fmt: skip
+    return [c for c in known if c["set"] in sets and c["model"] in chosen_models(args)]
+
+
+def chosen_models(args: argparse.Namespace) -> list[str]:
+    return args.models.split(";") if args.models else list(models(False))
+
+
+def set_names(args: argparse.Namespace) -> list[str]:
+    return args.sets.split(",") if args.sets else sorted(p.stem for p in args.data.glob("*.npz"))
+
+
+def main() -> None:
+    args = arguments(__doc__.splitlines()[0], "out/real_data.jsonl")
+    sets = set_names(args)
+    known = measure(args, sets)
     if args.seeds:
-        return spread([c for c in known if c["set"] in sets and c["model"] in chosen])
-    kinds = {c["set"]: c["classes"] for c in known if c["set"] in sets}
+        return spread(known)
+    kinds = {c["set"]: c["classes"] for c in known}
     for classes, title in ((False, "regression"), (True, "classification")):
         group = [s for s in sets if kinds.get(s) is classes]
         if group:

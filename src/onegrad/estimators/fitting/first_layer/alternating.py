@@ -82,7 +82,8 @@ NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the
 MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
-TRAINING_RATE = 0.002  # Adam's first step
+# Adam's first steps that are tried, by whether targets are classes
+TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
 
@@ -270,9 +271,12 @@ def training(
     """
     if not len(searched.held_out) or training_set.progress.stopped:
         return
-    network = train_jointly(training_set, best, TRAINING_RATE, rng)
-    if network is None:
+    rates = TRAINING_RATES[settings.classes]
+    trials = [train_jointly(training_set, best, rate, rng) for rate in rates]
+    networks = [network for network in trials if network is not None]
+    if not networks:
         return
+    network = min(networks, key=lambda each: each.held_out_loss)
     candidate = evaluate_layer(
         searched,
         network.layer,
