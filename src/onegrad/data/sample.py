@@ -38,6 +38,7 @@ class Sample:
     ----------
     seed : of the keys.
     labels : distinct targets of all rows with the sums of their weights, for classification.
+    copies : (n,) number of equal rows that each row stands for.
     tally : of all rows, or None where there are too many.
     """
 
@@ -48,6 +49,7 @@ class Sample:
     w: Floats
     seed: int
     labels: Mapping[Any, float]
+    copies: Floats
     tally: Tally | None = None
 
     def __add__(self, other: Sample) -> Sample:
@@ -60,6 +62,7 @@ class Sample:
             np.concatenate([self.w, other.w]),
             self.seed,
             {**self.labels, **labels},
+            np.concatenate([self.copies, other.copies]),
             add_tallies(self.tally, other.tally),
         ).smallest()
 
@@ -74,6 +77,7 @@ class Sample:
             X=take_rows(self.X, first),
             y=self.y[first],
             w=weights[: self.size],
+            copies=np.bincount(group, self.copies)[: self.size].astype(np.float64),
         )
 
 
@@ -95,7 +99,7 @@ def sample_block(
         label_weights = dict(zip(distinct.tolist(), sums.tolist(), strict=True))
     keys = row_keys(X, y, seed)
     tally = Tally.of(keys, w, seed)
-    return Sample(size, keys, X, y, w, seed, label_weights, tally).smallest()
+    return Sample(size, keys, X, y, w, seed, label_weights, np.ones(len(w)), tally).smallest()
 
 
 def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:

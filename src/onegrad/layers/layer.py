@@ -91,6 +91,11 @@ class Layer:
         step = grid_step(self.features(z), FEATURE_BITS, least, RELATIVE_ROUNDING * size)
         return replace(self, step=step)
 
+    def on_grid(self, F: Array) -> Array:
+        """Return features rounded to their grid, as moments sum them."""
+        assert self.step is not None
+        return np.rint(F / self.step) * self.step
+
     def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
         """Sum the moments of the rows x, a bounded number of rows at a time."""
         return self._moments(lambda rows: self.scaling(x[rows]), y, w)

@@ -93,8 +93,12 @@ class NormalEquations:
 
         .. math:: \frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)
         """
-        half = factor.solve_lower(F - self.f_mean)
+        half = self.whiten(F, factor)
         return np.asarray((half * half).sum(1) / self.weight)
+
+    def whiten(self, F: Floats, factor: Factor) -> Floats:
+        """Return the centred rows of F in the units of a factor: their squares are leverages."""
+        return np.asarray(factor.solve_lower(F - self.f_mean))
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
         """Return the eigenvalues of G, largest first; or so many leading ones, by Lanczos."""

@@ -18,6 +18,7 @@ from onegrad.exceptions import InvalidInput
 
 FEATURE_BITS = 14  # grid of a feature: 2^-14 of its root mean square
 TARGET_BITS = 18  # grid of a target
+MAX_UNITS = 2.0**53  # whole numbers up to it are exact in float64
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,15 @@ class Moments:
         if other.rows > self.rows:
             raise InvalidInput("rows", problem=f"cannot remove {other.rows} rows from {self.rows}")
         return self._combined(other, -1)
+
+    def is_exact(self, step: Array, target_step: Array | float) -> bool:
+        r"""Return whether the sums for the readout are below 2^53 units of the grid.
+
+        .. math:: \sum |f y| \le \sqrt{\sum f^2\,\sum y^2}
+        """
+        f = self.FtF.diagonal() ** 0.5 / step
+        y = self.yty**0.5 / target_step
+        return bool((f * f).max() < MAX_UNITS and f.max() * y.max() < MAX_UNITS)
 
     def in_units(self, step: Array) -> Moments:
         """Return the moments of the features times `step`: exact for powers of two."""

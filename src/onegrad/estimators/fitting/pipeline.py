@@ -30,12 +30,21 @@ from onegrad.estimators.fitting.fit_progress import FitProgress, interruptible
 from onegrad.estimators.fitting.settings import Learn, Settings
 from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.fitting.training_set import TrainingSet, prepare_training_set
-from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, largest_first, mean
+from onegrad.estimators.model.fitted import (
+    FewRows,
+    FitStatistics,
+    Fitted,
+    Member,
+    largest_first,
+    mean,
+)
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
+from onegrad.estimators.model.targets import NO_LINK
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
+from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import blas_threads, thread_count
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
@@ -138,11 +147,25 @@ def fit(
         )
         for sums, candidate in zip(moments.members, best, strict=True)
     )
+    members = with_few_rows(members, training_set, sample) if not data.single_pass else members
     statistics = describe_fit(members, learned, correction, training_set, largest_first(untrained))
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
     return Fitted(members, targets, encoding, statistics, tally, neighbours=correction.neighbours)
+
+
+def with_few_rows(
+    members: tuple[Member, ...], training_set: TrainingSet, sample: Sample
+) -> tuple[Member, ...]:
+    """Return members that know the rows of their sums, where these are all rows and few."""
+    complete = sample.tally is not None and len(sample.tally.keys) == len(sample.keys)
+    if not complete or training_set.step_rows_end:
+        return members
+    parts = training_set.fit, training_set.held_out
+    rows = ScaledRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in "ztw"))
+    few = FewRows(rows, members[0].sums.rows)
+    return tuple(replace(m, few=few if rows.z.size < m.layer.width**2 else None) for m in members)
 
 
 def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:
@@ -200,29 +223,34 @@ def describe_fit(
         {**candidates.best.label, "relative_ridge": candidates.best.ridge} for candidates in learned
     ]
     several = len(members) > 1
-    residuals = mean([member.leave_one_out_residuals(held_out) for member in members])
-    if correction.neighbours is not None:
-        keys = training_set.keys[len(training_set.keys) - len(held_out) :]
-        local = correction.neighbours(held_out.z, exclude=keys)
+    calibration = training_set.calibration
+    rows, left_out = calibration.rows, calibration.left_out
+    residuals = mean([member.leave_one_out_residuals(rows, left_out) for member in members])
+    if correction.neighbours is not None and len(rows):
+        local = correction.neighbours(rows.z, exclude=calibration.keys)
         residuals -= correction.neighbours.share * local
-    slope, score, measures = 1.0, np.nan, {}
+    link, loss, measures = NO_LINK, np.nan, {}
     if len(held_out):
-        left_out = held_out.t - residuals
+        predicted = targets.clipped(rows.t - residuals)
+        residuals = rows.t - predicted
         scored = replace(training_set, held_out=held_out[: len(correction.predicted)])
-        slope = targets.slope(left_out, held_out.t, held_out.w)
-        score = scored.score(scored.losses(correction.predicted))
-        measures = targets.measures(left_out, held_out.t, held_out.w)
+        link = targets.link(predicted, rows.t, rows.w)
+        loss = scored.score(scored.losses(correction.predicted))
+        measures = targets.measures(predicted, rows.t, rows.w)
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
         metric=gradient_outer_product(training_set.update, *networks, by_column=True),
         untrained=untrained,
         residuals=residuals,
-        slope=slope,
+        residual_weights=rows.w,
+        effective_rows=calibration.effective_rows,
+        link=link,
         choice={
             **(combined(labels) if several else labels[0]),
             **correction.summary,
             "held_out_rows": len(held_out),
-            "held_out_score": score,
+            "held_out_loss": loss,
+            "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
             "measures": measures,
             "sample_rows": training_set.sample_rows,
             **({"interrupted": True} if training_set.progress.stopped else {}),
@@ -232,7 +260,7 @@ def describe_fit(
             for number, candidates in enumerate(learned)
             for candidate in candidates.tried
         ),
-        rows=members[0].moments.rows,
+        rows=members[0].sums.rows,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from onegrad.data.table import is_table
 from onegrad.data.tally import RowKeys
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.task import LearningTask
-from onegrad.estimators.model.targets import Targets
+from onegrad.estimators.model.calibration import CalibrationRows, Mask
+from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
@@ -23,8 +23,6 @@ from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class TrainingSet:
     encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
     sample_rows : number of rows of the sample.
     keys : (sample_rows,) keys of its rows in order, those held out last.
+    calibration : rows that say how far predictions lie off.
     step_rows_end : key below which rows are left out of the readout of the final model, too.
     threads : number of threads that add up moments.
     progress : counts candidates, and says when to stop.
@@ -51,6 +50,7 @@ class TrainingSet:
     targets: Targets
     sample_rows: int
     keys: RowKeys
+    calibration: CalibrationRows
     step_rows_end: int
     threads: int
     progress: FitProgress = field(default_factory=FitProgress)
@@ -150,9 +150,13 @@ def prepare_training_set(
     if not update.any() or not readout.any():
         problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
         raise InvalidInput("rows", "fresh", problem=problem)
+    if isinstance(targets, NumericTargets):
+        calibration = CalibrationRows.choose(rows, sample.keys, sample.copies, held, readout)
+    else:
+        calibration = CalibrationRows.held_out(rows[held], sample.keys[held])
     parts = rows[update], rows[readout], rows[held]
     return TrainingSet(
-        *parts, encoding, scaling, targets, len(t), sample.keys, step_rows_end, threads
+        *parts, encoding, scaling, targets, len(t), sample.keys, calibration, step_rows_end, threads
     )
 
 

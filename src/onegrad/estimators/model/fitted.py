@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +18,13 @@ from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
 from onegrad.estimators.model.neighbours import Neighbours
-from onegrad.estimators.model.targets import Targets
+from onegrad.estimators.model.targets import Link, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows, row_slices
 from onegrad.ridge import Factor, Moments, NormalEquations, Readout
+
+MIN_LEFT = 1e-9  # of a row's own influence: what is less is rounding
 
 
 @dataclass(frozen=True)
@@ -43,24 +45,71 @@ class FeatureSpectrum:
 
 
 @dataclass(frozen=True)
+class FewRows:
+    """Rows that are fewer numbers than the sums over them, which follow from them.
+
+    Parameters
+    ----------
+    scaled : distinct rows with the sums of their weights.
+    rows : number of rows, equal ones counted as often as they came.
+    """
+
+    scaled: ScaledRows
+    rows: int
+
+    @property
+    def weight(self) -> float:
+        return float(self.scaled.w.sum())
+
+    def moments(self, layer: Layer) -> Moments:
+        """Return the sums over the rows; the same to the last bit for weights that are whole."""
+        return replace(layer.scaled_moments(self.scaled), rows=self.rows)
+
+
+@dataclass(frozen=True)
+class FrozenSums:
+    """The readout that sums over rows gave; the sums themselves were not saved."""
+
+    rows: int
+    weight: float
+    readout: Readout
+
+
+@dataclass(frozen=True)
 class Member:
     """One network of a committee: a first layer, and ridge regression on its features.
 
     Parameters
     ----------
     layer : learned from a sample of the rows of the fit, and fixed from then on.
-    moments : sums over all rows that the readout is fitted on.
+    sums : over all rows that the readout is fitted on; those of few rows are added up when needed.
     ridge, intercept : the penalty (absolute), and whether there is a free constant.
     share : what ridge regression counts in the prediction.
     head : a readout that was trained with the layer, fixed like it, and adds to the prediction.
+    few : the rows of the sums where they are few: pickles hold them instead.
     """
 
     layer: Layer
-    moments: Moments
+    sums: Moments | FewRows | FrozenSums
     ridge: float
     intercept: bool
     share: float = 1.0
     head: Readout | None = None
+    few: FewRows | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: nothing that can be computed again but the readout."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state["sums"] = self.sums if self.few is None else self.few
+        return state | {"ridge_readout": self.ridge_readout}
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The sums over all rows."""
+        if isinstance(self.sums, FrozenSums):
+            problem = 'it was saved with rows="frozen": it predicts, and knows nothing of its rows'
+            raise InvalidInput("model", problem=problem)
+        return self.sums if isinstance(self.sums, Moments) else self.sums.moments(self.layer)
 
     @cached_property
     def equations(self) -> NormalEquations:
@@ -76,6 +125,8 @@ class Member:
     @cached_property
     def ridge_readout(self) -> Readout:
         """The readout that ridge regression on all rows gives."""
+        if isinstance(self.sums, FrozenSums):
+            return self.sums.readout
         return self.equations.solve(self.ridge, self.factor)
 
     @cached_property
@@ -111,19 +162,27 @@ class Member:
             [(1.0 + equations.leverage(F, self.factor))[:, None] * noise for F in blocks]
         )
 
-    def leave_one_out_residuals(self, rows: ScaledRows) -> Floats:
-        """Return the (m, K) residuals of rows that the readout was fitted on, each left out.
+    def leave_one_out_residuals(self, rows: ScaledRows, left_out: Floats) -> Floats:
+        r"""Return the (m, K) residuals of rows of the readout, each left out with a weight v.
 
-        Those of ridge regression are e / (1 - h); the head has not seen held-out rows.
+        .. math:: r_i = y_i - a\cdot f_i + \frac{g_i}{1 - h_i}\,(y_i - a\cdot\tilde f_i), \qquad
+                  h_i = v_i\,\tilde f_i^\top C^{-1}\tilde f_i, \quad
+                  g_i = v_i\,f_i^\top C^{-1}\tilde f_i
+
+        with the features as they were summed, rounded to their grid, and as they predict. Nearly
+        interpolating readouts tell the two apart. The head has not seen held-out rows.
         """
-        ridge, head = self.ridge_readout, self.head
-        constant = self.intercept / self.moments.weight
+        ridge, head, equations = self.ridge_readout, self.head, self.equations
+        constant = self.intercept / equations.weight
         residuals = [np.empty((0, rows.t.shape[1]))]
-        for block in rows.blocks() if len(rows) else ():
+        for part in row_slices(len(rows)) if len(rows) else ():
+            block, v = rows[part], left_out[part]
             F = self.layer.features(block.z)
-            h = block.w * (self.equations.leverage(F, self.factor) + constant)
-            e = block.t - F @ ridge.coef - ridge.intercept
-            e /= np.maximum(1.0 - h, 1e-3)[:, None]
+            summed = self.layer.on_grid(F)
+            whitened = [equations.whiten(f, self.factor) for f in (summed, F)]
+            h, g = (v * ((whitened[0] * f).sum(1) / equations.weight + constant) for f in whitened)
+            e, e_summed = (block.t - f @ ridge.coef - ridge.intercept for f in (F, summed))
+            e += (g / np.maximum(1.0 - h, MIN_LEFT))[:, None] * e_summed
             if self.share != 1:
                 e = block.t - self.share * (block.t - e)
             if head is not None:
@@ -142,6 +201,15 @@ class CommitteeMoments:
     def rows(self) -> int:
         return self.members[0].rows
 
+    def of_rows(self, rows: int) -> CommitteeMoments:
+        """Return the same sums, said to be those of so many rows."""
+        return CommitteeMoments(tuple(replace(sums, rows=rows) for sums in self.members))
+
+    def is_exact(self, steps: Sequence[Any], target_step: Floats | float) -> bool:
+        """Return whether sums of features in units of `steps`, one array per member, are exact."""
+        pairs = zip(self.members, steps, strict=True)
+        return all(sums.is_exact(step, target_step) for sums, step in pairs)
+
     def __add__(self, other: CommitteeMoments) -> CommitteeMoments:
         return CommitteeMoments(tuple(map(operator.add, self.members, other.members)))
 
@@ -157,8 +225,10 @@ class FitStatistics:
     ----------
     metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
     untrained : eigenvalues of the untrained features' covariance, largest first.
-    residuals : (m, K) leave-one-out residuals of the held-out rows, scaled targets.
-    slope : slope of the logistic function that turns scores into probabilities.
+    residuals : (m, K) residuals of held-out rows that were left out, scaled targets.
+    residual_weights, effective_rows : (m,) weights with which they count, and the number of rows of
+        equal weight that say as much.
+    link : how scores become probabilities.
     choice : what held-out rows chose; where there are several members, lists of their choices.
     trials : every candidate for the first layer, with its score on held-out rows.
     rows : number of rows that the readout was fitted on.
@@ -167,7 +237,9 @@ class FitStatistics:
     metric: Floats
     untrained: Floats
     residuals: Floats
-    slope: float
+    residual_weights: Floats
+    effective_rows: float
+    link: Link
     choice: dict[str, Any]
     trials: tuple[dict[str, Any], ...]
     rows: int
@@ -221,9 +293,22 @@ class Fitted:
     changes: RowChanges = RowChanges()
     neighbours: Neighbours | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def layers(self) -> tuple[Layer, ...]:
         return tuple(member.layer for member in self.members)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are in the model."""
+        return self.members[0].sums.rows
+
+    @property
+    def is_frozen(self) -> bool:
+        """True if the model was saved without its sums."""
+        return isinstance(self.members[0].sums, FrozenSums)
 
     @property
     def moments(self) -> CommitteeMoments:
@@ -257,10 +342,18 @@ class Fitted:
         importances = self.statistics.importances
         return importances if self.encoding is None else self.encoding.sum_by_column(importances)
 
+    def frozen(self) -> Fitted:
+        """Return the model without its sums and its tally: it predicts, and is small."""
+        members = (
+            replace(m, sums=FrozenSums(m.sums.rows, m.equations.weight, m.ridge_readout), few=None)
+            for m in self.members
+        )
+        return self if self.is_frozen else replace(self, members=tuple(members), tally=None)
+
     def with_moments(self, moments: CommitteeMoments) -> Fitted:
         """Return the same first layers with the readouts of other rows."""
         pairs = zip(self.members, moments.members, strict=True)
-        return replace(self, members=tuple(replace(m, moments=sums) for m, sums in pairs))
+        return replace(self, members=tuple(replace(m, sums=sums, few=None) for m, sums in pairs))
 
     def features(self, x: Floats) -> Floats:
         """Return the (n, width) features of all members."""

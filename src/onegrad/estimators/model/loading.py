@@ -16,7 +16,13 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
-from onegrad.estimators.model.fitted import FitStatistics, Fitted, Member, RowChanges
+from onegrad.estimators.model.fitted import (
+    FitStatistics,
+    Fitted,
+    FrozenSums,
+    Member,
+    RowChanges,
+)
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.saving import (
     DIGESTS,
@@ -26,6 +32,7 @@ from onegrad.estimators.model.saving import (
     MOMENT_ARRAYS,
     NEARBY_ARRAYS,
     READABLE_FORMATS,
+    READOUT_ARRAYS,
     SCALING_ARRAYS,
     STATISTICS_ARRAYS,
     TARGET_ARRAYS,
@@ -34,6 +41,7 @@ from onegrad.estimators.model.saving import (
 )
 from onegrad.estimators.model.targets import (
     ClassTargets,
+    Link,
     MultilabelTargets,
     NumericTargets,
     Targets,
@@ -47,7 +55,10 @@ from onegrad.ridge import Moments, Readout
 
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
-NUMERIC_ENTRIES = ("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight")
+NUMERIC_ENTRIES = (
+    *("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight"),
+    *("link_rows", "effective_rows"),
+)
 
 
 def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -> Any:
@@ -126,6 +137,8 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
         arrays |= {"low": -high, "high": high}
     arrays.setdefault("squash", np.full(arrays["centre"].shape, np.inf))  # formats 1 to 4
     header.setdefault("ridges", [header.get("ridge")])
+    arrays.setdefault("residual_weights", np.ones(len(arrays["residuals"])))
+    arrays.setdefault("class_shares", np.zeros(0))
     return header, arrays
 
 
@@ -148,10 +161,18 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
     targets = _targets(header, arrays)
     _check_shapes(header, arrays, targets)
     members = (_member(header, arrays, number) for number in range(len(header["ridges"])))
+    choice = dict(header["choice"])
+    if "held_out_loss" not in choice:  # before version 0.3 the score was a loss
+        measures = choice.get("measures") or {}
+        choice["held_out_loss"] = choice.get("held_out_score", np.nan)
+        choice["held_out_score"] = measures.get("R2", measures.get("accuracy", np.nan))
     statistics = FitStatistics(
         **{name: arrays[name] for name in STATISTICS_ARRAYS},
-        slope=float(header["slope"]),
-        choice=dict(header["choice"]),
+        effective_rows=float(header.get("effective_rows", len(arrays["residuals"]))),
+        link=Link(
+            float(header["slope"]), float(header.get("link_rows", np.inf)), arrays["class_shares"]
+        ),
+        choice=choice,
         trials=tuple(header["trials"]),
         rows=header.get("rows_at_fit", header["rows"]),
     )
@@ -170,15 +191,23 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
 
 def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
     W, b, step = (arrays[numbered(name, number)] for name in LAYER_ARRAYS)
-    sums = (arrays[numbered(name, number)] for name in MOMENT_ARRAYS)
+    rows, weight = int(header["rows"]), float(header["weight"])
+    ridge = float(header["ridges"][number])
+    names = READOUT_ARRAYS if header.get("frozen") else MOMENT_ARRAYS
+    numbers = [arrays[numbered(name, number)] for name in names]
+    sums: Moments | FrozenSums
+    if header.get("frozen"):
+        sums = FrozenSums(rows, weight, Readout(ridge, *numbers))
+    else:
+        sums = Moments(rows, weight, *numbers)
     activation = resolve_activation(header["layer"]["activation"])
     copies = int(header["layer"].get("copies", 1))
     scaling = Scaling.of_arrays((arrays[name] for name in SCALING_ARRAYS), copies)
     skip, bound = bool(header["layer"]["skip"]), float(header["layer"]["bound"])
     return Member(
         Layer(scaling, W, b, activation, skip, bound, step),
-        Moments(int(header["rows"]), float(header["weight"]), *sums),
-        float(header["ridges"][number]),
+        sums,
+        ridge,
         bool(header["intercept"]),
         float(header["shares"][number]) if "shares" in header else 1.0,
         _head(header, arrays, number),
@@ -228,9 +257,11 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
     if header.get("tally_seed") is None:
         return None
     keys, weights = arrays["row_keys"], arrays["row_weights"]
-    if keys.dtype != np.uint64 or keys.ndim != 1 or weights.shape != keys.shape:
+    # before version 0.3 nobody knew copies: a weight of two was two rows
+    copies = arrays.get("row_copies", np.maximum(np.ceil(weights), 1.0))
+    if keys.dtype != np.uint64 or keys.ndim != 1 or not weights.shape == copies.shape == keys.shape:
         raise InvalidInput("row keys", problem="they are damaged")
-    return Tally(keys, weights, int(header["tally_seed"]))
+    return Tally(keys, weights, copies, int(header["tally_seed"]))
 
 
 # -- do the pieces fit together? Digests only say that they are the ones that were written -------
@@ -243,7 +274,9 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
         raise InvalidInput("copies", copies, f"a divisor of the {d} inputs")
     sizes = {"c": d // copies, "d": d, "K": targets.outputs}
     sizes |= {"m": len(arrays["residuals"]), "u": arrays["untrained"].size}
-    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS}
+    classes = 0 if isinstance(targets, NumericTargets) else len(targets.values)
+    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "class_shares": "C"}
+    sizes["C"] = classes if len(arrays["class_shares"]) else 0  # before version 0.3 there are none
     if isinstance(targets, NumericTargets):
         shapes |= {f"y_{name}": shape for name, shape in TARGET_ARRAYS.items()}
     _check_arrays(arrays, shapes, sizes)
@@ -253,7 +286,8 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
         _check_arrays(arrays, {**shapes, "near_root": "dr"}, sizes)
     for number in range(len(header["ridges"])):
         N = len(arrays[numbered("W", number)])
-        of_member = {**LAYER_ARRAYS, **MOMENT_ARRAYS}
+        sums = READOUT_ARRAYS if header.get("frozen") else MOMENT_ARRAYS
+        of_member = {**LAYER_ARRAYS, **sums}
         if numbered("head_coef", number) in arrays:
             of_member |= {f"head_{name}": shape for name, shape in HEAD_ARRAYS.items()}
         shapes = {numbered(name, number): shape for name, shape in of_member.items()}
@@ -284,10 +318,9 @@ def _check_values(fitted: Fitted) -> None:
     if fitted.encoding is not None and len(fitted.encoding.inputs) != d:
         problem = f"they make {len(fitted.encoding.inputs)} inputs; the layer has {d}"
         raise InvalidInput("columns", problem=problem)
-    moments = fitted.members[0].moments
     of_members = (number for m in fitted.members for number in (m.ridge, m.share))
-    sizes = (moments.weight, fitted.statistics.slope, *of_members)
-    if moments.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
+    sizes = (fitted.members[0].sums.weight, fitted.statistics.link.slope, *of_members)
+    if fitted.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")
     if not all(np.isfinite(member.readout.coef).all() for member in fitted.members):
         raise InvalidInput("moments", problem="they have no finite readout")

@@ -30,12 +30,11 @@ class Report:
         first_layer: Sequence[tuple[str, str]],
     ) -> Report:
         """Return the report of a fitted model; its family describes the first layer."""
-        statistics, spectrum = fitted.statistics, fitted.spectrum
+        statistics = fitted.statistics
         relative = listed("{:.3g}", statistics.choice["relative_ridge"])
         ridge = listed("{:.3g}", [member.ridge for member in fitted.members])
         neurons = listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
-        largest = spectrum.untrained.max(initial=0.0)
-        lines = [("rows", f"{fitted.moments.rows:,}")]
+        lines = [("rows", f"{fitted.rows:,}")]
         if len(fitted.members) > 1:
             lines.append(("members", f"{len(fitted.members)}, whose mean is predicted"))
         lines += [
@@ -43,12 +42,12 @@ class Report:
             *first_layer,
             ("ridge", f"{ridge} ({relative} of the mean variance)"),
             ("held out", _scores(statistics.choice)),
-            (
-                "spectrum",
-                f"{len(spectrum.spikes)} eigenvalues above the untrained features' largest, "
-                f"{largest:.3g}",
-            ),
         ]
+        if not fitted.is_frozen:
+            spectrum = fitted.spectrum
+            largest = spectrum.untrained.max(initial=0.0)
+            above = f"{len(spectrum.spikes)} eigenvalues above the untrained features' largest"
+            lines.append(("spectrum", f"{above}, {largest:.3g}"))
         about = "importance of inputs"
         if fitted.changes:
             rows = f"the {statistics.rows:,} rows of the fit"
@@ -84,7 +83,7 @@ def _scores(choice: dict[str, Any]) -> str:
         return "nothing: no choice was made on data"
     rows, measures = f"{choice['held_out_rows']} rows", choice.get("measures")
     if not measures:
-        return f"{rows}, mean loss {choice['held_out_score']:.4g} (lower is better)"
+        return f"{rows}, mean loss {choice['held_out_loss']:.4g} (lower is better)"
     better = {"R2": "higher", "accuracy": "higher"}
     scores = [
         f"{name} {value:.4g} ({better.get(name, 'lower')} is better)"

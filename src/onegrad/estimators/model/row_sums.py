@@ -112,13 +112,14 @@ def _block_tally(block: RowBlock, fitted: Fitted) -> Tally | None:
         return None
     w = block_weights(block)
     counts = w > 0
-    return Tally.of(_keys(block, fitted, fitted.tally.seed)[counts], w[counts], fitted.tally.seed)
+    seed = fitted.tally.seed
+    return Tally.of(block_keys(block, fitted, seed)[counts], w[counts], seed)
 
 
 def _nearby_rows(block: RowBlock, fitted: Fitted) -> NearbyRows | None:
     if fitted.neighbours is None:
         return None
-    keys = _keys(block, fitted, fitted.neighbours.seed)
+    keys = block_keys(block, fitted, fitted.neighbours.seed)
     z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
     y, w = block_targets(block), block_weights(block)
     weights = fitted.targets.weighted(y, w)
@@ -127,7 +128,8 @@ def _nearby_rows(block: RowBlock, fitted: Fitted) -> NearbyRows | None:
     )
 
 
-def _keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
+def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
+    """Return the keys of a block's rows, as those of the fit have them."""
     X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
     return row_keys(X, block_targets(block), seed)
 

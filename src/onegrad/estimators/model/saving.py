@@ -22,7 +22,7 @@ import numpy as np
 from onegrad import __version__
 from onegrad.estimators.model.fitted import Fitted
 from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
@@ -37,17 +37,20 @@ DIGESTS = "digests.json"  # since format 5
 # names of arrays, with their shapes: c columns, d inputs, K outputs, N neurons, F features
 SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d", "squash": "d"}
 TARGET_ARRAYS = {"centre": "K", "scale": "K", "low": "K", "high": "K", "step": "K"}  # after y_
-STATISTICS_ARRAYS = {"metric": "cc", "untrained": "u", "residuals": "mK"}
+STATISTICS_ARRAYS = {"metric": "cc", "untrained": "u", "residuals": "mK", "residual_weights": "m"}
 LAYER_ARRAYS = {"W": "Nd", "b": "N", "step": "F"}  # those of a member, numbered from the second on
+READOUT_ARRAYS = {"coef": "FK", "intercept": "K"}  # those of a member that is frozen
 MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
-HEAD_ARRAYS = {"coef": "FK", "intercept": "K"}  # after head_, of members that have one
+HEAD_ARRAYS = READOUT_ARRAYS  # after head_, of members that have one
 NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides their keys
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-def save(estimator: Any, path: str | Path) -> None:
+def save(estimator: Any, path: str | Path, rows: str = "sums") -> None:
     """Write a fitted estimator; an existing file is replaced only once the new one is complete."""
+    check_choice("rows", rows, ("sums", "frozen"))
     fitted: Fitted = estimator.fitted_
+    fitted = fitted.frozen() if rows == "frozen" else fitted
     names = getattr(estimator, "feature_names_in_", None)
     arrays = _arrays(fitted)
     header = {
@@ -111,14 +114,17 @@ def _header(fitted: Fitted) -> dict[str, Any]:
             "bound": layer.bound,
             "copies": layer.scaling.copies,
         },
-        "rows": member.moments.rows,
-        "weight": member.moments.weight,
+        "rows": fitted.rows,
+        "weight": member.sums.weight,
+        "frozen": fitted.is_frozen,
         "single": targets.single if isinstance(targets, NumericTargets) else None,
         "ridges": [member.ridge for member in fitted.members],
         "shares": [member.share for member in fitted.members],
         "neighbours": _neighbours_header(fitted),
         "intercept": member.intercept,
-        "slope": statistics.slope,
+        "slope": statistics.link.slope,
+        "link_rows": statistics.link.rows,
+        "effective_rows": statistics.effective_rows,
         "choice": statistics.choice,
         "trials": statistics.trials,
         "rows_at_fit": statistics.rows,
@@ -137,18 +143,23 @@ def _arrays(fitted: Fitted) -> Arrays:
     scaling, targets = fitted.layers[0].scaling, fitted.targets
     arrays: Arrays = dict(zip(SCALING_ARRAYS, scaling.arrays, strict=True))
     for number, member in enumerate(fitted.members):
-        for source, names in ((member.layer, LAYER_ARRAYS), (member.moments, MOMENT_ARRAYS)):
+        sums: tuple[Any, dict[str, str]] = (member.ridge_readout, READOUT_ARRAYS)
+        if not fitted.is_frozen:
+            sums = member.moments, MOMENT_ARRAYS
+        for source, names in ((member.layer, LAYER_ARRAYS), sums):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
         if member.head is not None:
             head = {f"head_{name}": getattr(member.head, name) for name in HEAD_ARRAYS}
             arrays |= {numbered(name, number): array for name, array in head.items()}
     arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
+    arrays["class_shares"] = fitted.statistics.link.shares
     if fitted.neighbours is not None:
         near = fitted.neighbours.rows
         arrays |= {f"near_{name}": getattr(near, name) for name in ("keys", *NEARBY_ARRAYS)}
         arrays["near_root"] = fitted.neighbours.root
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
+        arrays["row_copies"] = fitted.tally.copies
     if isinstance(targets, NumericTargets):
         arrays |= {f"y_{name}": getattr(targets, name) for name in TARGET_ARRAYS}
     if isinstance(targets, ClassTargets):

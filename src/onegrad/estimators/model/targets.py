@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.optimize
@@ -22,6 +22,7 @@ from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 
 MAX_TARGET = 1e300  # largest size of a target
 MAX_LABELS_LISTED = 20  # classes that a message lists
+PRIOR_SLOPE = (1.5, 1.0)  # mean and deviation of log2 slope before any row is seen
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ class NumericTargets:
         square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
         return square
 
-    def slope(self, _t: Floats, _target: Floats, _w: Floats) -> float:
-        """Return one: numbers have no probabilities."""
-        return 1.0
+    def link(self, _t: Floats, _target: Floats, _w: Floats) -> Link:
+        """Return none: numbers have no probabilities."""
+        return NO_LINK
 
     def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
         """Return R2, the mean over outputs, and for one output the root mean squared error."""
@@ -111,8 +112,51 @@ class NumericTargets:
         return measures
 
 
+@dataclass(frozen=True)
+class Link:
+    r"""How scores t become probabilities.
+
+    .. math:: p = (1 - \epsilon)\,\mathrm{softmax}(s\,t) + \epsilon\,q, \qquad
+              \epsilon = \frac1{m + 2}
+
+    with the shares q of the classes: m held-out rows do not support a probability nearer to 0 or 1.
+
+    Parameters
+    ----------
+    slope : s.
+    rows : m; infinite where nothing is mixed in, as in models of version 0.2.
+    shares : q, one per class or label.
+    """
+
+    slope: float
+    rows: float
+    shares: Floats
+
+    def smooth(self, log_p: Floats) -> Floats:
+        """Return log p for the logarithms of softmax(s t)."""
+        epsilon = 1.0 / (self.rows + 2.0)
+        if not epsilon:
+            return log_p
+        return np.asarray(np.log((1.0 - epsilon) * np.exp(log_p) + epsilon * self.shares))
+
+
+NO_LINK = Link(1.0, np.inf, np.zeros(0))  # that of numbers, which have no probabilities
+
+
+def label_rows(w: Floats) -> float:
+    """Return the number of labelled rows that weights stand for.
+
+    A weight of two is two equal rows, as everywhere in scikit-learn; where weights are small
+    shares, their effective number (sum w)^2 / sum w^2.
+    """
+    total = float(w.sum())
+    return max(total, total**2 / float(w @ w))
+
+
 class LabelTargets(ABC):
     """Labels as plus and minus one; a logistic function turns scores into probabilities."""
+
+    step: ClassVar[float] = 1.0  # the grid of plus and minus one
 
     @abstractmethod
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
@@ -121,6 +165,10 @@ class LabelTargets(ABC):
     @abstractmethod
     def correct(self, t: Floats, target: Floats) -> Floats:
         """Return for each row (m,) the share of its labels that is predicted correctly."""
+
+    def clipped(self, t: Floats) -> Floats:
+        """Return scores as they are: they have no bounds."""
+        return t
 
     def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
         """Return the weights of rows with these labels."""
@@ -131,21 +179,47 @@ class LabelTargets(ABC):
         return self.log_loss(t, target, self.slope(t, target, w))
 
     def slope(self, t: Floats, target: Floats, w: Floats) -> float:
-        """Return the slope between 1/8 and 64 that makes the mean log-loss smallest."""
+        """Return the slope between 1/8 and 64 that is most likely after these rows.
+
+        Rows that are all on the right side would make it infinite: the prior keeps it where few
+        rows say nothing else.
+        """
+        mean_slope, deviation = PRIOR_SLOPE
+        per_weight = label_rows(w) / w.sum()
         result = scipy.optimize.minimize_scalar(
-            lambda log2: w @ self.log_loss(t, target, 2.0**log2),
+            lambda log2: (
+                per_weight * (w @ self.log_loss(t, target, 2.0**log2))
+                + 0.5 * ((log2 - mean_slope) / deviation) ** 2
+            ),
             bounds=(-3, 6),
             method="bounded",
             options={"xatol": 0.02},
         )
         return float(2.0**result.x)
 
+    @abstractmethod
+    def shares(self, target: Floats, w: Floats) -> Floats:
+        """Return the share of each class or label among rows, with one row more of each kind."""
+
+    @abstractmethod
+    def log_probabilities(self, t: Floats, link: Link) -> Floats:
+        """Return the logarithms of the probabilities of each class or label."""
+
+    def link(self, t: Floats, target: Floats, w: Floats) -> Link:
+        """Return how scores become probabilities, from rows that the readout has not seen."""
+        return Link(self.slope(t, target, w), label_rows(w), self.shares(target, w))
+
     def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
-        """Return the accuracy, and the log-loss at the best slope."""
+        """Return the accuracy, and the log-loss of the probabilities that these rows support."""
+        loss = self.smoothed_log_loss(t, target, self.link(t, target, w))
         return {
             "accuracy": float(w @ self.correct(t, target) / w.sum()),
-            "log-loss": float(w @ self.loss(t, target, w) / w.sum()),
+            "log-loss": float(w @ loss / w.sum()),
         }
+
+    @abstractmethod
+    def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
+        """Return minus the (m,) log-probabilities that a link gives to what is true."""
 
 
 @dataclass(frozen=True)
@@ -197,16 +271,27 @@ class ClassTargets(LabelTargets):
     def _number(self, t: Floats) -> Any:
         return t.argmax(1) if self.outputs > 1 else (t[:, 0] > 0).astype(int)
 
-    def log_probabilities(self, t: Floats, slope: float) -> Floats:
-        """Return the (n, classes) log softmax of slope * t."""
+    def log_probabilities(self, t: Floats, link: Link) -> Floats:
+        """Return the (n, classes) logarithms of the probabilities."""
+        return link.smooth(self._log_softmax(t, link.slope))
+
+    def _log_softmax(self, t: Floats, slope: float) -> Floats:
         logits = np.concatenate([-t, t], 1) if self.outputs == 1 else t
         value: Floats = scipy.special.log_softmax(slope * logits, axis=1)
         return value
 
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        truth = self._number(target)
-        loss: Floats = -self.log_probabilities(t, slope)[np.arange(len(t)), truth]
+        loss: Floats = -self._log_softmax(t, slope)[np.arange(len(t)), self._number(target)]
         return loss
+
+    def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
+        loss: Floats = -self.log_probabilities(t, link)[np.arange(len(t)), self._number(target)]
+        return loss
+
+    def shares(self, target: Floats, w: Floats) -> Floats:
+        w = w * (label_rows(w) / w.sum())
+        counts = np.bincount(self._number(target), w, len(self.values)) + 1.0
+        return np.asarray(counts / counts.sum())
 
     def probabilities(self, t: Floats) -> Floats:
         """Return the (n, K) probabilities of slope 2, in the form of the targets."""
@@ -238,14 +323,22 @@ class MultilabelTargets(LabelTargets):
         """Return (n, K) ones for the labels that are more likely present than absent."""
         return (t > 0).astype(int)
 
-    def log_probabilities(self, t: Floats, slope: float) -> Floats:
+    def log_probabilities(self, t: Floats, link: Link) -> Floats:
         """Return the (n, K) log-probabilities of each label by itself."""
-        value: Floats = scipy.special.log_expit(2 * slope * t)
-        return value
+        return link.smooth(np.asarray(scipy.special.log_expit(2 * link.slope * t)))
 
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        loss: Floats = -self.log_probabilities(t * target, slope).mean(1)
+        loss: Floats = -scipy.special.log_expit(2 * slope * t * target).mean(1)
         return loss
+
+    def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
+        p = np.exp(self.log_probabilities(t, link))
+        loss: Floats = -np.log(np.where(target > 0, p, 1.0 - p)).mean(1)
+        return loss
+
+    def shares(self, target: Floats, w: Floats) -> Floats:
+        w = w * (label_rows(w) / w.sum())
+        return np.asarray((w @ (target > 0) + 1.0) / (w.sum() + 2.0))
 
     def probabilities(self, t: Floats) -> Floats:
         """Return the (n, K) probabilities of slope 2."""

@@ -16,22 +16,32 @@ from onegrad.estimators.model.fitted import Fitted, RowChanges
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.row_sums import (
     RowSums,
+    block_keys,
     block_targets,
     block_weights,
     checked,
     widened,
 )
-from onegrad.estimators.model.targets import NumericTargets
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.rows import ScaledRows
 
 
 def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
-    """Return the model with more rows."""
-    changes = fitted.changes
+    """Return the model with more rows; say so where its sums are no longer exact."""
+    changes, before = fitted.changes, fitted.moments
+    moments = before + rows.moments
+    steps = [layer.step for layer in fitted.layers]
+    if before.is_exact(steps, fitted.targets.step) and not moments.is_exact(
+        steps, fitted.targets.step
+    ):
+        text = (
+            "the sums over rows have grown beyond 2^53 units and are no longer exact: removing "
+            "rows leaves rounding. Targets far outside those of the fit do that at once"
+        )
+        warn(AssumptionWarning("sums", "y", text))
     return replace(
-        fitted.with_moments(fitted.moments + rows.moments),
+        fitted.with_moments(moments),
         targets=widened(fitted.targets, rows.targets),
         tally=add_tallies(fitted.tally, rows.tally),
         neighbours=_with_nearby(fitted, rows, operator.add),
@@ -40,16 +50,20 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
 
 
 def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
-    """Return the model without some rows; refuse rows that it does not have, where it can tell."""
-    tally = None
+    """Return the model without some rows; refuse rows that it does not have, where it can tell.
+
+    A row of which some weight remains still counts as a row.
+    """
+    tally, removed = None, rows.moments
     if fitted.tally is not None and rows.tally is not None:
         tally = fitted.tally - rows.tally
+        removed = removed.of_rows(fitted.tally.rows - tally.rows)
     changes = fitted.changes
     return replace(
-        fitted.with_moments(fitted.moments - rows.moments),
+        fitted.with_moments(fitted.moments - removed),
         tally=tally,
         neighbours=_with_nearby(fitted, rows, operator.sub),
-        changes=replace(changes, removed=changes.removed + rows.moments.rows),
+        changes=replace(changes, removed=changes.removed + removed.rows),
     )
 
 
@@ -84,29 +98,38 @@ def same_first_layers(a: Fitted, b: Fitted) -> bool:
 
 def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     """Return the model with the importances, residuals and slope of rows that are not in it."""
-    targets = fitted.targets
+    targets, tally = fitted.targets, fitted.tally
     parts: list[tuple[Any, ...]] = []
     for block in checked(blocks):
         x, y = encode(block.X, fitted.encoding), block_targets(block)
+        if tally is not None:
+            known = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
+            if known.any():
+                problem = f"{known.sum()} of its rows are in the model; give rows that are not"
+                raise InvalidInput("X", problem=problem)
         weights = targets.weighted(y, block_weights(block))
-        predicted = fitted.predict(x)
-        if isinstance(targets, NumericTargets):
-            predicted = targets.clipped(predicted)
+        predicted = targets.clipped(fitted.predict(x))
         parts.append((fitted.layers[0].scaling(x), targets.encode(y), weights, predicted))
     if not parts:
         raise InvalidInput("X", problem="the table is empty")
     z, t, w, predicted = map(np.concatenate, zip(*parts, strict=True))
+    if not w.sum() > 0:
+        raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     rows = ScaledRows(z, t, w)
+    measures = targets.measures(predicted, t, w)
     statistics = replace(
         fitted.statistics,
         metric=gradient_outer_product(rows, *fitted.networks, by_column=True),
         residuals=t - predicted,
-        slope=targets.slope(predicted, t, w),
+        residual_weights=w,
+        effective_rows=float(w.sum() ** 2 / (w @ w)),
+        link=targets.link(predicted, t, w),
         choice={
             **fitted.statistics.choice,
             "held_out_rows": len(rows),
-            "measures": targets.measures(predicted, t, w),
+            "measures": measures,
+            "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
         },
-        rows=fitted.moments.rows,
+        rows=fitted.rows,
     )
     return replace(fitted, statistics=statistics, changes=RowChanges())

@@ -163,9 +163,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def _publish(self, fitted: Fitted) -> Self:
         """Show a state in the attributes that scikit-learn and people look for."""
         self.fitted_ = fitted
-        self.n_rows_ = fitted.moments.rows
+        self.n_rows_ = fitted.rows
         self.choice_ = fitted.statistics.choice
         self.held_out_score_ = self.choice_["held_out_score"]
+        self.held_out_loss_ = self.choice_["held_out_loss"]
         self.n_features_in_ = fitted.layers[0].scaling.columns
         if fitted.encoding is not None:
             self.n_features_in_ = len(fitted.encoding.names)
@@ -323,6 +324,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
             bundle["text/html"] += self.report()._repr_html_()
         return bundle
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted estimator to a file that holds numbers and JSON, no code."""
-        saving.save(self, path)
+    def save(self, path: str | Path, rows: str = "sums") -> None:
+        """Write the fitted estimator to a file that holds numbers and JSON, no code.
+
+        With ``rows="frozen"`` the sums over its rows stay out: the file is small, and the model in
+        it predicts but neither learns nor forgets.
+        """
+        check_is_fitted(self)
+        saving.save(self, path, rows)

@@ -113,7 +113,9 @@ class OneStepRegressor(_OneStep, Regression):
 
     Attributes
     ----------
-    choice_, held_out_score_ : what held-out rows chose, and their mean loss (lower is better).
+    choice_ : what held-out rows chose.
+    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
+        loss that chose (lower is better).
     column_names_, n_features_in_ : columns of X, by name, and their number.
     feature_names_in_ : names of the columns, where X has names.
     feature_importances_ : importance of each column of X; they add up to one.
@@ -171,7 +173,9 @@ class OneStepClassifier(_OneStep, Classification):
 
     Attributes
     ----------
-    choice_, held_out_score_ : what held-out rows chose, and their mean loss (lower is better).
+    choice_ : what held-out rows chose.
+    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
+        loss that chose (lower is better).
     column_names_, n_features_in_ : columns of X, by name, and their number.
     feature_names_in_ : names of the columns, where X has names.
     feature_importances_ : importance of each column of X; they add up to one.
@@ -229,7 +233,9 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
 
     Attributes
     ----------
-    choice_, held_out_score_ : what held-out rows chose, and their mean loss (lower is better).
+    choice_ : what held-out rows chose.
+    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
+        loss that chose (lower is better).
     column_names_, n_features_in_ : columns of X, by name, and their number.
     feature_names_in_ : names of the columns, where X has names.
     feature_importances_ : importance of each column of X; they add up to one.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting import task
+from onegrad.estimators.model.calibration import interval_width
 from onegrad.estimators.model.fitted import Fitted
 from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
 from onegrad.estimators.sklearn_api.base import FeatureLearner
@@ -70,8 +71,9 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         """Return split-conformal intervals: predictions plus and minus a quantile of residuals.
 
         The residuals are those of rows that no first-layer update saw, each left out of the
-        readout too. With m of them the chance that a new row of the same law is covered is at
-        least `coverage` up to the effect of one row on the fit, and at most 1/(m + 1) more.
+        readout too; they count with the weights of their rows, and equal rows as often as they
+        came. With m of them the chance that a new row of the same law is covered is at least
+        `coverage` up to the effect of one row on the fit, and at most 1/(m + 1) more.
         """
         if not 0 < coverage < 1:
             raise InvalidInput("coverage", coverage, "between 0 and 1")
@@ -83,13 +85,11 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
                 "calibrate(X, y) with new rows first"
             )
             raise InvalidInput("model", problem=problem)
-        m = len(statistics.residuals)
-        rank = int(np.ceil(coverage * (m + 1)))
-        if rank > m:
-            problem = f"it needs more than the {m} held-out rows of this fit"
-            raise InvalidInput("coverage", coverage, problem=problem)
+        width = interval_width(
+            statistics.residuals, statistics.residual_weights, statistics.effective_rows, coverage
+        )
         targets = self._targets
-        width = np.sort(np.abs(statistics.residuals), axis=0)[rank - 1] * targets.scale
+        width = width * targets.scale
         if targets.single:
             width = width[0]
         return Interval(mean - width, mean + width)
@@ -166,17 +166,19 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         return self._targets.decode(scores)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the softmax of the scores, with the slope that fits the held-out rows best.
+        """Return the softmax of the scores, with the slope that held-out rows make most likely.
 
-        Where rows have several labels, return (n, labels): the probability of each by itself.
+        With m held-out rows, a share of 1/(m + 2) is that of the shares of the classes: they do
+        not support a probability nearer to 0 or 1. Where rows have several labels, return
+        (n, labels): the probability of each by itself.
         """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of `predict_proba`."""
-        scores, slope = self._scores(X), self.fitted_.statistics.slope
+        scores = self._scores(X)
         self._warn_of_changes("probabilities")
-        return np.asarray(self._targets.log_probabilities(scores, slope))
+        return self._targets.log_probabilities(scores, self.fitted_.statistics.link)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
