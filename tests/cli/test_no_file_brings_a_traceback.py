@@ -163,7 +163,7 @@ def test_large_targets_and_tiny_inputs_are_learned(tmp_path, capsys):
     np.savez(tmp_path / "large.npz", X=X * 2.0**-700, y=X[:, 0] * 2.0**530)
     for name in ("plain", "large"):
         assert fit(tmp_path / f"{name}.npz") == 0
-        assert json.loads(capsys.readouterr().out)["choice"]["held_out_score"] < 1e-6
+        assert json.loads(capsys.readouterr().out)["choice"]["held_out_loss"] < 1e-6
 
 
 def test_names_and_values_called_nan(tmp_path, capsys):

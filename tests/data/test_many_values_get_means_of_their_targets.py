@@ -50,7 +50,7 @@ def test_values_beyond_the_frequent_ones_are_predicted():
     assert got.input_names_[-1] == "city mean"
     left = np.mean((got.predict(X_new) - y_new) ** 2) / np.var(y_new)
     assert left < 0.15  # the noise is 0.08; without statistics 236 of 300 cities are unknown: 0.8
-    assert got.choice_["held_out_score"] == pytest.approx(left, abs=0.04)
+    assert got.choice_["held_out_loss"] == pytest.approx(left, abs=0.04)
 
 
 def test_noise_is_not_learned():
@@ -60,7 +60,7 @@ def test_noise_is_not_learned():
     got = model().fit(X, y)
     left = np.mean((got.predict(X_new) - y_new) ** 2) / np.var(y_new)
     assert left < 1.12
-    assert got.choice_["held_out_score"] > 0.9
+    assert got.choice_["held_out_loss"] > 0.9
 
 
 def test_rows_come_and_go_exactly_and_files_keep_them(tmp_path):

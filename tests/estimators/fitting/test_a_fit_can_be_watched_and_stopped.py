@@ -39,7 +39,7 @@ def test_the_first_interrupt_keeps_the_best_so_far(kind, monkeypatch):
     assert some.choice_["interrupted"]
     trials = some.fitted_.statistics.trials
     assert 1 <= len(trials) < len(whole.fitted_.statistics.trials)
-    assert some.held_out_score_ == pytest.approx(min(t["score"] for t in trials))
+    assert some.held_out_loss_ == pytest.approx(min(t["score"] for t in trials))
     assert some.n_rows_ == 300  # the readout is of all rows
     assert np.isfinite(some.predict(X)).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -67,7 +67,7 @@ def test_a_wide_layer_is_made_of_several_searches():
     first = next(t for t in trials if "search" not in t)
     assert len(first["round"]) == 3
     pooled = [t["score"] for t in trials if "search" not in t]
-    assert model.held_out_score_ == min(pooled)
+    assert model.held_out_loss_ == min(pooled)
     assert "1300 neurons" in str(model.report())
     spectrum = model.spectrum_
     assert len(spectrum.learned) == 1303
@@ -81,7 +81,7 @@ def test_noiseless_targets_are_searched_on_at_full_width():
     assert model.choice_["relative_ridge"] <= 1e-5
     pooled = [t for t in model.fitted_.statistics.trials if "search" not in t]
     assert len(pooled) > 1 + 6 // 2
-    assert model.held_out_score_ == min(t["score"] for t in pooled)
+    assert model.held_out_loss_ == min(t["score"] for t in pooled)
 
 
 def test_searches_side_by_side_find_the_same():

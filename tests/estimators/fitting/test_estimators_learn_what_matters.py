@@ -74,7 +74,7 @@ def test_the_choice_and_its_score_are_on_record(single_index):
     X, y = single_index
     model = og.AlternatingRegressor(50, rounds=3, random_state=0).fit(X, y)
     scores = [trial["score"] for trial in model.fitted_.statistics.trials]
-    assert model.held_out_score_ == min(scores)
+    assert model.held_out_loss_ == min(scores)
     assert model.choice_["held_out_rows"] == 300
     assert model.fitted_.statistics.trials[0]["update"] == "none"
     assert "<table>" in model._repr_mimebundle_()["text/html"]

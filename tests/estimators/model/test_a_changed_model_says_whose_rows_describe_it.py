@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,8 +76,12 @@ def test_probabilities_say_whose_slope_they_have():
     X_new, y_new = data(300, 5)
     model.calibrate(X_new, y_new > 0)
     p = model.predict_proba(X_new)[np.arange(300), (y_new > 0).astype(int)]
+    link = model.fitted_.statistics.link
     slopes = [
-        np.exp(model.fitted_.targets.log_probabilities(model._scores(X_new), s)) for s in (0.5, 8.0)
+        np.exp(
+            model.fitted_.targets.log_probabilities(model._scores(X_new), replace(link, slope=s))
+        )
+        for s in (0.5, 8.0)
     ]
     others = [-np.log(q[np.arange(300), (y_new > 0).astype(int)]).mean() for q in slopes]
     assert -np.log(p).mean() < min(others)

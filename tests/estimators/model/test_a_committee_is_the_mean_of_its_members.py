@@ -109,7 +109,7 @@ def test_the_score_on_record_is_the_committees(three):
         min(t["score"] for t in three.fitted_.statistics.trials if t["member"] == m)
         for m in (0, 1, 2)
     ]
-    assert three.held_out_score_ < np.mean(best)
+    assert three.held_out_loss_ < np.mean(best)
 
 
 def test_members_must_be_a_number():

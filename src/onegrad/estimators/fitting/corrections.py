@@ -33,6 +33,7 @@ from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
 MIN_ROWS = 50  # rows from which neighbours are looked for
+MIN_HELD_OUT_LABELS = 60  # fewer are often all right, whatever the weights
 METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
 MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are measured
 MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not count
@@ -93,7 +94,9 @@ def choose_correction(
     """
     plain = no_correction(best)
     rows = training_set.held_out[: len(plain.predicted)]
-    if not len(rows) or training_set.sample_rows < MIN_ROWS:
+    labels = not isinstance(training_set.targets, NumericTargets)
+    few = labels and len(rows) < MIN_HELD_OUT_LABELS
+    if not len(rows) or training_set.sample_rows < MIN_ROWS or few:
         return plain
     judged = replace(training_set, held_out=rows)
     parts = [plain.predicted]
@@ -147,8 +150,8 @@ def fitted_weights(training_set: TrainingSet, parts: Sequence[Floats]) -> list[f
         return [1.0 - share, share]
 
     def loss(weights: Floats) -> float:
-        losses = targets.log_loss(weighted_sum(parts, weights.tolist()), rows.t, 1.0)
-        return float((rows.w * losses).sum())
+        logits = weighted_sum(parts, weights.tolist())
+        return targets.posterior_loss(logits, rows.t, rows.w, float(weights.sum()))
 
     result = scipy.optimize.minimize(
         loss,

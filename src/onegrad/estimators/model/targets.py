@@ -184,18 +184,24 @@ class LabelTargets(ABC):
         Rows that are all on the right side would make it infinite: the prior keeps it where few
         rows say nothing else.
         """
-        mean_slope, deviation = PRIOR_SLOPE
-        per_weight = label_rows(w) / w.sum()
         result = scipy.optimize.minimize_scalar(
-            lambda log2: (
-                per_weight * (w @ self.log_loss(t, target, 2.0**log2))
-                + 0.5 * ((log2 - mean_slope) / deviation) ** 2
-            ),
+            lambda log2: self.posterior_loss(2.0**log2 * t, target, w, 2.0**log2),
             bounds=(-3, 6),
             method="bounded",
             options={"xatol": 0.02},
         )
         return float(2.0**result.x)
+
+    def posterior_loss(self, logits: Floats, target: Floats, w: Floats, slope: float) -> float:
+        """Return minus the logarithm of how likely logits are that a slope made, after these rows.
+
+        The slope's logarithm is normal before any row is seen; for scores that are larger than
+        labels, it is the logits' root mean square that counts.
+        """
+        mean, deviation = PRIOR_SLOPE
+        size = max(slope, math.sqrt(np.mean(logits**2)), np.finfo(float).tiny)
+        prior = 0.5 * ((math.log2(size) - mean) / deviation) ** 2
+        return float(label_rows(w) * (w @ self.log_loss(logits, target, 1.0)) / w.sum() + prior)
 
     @abstractmethod
     def shares(self, target: Floats, w: Floats) -> Floats:

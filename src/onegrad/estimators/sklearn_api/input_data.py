@@ -194,7 +194,8 @@ def _without_gaps(estimator: Any, X: Any) -> Any:
     names = estimator.column_names_
     columns = np.flatnonzero(gaps.any(0))
     warn(*(_gap_warning(names[j], int(gaps[:, j].sum())) for j in columns))
-    return np.where(gaps, estimator.fitted_.layers[0].scaling.centre, X)
+    centre = estimator.fitted_.layers[0].scaling.centre[: X.shape[1]]
+    return np.where(gaps, centre, X)
 
 
 def holds_text(X: Any) -> bool:

@@ -1,0 +1,71 @@
+"""A pickle holds no more than its rows or its sums; a frozen file holds what predicts."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+import onegrad as og
+from onegrad.estimators import load
+from onegrad.exceptions import InvalidInput
+
+X, Y = load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return og.AlternatingRegressor(rounds=2, random_state=0).fit(X, Y)
+
+
+def test_the_pickle_of_a_default_fit_is_small(model):
+    """Three members of 1,800 neurons: 237 MB when sums and factors were in it."""
+    stored = pickle.dumps(model)
+    assert model.fitted_.width > 5000
+    assert len(stored) < 5e6
+    again = pickle.loads(stored)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    for mine, other in zip(again.fitted_.members, model.fitted_.members, strict=True):
+        np.testing.assert_array_equal(mine.moments.FtF, other.moments.FtF)
+    again.remove(X[:10], Y[:10])
+    assert again.n_rows_ == len(X) - 10
+
+
+def test_a_pickle_of_many_rows_holds_their_sums():
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((3000, 3))
+    fitted = og.OneStepRegressor(20, random_state=0).fit(inputs, inputs[:, 0])
+    assert fitted.fitted_.members[0].few is None
+    stored = pickle.dumps(fitted)
+    np.testing.assert_array_equal(pickle.loads(stored).predict(inputs), fitted.predict(inputs))
+
+
+def test_a_frozen_model_predicts_and_does_not_learn(model, tmp_path):
+    path = tmp_path / "frozen.model"
+    model.save(path, rows="frozen")
+    assert path.stat().st_size < 2e6
+    frozen = load(path)
+    np.testing.assert_array_equal(frozen.predict(X), model.predict(X))
+    for mine, other in zip(frozen.predict_interval(X), model.predict_interval(X), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    assert frozen.n_rows_ == len(X)
+    assert "importance of inputs" in str(frozen.report())
+    for attempt in (
+        lambda: frozen.remove(X[:1], Y[:1]),
+        lambda: frozen.partial_fit(X[:1], Y[:1]),
+        lambda: frozen.predict(X, return_std=True),
+    ):
+        with pytest.raises(InvalidInput, match="frozen"):
+            attempt()
+    frozen.save(tmp_path / "again.model")
+    np.testing.assert_array_equal(load(tmp_path / "again.model").predict(X), model.predict(X))
+
+
+def test_a_frozen_classifier_keeps_its_probabilities(tmp_path):
+    labels = Y > 150
+    classifier = og.OneStepClassifier(30, random_state=0).fit(X, labels)
+    classifier.save(tmp_path / "frozen.model", rows="frozen")
+    again = load(tmp_path / "frozen.model")
+    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
+    with pytest.raises(InvalidInput, match="rows"):
+        classifier.save(tmp_path / "other.model", rows="none")
