@@ -114,7 +114,7 @@ class NumericTargets:
 
 @dataclass(frozen=True)
 class Link:
-    r"""How scores t become probabilities.
+    r"""The map from scores t to probabilities.
 
     .. math:: p = (1 - \epsilon)\,\mathrm{softmax}(s\,t) + \epsilon\,q, \qquad
               \epsilon = \frac1{m + 2}

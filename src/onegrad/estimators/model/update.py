@@ -103,9 +103,9 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     for block in checked(blocks):
         x, y = encode(block.X, fitted.encoding), block_targets(block)
         if tally is not None:
-            known = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
-            if known.any():
-                problem = f"{known.sum()} of its rows are in the model; give rows that are not"
+            in_model = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
+            if in_model.any():
+                problem = f"{in_model.sum()} of its rows are in the model; give rows that are not"
                 raise InvalidInput("X", problem=problem)
         weights = targets.weighted(y, block_weights(block))
         predicted = targets.clipped(fitted.predict(x))
