@@ -101,7 +101,8 @@ class Field:
             case "law":
                 return str(parse_law(value, self.laws, self.name))
             case "numbers":
-                items = value.split(",") if isinstance(value, str) else value
+                one = [value] if isinstance(value, int | float) else value
+                items = value.split(",") if isinstance(value, str) else one
                 numbers = (check_number(self.name, v, -10.0, 10.0) for v in items if v != "")
                 return ",".join(f"{v:.12g}" for v in numbers)
             case "flag" if not isinstance(value, bool):
