@@ -1,13 +1,25 @@
-"""Fit accuracy and spread of the uniform theory to simulated settings, and verify them.
+"""Fit the accuracy of a route of the uniform theory to simulated settings, and verify it.
 
-    OMP_NUM_THREADS=1 python benchmarks/calibrate_accuracy.py FILE...
+    OMP_NUM_THREADS=1 python benchmarks/calibrate_accuracy.py [ROUTE] [FILE...] [--check FILE...]
+                                                              [--write]
 
-Each file is a list of settings with fields of Problem, `id`, `alphas` (null for eta = 0), and per
-step the `mean` and standard error `se` over networks of (train, test). Settings with an even id are
-used to fit; the table is of all, by file and half. Standard errors of those settings are about as
-large as the theory's error, so the reference simulations of the tests, which have up to 1000
-networks, take part in every fit. The printed coefficients belong into
-theory/uniform/accuracy.py and spread.py.
+ROUTE is a section of src/onegrad/theory/uniform/accuracy.json, "fresh rows" by default; FILE a
+path or a name in benchmarks/settings. Settings of the even halves are fitted, the table shows every
+file by half, and those of --check (held-out settings) are only shown. --write puts the coefficients
+into the section.
+
+Quantile regression on a logarithmic scale: with bar^2 = quadrature^2 + sum_j (c_j f_j)^2, c_j >= 0,
+log|deviation| is below log sqrt((2 s.e.)^2 + bar^2) for LEVEL of the values, also along each term;
+where the standard error is at most 0.2 %, it is below the bar alone.
+
+To calibrate an extension: have its errors call
+
+    accuracy, reason = stated_accuracy(sizes, route="my route")      # theory/uniform/accuracy.py
+
+once per point, with sizes = {"what is neglected, in words": a number >= 0 it grows with, ...}, a
+few physical numbers (`neglected_sizes` gives those of fresh rows, to which others may be added);
+terms without coefficients count fully. Then run this file with the route and its settings, look at
+the odd half, and run it again with --write. Three to eight terms are plenty for 80 settings.
 """
 
 from __future__ import annotations
@@ -15,159 +27,179 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
+from scipy.special import expit
+from settings_files import named_files, read_settings
 
-from onegrad import AssumptionWarning, Problem
-from onegrad.theory.uniform import accuracy, spread
-from onegrad.theory.uniform.preparation import prepare_constants
-from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, SPACINGS, refine
+import onegrad as og
+from onegrad.theory.uniform import accuracy
+from onegrad.theory.uniform.accuracy import PLAIN_ROUTE, NeglectedSizes, record_sizes
 
-REFERENCE = Path(__file__).parents[1] / "tests" / "numbers" / "uniform_simulations.json"
-FIELDS = ("n", "d", "N", "n_step", "activation", "teacher", "noise", "ridge", "weights", "readout",
-          "residual")  # fmt: skip
-QUANTILE = 0.98  # of what is left beyond two standard errors
-MARGIN = 1.2  # for settings that were not seen
+COEFFICIENTS = Path(accuracy.__file__).parent / "accuracy.json"
+FILES = ("precise_settings", "calibration_settings", "random_settings", "wide_settings")
+CHECKED = ("held_out_precise",)
+WHOLE = ("precise_settings",)  # files of which both halves are fitted: held_out_precise verifies
+LEVEL = 0.955  # of values covered in the half that is fitted
+WIDTH = 0.1  # of the kink of the loss, in log(deviation)
+PRIOR = 0.02  # per unit of log(coefficient^2): a term that explains nothing vanishes
+PRECISE = 2e-3  # relative standard error below which bars are tested alone
 # smallest coefficients of terms on which the settings say nothing
-MIN_COEFFICIENTS = {"any": 1.0, "small": 1.0, "signs": 0.08, "constant": 0.3, "threshold": 0.1}
+MIN_COEFFICIENTS = {
+    "the error of the theory itself": 2.0,
+    "very small sizes": 0.3,
+    "a constant of the initial output that changes the length of neurons": 0.3,
+    "ridge near zero at the interpolation threshold": 0.05,
+}
 NAMES = ("train", "test")
-Rows = dict[str, Any]
 
 
-def settings(path: Path) -> Iterator[tuple[Problem, int, list[float | None], Any, Any]]:
-    """Problem without a step, id, exponents (or steps), means and standard errors."""
-    content = json.loads(path.read_text())
-    if isinstance(content, dict):
-        for i, s in enumerate(content["settings"]):
-            problems = [Problem(**s["problem"], eta=eta) for eta in s["eta"]]
-            yield problems[0], i, [p.alpha for p in problems], s["mean"], s["se"]
-    else:
-        for s in content:
-            problem = Problem(**{k: s[k] for k in FIELDS})
-            yield problem, s["id"], s["alphas"], s["mean"], s["se"]
+@dataclass(frozen=True)
+class Rows:
+    """Values of a file: relative deviations, standard errors and quadrature errors, (m, 2)."""
+
+    file: str
+    even: np.ndarray  # (m,)
+    sizes: tuple[NeglectedSizes, ...]
+    off: np.ndarray
+    se: np.ndarray
+    quadrature: np.ndarray
 
 
-def predicted(path: Path) -> list[Rows]:
-    """One row for each step of each setting."""
-    rows = []
-    for base, number, alphas, means, errors in settings(path):
-        start, spacings = None, SPACINGS
-        for alpha, mean, se in zip(alphas, means, errors, strict=True):
-            problem = base.replace(eta=0.0) if alpha is None else base.replace(alpha=alpha)
-            prepared = prepare_constants(problem)
-            refined = refine(*prepared, QUADRATURE_TOLERANCE, start, spacings)
-            start, spacings = refined.last, refined.spacings
-            step, values = prepared[1][0].step, refined.finest.values[0]
-            stated = accuracy.accuracy(problem, step, values)[0]
-            rows.append({
-                "file": path.stem, "even": number % 2 == 0, "reference": path == REFERENCE,
-                "terms": accuracy.neglected_sizes(problem, step, values),
-                "quadrature": refined.quadrature_error, "values": refined.finest,
-                "accuracy": stated.map(lambda bar, r=refined: bar + r.quadrature_error),
-                "spread": spread.spread(problem, values),
-                "mean": np.array(mean), "se": np.array(se), "noise": problem.noise, "n": problem.n,
-                "variances": spread.variance_terms(problem, values),
-            })  # fmt: skip
-    return rows
+def predicted(path: Path, route: str) -> Rows:
+    """Return the values of a file that this route answers."""
+    even, sizes, off, se, quadrature = [], [], [], [], []
+    for setting in read_settings(path):
+        for problem, mean, error in zip(setting.problems(), setting.mean, setting.se, strict=True):
+            with record_sizes() as records:
+                try:
+                    found = og.predict(problem)
+                except (og.OutOfScope, og.NotConverged):
+                    continue
+            if not records or records[0][0] != route:
+                continue
+            even.append(setting.half == "even" or path.stem in WHOLE)
+            sizes.append(records[0][1])
+            off.append(np.array([found.train, found.test]) / mean - 1)
+            se.append(error / mean)
+            quadrature.append(np.nan_to_num([found.quadrature_error] * 2))
+    return Rows(path.stem, np.array(even), tuple(sizes), *map(np.array, (off, se, quadrature)))
 
 
-def columns(rows: list[Rows], j: int) -> dict[str, np.ndarray]:
-    """Return the arrays that a fit of train (j = 0) or test (1) needs."""
-    mean, se = (np.array([r[k][j] for r in rows]) for k in ("mean", "se"))
-    value = np.array([getattr(r["values"], NAMES[j]) for r in rows])
-    return {
-        "off": np.abs(value / mean - 1), "se": se / mean, "value": value, "mean": mean,
-        "quadrature": np.array([r["quadrature"] for r in rows]),
-        "terms": np.array([list(r["terms"].values()) for r in rows]),
-        "bar": np.array([getattr(r["accuracy"], NAMES[j]) for r in rows]),
-        "spread": np.array([getattr(r["spread"], NAMES[j]) for r in rows]),
-    }  # fmt: skip
+def design(rows: Sequence[Rows], names: Sequence[str]) -> np.ndarray:
+    """Return the sizes of all rows as a matrix."""
+    return np.array([[s.get(name, 0.0) for name in names] for r in rows for s in r.sizes])
 
 
-def fit_accuracy(rows: list[Rows], j: int) -> dict[str, float]:
-    """Fit coefficients >= 0 to a quantile of the error beyond two standard errors."""
-    fitted_rows = [r for r in rows if r["even"] or r["reference"]]
-    c = columns(fitted_rows, j)
-    reference = np.array([r["reference"] for r in fitted_rows])
-    unexplained = c["off"] - np.where(reference, 1, 2) * c["se"] - c["quadrature"]
-    files = [r["file"] for r in fitted_rows]
-    weight = np.array([1 / files.count(f) for f in files])  # files count alike
-    terms, m = c["terms"], len(fitted_rows)
-    names = list(fitted_rows[0]["terms"])
-    cost = np.concatenate([np.zeros(len(names)), weight * QUANTILE, weight * (1 - QUANTILE)])
-    matrix = np.hstack([terms, np.eye(m), -np.eye(m)])
-    low = [MIN_COEFFICIENTS.get(name, 0.0) / MARGIN for name in names]
-    bounds = [(b, None) for b in low] + [(0, None)] * (2 * m)
-    coefficients = linprog(cost, A_eq=matrix, b_eq=unexplained, bounds=bounds, method="highs").x[
-        : len(names)
+def fit_bars(
+    f: np.ndarray, off: np.ndarray, se: np.ndarray, quadrature: np.ndarray, low: np.ndarray
+) -> np.ndarray:
+    """Return coefficients c >= low, (J,), of bars sqrt(quadrature^2 + sum (c f)^2).
+
+    f : (m, J); off, se, quadrature : (m,), relative.
+    """
+    known = np.where(se > PRECISE, 4 * se**2, 0.0)  # precise values are covered by bars alone
+    floor, f2 = known + quadrature**2 + 1e-12, f**2
+    largest = f2.max(0)
+    shape = f2 / np.where(largest > 0, largest, 1.0)  # squares over the largest of each term
+    log_off = np.log(np.maximum(np.abs(off), 1e-6))
+
+    def loss(log: np.ndarray) -> tuple[float, np.ndarray]:
+        share = shape * np.exp(log)
+        square = floor + share.sum(1)
+        beyond = log_off - np.log(square) / 2
+        positive = np.logaddexp(0.0, beyond / WIDTH) * WIDTH  # max(beyond, 0), smoothed
+        slope = LEVEL - expit(-beyond / WIDTH)
+        value = positive - (1 - LEVEL) * beyond
+        return float(value.sum()) + PRIOR * float(log.sum()), -0.5 * (
+            slope / square
+        ) @ share + PRIOR
+
+    starts = np.random.default_rng(0).uniform(-12, -4, (12, f.shape[1]))
+    fits = [
+        minimize(loss, x, jac=True, method="L-BFGS-B", bounds=[(-25.0, 4.0)] * f.shape[1])
+        for x in starts
     ]
-    return {name: float(f"{MARGIN * x:.2g}") for name, x in zip(names, coefficients, strict=True)}
+    log = min(fits, key=lambda fit: float(fit.fun)).x
+    c = np.exp(log / 2) / np.sqrt(np.where(largest > 0, largest, 1.0))
+    return np.maximum(np.where((largest > 0) & (log > -20), c, 0.0), low)
 
 
-def fit_spread(rows: list[Rows], j: int, networks: int, test_rows: int) -> list[float]:
-    """Fit logarithms by least absolute deviation, without the sampling error of the test rows."""
-    c = columns(rows, j)
-    terms = np.array([r["variances"][j] for r in rows])
-    count = terms.shape[1]
-    if j:
-        excess = 1 - np.array([r["noise"] for r in rows]) ** 2 / c["value"]
-        kurtosis = terms[:, 1] * np.array([r["n"] for r in rows])  # less one
-        terms = np.column_stack([terms * excess[:, None] ** 2, kurtosis / test_rows])
+def fitted(rows: Sequence[Rows]) -> dict[str, tuple[float, float]]:
+    """Return (train, test) coefficients of every term, fitted to the even halves."""
+    names = list(dict.fromkeys(name for r in rows for s in r.sizes for name in s))
+    f, even = design(rows, names), np.concatenate([r.even for r in rows])
+    off, se, quadrature = (
+        np.concatenate([getattr(r, k) for r in rows]) for k in ("off", "se", "quadrature")
+    )
+    low = np.array([MIN_COEFFICIENTS.get(name, 0.0) for name in names])
+    columns = [
+        fit_bars(f[even], off[even, j], se[even, j], quadrature[even, j], low) for j in range(2)
+    ]
+    return {
+        name: (float(f"{a:.2g}"), float(f"{b:.2g}"))
+        for name, a, b in zip(names, *columns, strict=True)
+    }
 
-    def distance(log: np.ndarray) -> float:
-        return float(np.abs(np.log(c["se"] ** 2 * networks / (terms @ np.exp(log)))).sum())
 
-    start = np.full(terms.shape[1], -1.0)
-    logarithms = minimize(distance, start, method="Powell", bounds=[(-9, 3)] * len(start)).x
-    return [float(f"{np.exp(x):.2g}") for x in logarithms][:count]
-
-
-def table(rows: list[Rows], coefficients: dict[str, dict[str, float]]) -> None:
-    """Coverage, median and largest accuracy, with the coefficients just fitted."""
-    print("\n| settings | half | error | covered | median | 90 % | largest | worst off | old |")
-    print("|---|---|---|--:|--:|--:|--:|--:|--:|")
-    for file in dict.fromkeys(r["file"] for r in rows):
+def table(rows: Sequence[Rows], coefficients: dict[str, tuple[float, float]]) -> None:
+    """Print coverage and bars by file and half."""
+    head = ["settings", "half", "error", "values", "covered %", "by bars alone % (values)"]
+    head += ["median bar %", "90 %", "largest", "worst off %"]
+    print("\n| " + " | ".join(head) + " |\n|---|---|---|" + 7 * "--:|")
+    names = list(coefficients)
+    for r in rows:
+        f = design([r], names)
         for half in (True, False):
-            part = [r for r in rows if r["file"] == file and r["even"] == half]
             for j, name in enumerate(NAMES):
-                c = columns(part, j)
-                bar = c["quadrature"] + c["terms"] @ np.array(list(coefficients[name].values()))
-                covered = np.mean(c["off"] <= bar + 2 * c["se"])
-                old = np.mean(c["off"] <= c["bar"] + 2 * c["se"])
-                beyond = np.max(c["off"] - 2 * c["se"])
-                print(f"| {file} | {'even' if half else 'odd'} | {name} | {covered:.1%} | "
-                      f"{np.median(bar):.2%} | {np.quantile(bar, 0.9):.1%} | {bar.max():.1%} | "
-                      f"{beyond:.1%} | {old:.1%} |")  # fmt: skip
+                here = r.even == half
+                if not here.any():
+                    continue
+                c = np.array([coefficients[k][j] for k in names])
+                bar = np.sqrt(r.quadrature[here, j] ** 2 + (f[here] ** 2) @ c**2)
+                off, se = np.abs(r.off[here, j]), r.se[here, j]
+                covered = np.mean(off**2 <= 4 * se**2 + bar**2)
+                alone = (off <= bar)[se <= PRECISE]
+                share = f"{100 * alone.mean():.1f} ({len(alone)})" if len(alone) else "(0)"
+                print(f"| {r.file} | {'even' if half else 'odd'} | {name} | {here.sum()} | "
+                      f"{100 * covered:.1f} | {share} | {100 * np.median(bar):.2f} | "
+                      f"{100 * np.quantile(bar, 0.9):.2f} | {100 * bar.max():.1f} | "
+                      f"{100 * np.max(off - 2 * se):.1f} |")  # fmt: skip
+
+
+def write(route: str, coefficients: dict[str, tuple[float, float]]) -> None:
+    """Put the coefficients into their section of the data."""
+    sections = json.loads(COEFFICIENTS.read_text()) if COEFFICIENTS.exists() else {}
+    sections[route] = {name: list(pair) for name, pair in coefficients.items()}
+    body = ",\n".join(
+        f" {json.dumps(name)}: {{\n"
+        + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in terms.items())
+        + "\n }"
+        for name, terms in sections.items()
+    )
+    COEFFICIENTS.write_text(f"{{\n{body}\n}}\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Fit accuracy and spread of the uniform theory.")
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--networks", type=int, default=40, help="per setting of the first file")
-    parser.add_argument("--test-rows", type=int, default=4000, help="of the first file")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore", AssumptionWarning)
-    rows = [row for path in [*args.files, REFERENCE] for row in predicted(path)]
-    coefficients = {name: fit_accuracy(rows, j) for j, name in enumerate(NAMES)}
-    for term in accuracy.NEGLECTED_TERMS:
-        print(f"accuracy.NEGLECTED_TERMS, {term}:", *(coefficients[name][term] for name in NAMES))
-    first = [r for r in rows if r["file"] == args.files[0].stem]
-    even, odd = ([r for r in first if r["even"] == half] for half in (True, False))
-    for j, name in enumerate(NAMES):
-        print(
-            f"spread.{name.upper()}_VARIANCE = {fit_spread(even, j, args.networks, args.test_rows)}"
-        )
-        c = columns(odd, j)
-        seen = (c["se"] * c["mean"]) ** 2 * args.networks
-        if j:
-            seen = np.maximum(seen - 2 / args.test_rows * c["mean"] ** 2, 1e-3 * seen)
-        ratio = np.quantile(np.sqrt(seen) / c["spread"], [0.1, 0.5, 0.9])
-        print(f"  odd half, seen over spread as it is: {ratio.round(2).tolist()} (10, 50, 90 %)")
-    table(rows, coefficients)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("route", nargs="?", default=PLAIN_ROUTE)
+    parser.add_argument("files", nargs="*", type=Path, default=[Path(name) for name in FILES])
+    parser.add_argument("--check", nargs="*", type=Path, default=[Path(name) for name in CHECKED])
+    parser.add_argument("--write", action="store_true", help="write the section of this route")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", og.AssumptionWarning)
+    rows = [predicted(path, options.route) for path in named_files(options.files)]
+    coefficients = fitted(rows)
+    for name, pair in coefficients.items():
+        print(name, *pair)
+    checked = [predicted(path, options.route) for path in named_files(options.check)]
+    table([*rows, *checked], coefficients)
+    if options.write:
+        write(options.route, coefficients)
 
 
 if __name__ == "__main__":

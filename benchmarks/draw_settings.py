@@ -3,9 +3,11 @@
     python benchmarks/draw_settings.py --out DIR [--seed 20261] [--device cuda] [--count 40]
         [--networks 256] [--precise-count 30] [--precise-networks 3000] [--minutes 5] [KIND...]
 
-KIND is one of same, covariance, labels, steps, precise; all by default. The seed alone decides the
-problems. Kinds take turns, one setting at a time, and DIR/held_out_KIND.json is written after each,
-so that a run that is stopped, or has used up its minutes, leaves files that are whole.
+KIND is one of same, covariance, labels, steps, precise (all of these by default), which are drawn
+like the other files, and calibration: fresh rows over a wider range, with steep activations, n < d
+and steps up to alpha = 0.7. The seed alone decides the problems. Kinds take turns, one setting at a
+time, and DIR/held_out_KIND.json (or calibration_settings.json) is written after each, so that a run
+that is stopped, or has used up its minutes, leaves files that are whole.
 """
 
 from __future__ import annotations
@@ -32,9 +34,15 @@ STEPS = {
     "labels": (0.0, 0.15, 0.3, 0.4, 0.5),
     "steps": (0.0, 0.1, 0.2, 0.3, 0.4),
     "precise": (0.0, 0.2, 0.35, 0.5),
+    "calibration": (0.0, 0.2, 0.35, 0.5, 0.6, 0.7),
 }
-SIZES = {"precise": (600, 1000, 1500)}  # of n
+STEEP = ("sin", "H1 + H2/2 + H3/6", "H1 + 0.3*H3", "H1 + 0.2*H2 + 0.1*H4")  # in calibration only
+SIZES = {"precise": (600, 1000, 1500), "calibration": (400, 600, 1000, 1500)}  # of n
+RATIOS = {"precise": (0.14, 1.25), "calibration": (0.1, 2.5)}  # of d/n
+USUAL_RATIOS = (0.14, 1.65)
+HELD_OUT = ("same", "covariance", "labels", "steps", "precise")
 USUAL_SIZES = (1000, 1500, 2000)
+FIRST_ID = 2000
 MAX_SIZE = 3000  # of d and N
 
 
@@ -48,16 +56,17 @@ def draw_fields(kind: str, random: np.random.Generator) -> dict[str, Any]:
         return float(np.exp(random.uniform(np.log(low), np.log(high))))
 
     n = one(*SIZES.get(kind, USUAL_SIZES))
-    d = min(round(n * log_uniform(0.14, 1.25 if kind == "precise" else 1.65)), MAX_SIZE)
+    d = min(round(n * log_uniform(*RATIOS.get(kind, USUAL_RATIOS))), MAX_SIZE)
+    wide = kind == "calibration"
     fields = {
         "n": n,
         "d": d,
         "N": min(round(d * log_uniform(0.37, 2.7)), MAX_SIZE),
         "n_step": n if kind == "same" else int(n * one(0.5, 1, 2)),
-        "activation": one(*ACTIVATIONS),
+        "activation": one(*ACTIVATIONS, *(STEEP if wide else ())),
         "teacher": one(*TEACHERS),
         "noise": one(0.0, 0.1, 0.3, 1.0),
-        "ridge": log_uniform(1e-3, 1.0),
+        "ridge": log_uniform(1e-4 if wide else 1e-3, 1.0),
         "weights": one("gaussian", "sphere"),
         "readout": one("gaussian", "gaussian", "constant", "rademacher"),
         "residual": one("labels", "full"),
@@ -93,7 +102,7 @@ def simulate(kind: str, number: int, fields: dict[str, Any], networks: int, devi
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kinds", nargs="*", metavar="KIND", default=list(STEPS))
+    parser.add_argument("kinds", nargs="*", metavar="KIND", default=HELD_OUT)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=20261)
     parser.add_argument("--device", default="cpu")
@@ -120,12 +129,13 @@ def main() -> None:
             networks = options.precise_networks if precise else options.networks
             start = time.perf_counter()
             try:
-                row = simulate(kind, 2000 + number, fields, networks, options.device)
+                row = simulate(kind, FIRST_ID + number, fields, networks, options.device)
             except (ValueError, RuntimeError, MemoryError) as error:
                 print(f"{kind} {number}: {error}; {fields}", flush=True)
                 continue
             rows[kind].append(row)
-            write_settings(options.out / f"held_out_{kind}.json", rows[kind])
+            name = f"held_out_{kind}" if kind in HELD_OUT else f"{kind}_settings"
+            write_settings(options.out / f"{name}.json", rows[kind])
             print(
                 f"{kind} {number}: {time.perf_counter() - start:.2f} s, n={fields['n']} "
                 f"d={fields['d']} N={fields['N']}",

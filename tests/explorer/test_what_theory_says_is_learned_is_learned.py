@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,23 @@ SEEDS = 12
             {"activation": "tanh", "teacher": "H1 + H3/2", "alpha": 0.5, "readout": "constant"},
             (1, 3),
         ),
+        (
+            {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "eta": 20.0, "ridge": 0.01,
+             "readout": "constant", "n_step": 300},
+            (1, 2),
+        ),
+        (
+            {"activation": "softplus", "teacher": "H1 + H2/sqrt(2)", "eta": 20.0, "ridge": 0.01,
+             "readout": "constant"},
+            (1, 2),
+        ),
+        (
+            {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "eta": 10.0, "ridge": 0.01,
+             "readout": "rademacher", "residual": "full"},
+            (1, 2),
+        ),
     ],
-)
+)  # fmt: skip
 def test_theory_agrees_with_networks(fields, degrees) -> None:
     problem = og.Problem(n=600, d=200, N=300, **fields)
     predicted = learned_coefficients(problem).learned
@@ -36,6 +53,30 @@ def test_theory_agrees_with_networks(fields, degrees) -> None:
         # 3.5 standard errors, and 3 % of the coefficient for what n = 600 is from infinity
         assert abs(predicted[k] - mean[k]) < 3.5 * se[k] + 0.03 * abs(predicted[k]), (k, mean, se)
         assert abs(mean[k]) > 3.5 * se[k] + 0.03 * abs(predicted[k]), "the test could not fail"
+
+
+@pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+@pytest.mark.parametrize("readout", ["gaussian", "constant", "rademacher"])
+@pytest.mark.parametrize("residual", ["labels", "full"])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "H1 + H2/2"])
+def test_what_is_not_learned_is_part_of_the_test_error(readout, residual, activation) -> None:
+    base = og.Problem(
+        n=1600, d=200, N=400, n_step=800, activation=activation, teacher="H1 + H2/sqrt(2)",
+        ridge=0.01, noise=0.2, readout=readout, residual=residual,
+    )  # fmt: skip
+    for problem in (base.replace(alpha=a) for a in (0.0, 0.25, 0.5)):
+        found = learned_coefficients(problem)
+        missed = ((found.target - found.learned) ** 2).sum()
+        assert missed + problem.noise**2 <= 1.001 * og.predict(problem).test
+
+
+def test_coefficients_that_break_this_are_refused(monkeypatch) -> None:
+    module = import_module("onegrad.theory.uniform.learned_coefficients")
+    problem = og.Problem(n=600, d=200, N=300, activation="relu", teacher="H1", eta=10.0)
+    halved = module._fitted_coefficients
+    monkeypatch.setattr(module, "_fitted_coefficients", lambda *a: halved(*a) / 2)
+    with pytest.raises(og.NotConverged, match="exceeds the test error"):
+        learned_coefficients(problem)
 
 
 def test_the_untrained_network_learns_the_linear_part_of_the_closed_form() -> None:

@@ -48,6 +48,7 @@ def test_each_step_has_its_own_size():
 
 def test_the_last_size_is_kept_on_and_without_any_the_first():
     assert og.Problem(**SMALL, alpha=0.3, later_alpha="0.1", steps=4).later_steps == (90**0.1,) * 3
+    assert og.Problem(**SMALL, alpha=0.3, later_alpha=0.1, steps=2).later_alpha == "0.1"
     assert og.Problem(**SMALL, alpha=0.3, steps=3).later_steps == (90**0.3,) * 2
 
 

@@ -6,9 +6,10 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 
@@ -55,6 +56,28 @@ def blas_threads(count: int) -> Iterator[None]:
     """Let every BLAS call within this context use `count` threads."""
     with _blas_libraries("torch" in sys.modules).limit(limits=count, user_api="blas"):
         yield
+
+
+class _OneBlasThread(ContextDecorator):
+    """Contexts of all threads together: the first one limits BLAS, the last one frees it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._limit = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._limit.enter_context(blas_threads(1))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.close()
+
+
+one_blas_thread = _OneBlasThread()  # a context, or a decorator, for many small products
 
 
 @lru_cache(maxsize=2)

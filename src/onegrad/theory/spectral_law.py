@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning
@@ -40,6 +42,21 @@ def make_spikes(n: int, outliers: Iterable[tuple[float, Floats]]) -> list[Spike]
     ]
 
 
+def density_grid(support: Sequence[tuple[float, float]], points: int) -> Floats:
+    r"""Return so many points of a bulk, the ends of its intervals among them.
+
+    They are denser at the ends. Where an interval touches zero its density may grow like
+    :math:`x^{-1/2}`: that end is left out, and approached with the fourth power of the angle.
+    """
+    shares = np.diff(np.linspace(0, points, len(support) + 1).round().astype(int))
+    parts = []
+    for (low, high), count in zip(support, shares.tolist(), strict=True):
+        angle = np.linspace(0, np.pi / 2, count + (low == 0.0))[int(low == 0.0) :]
+        parts.append(low + (high - low) * np.sin(angle) ** (4 if low == 0.0 else 2))
+        parts[-1][-1] = high
+    return np.concatenate(parts)
+
+
 @dataclass(frozen=True, repr=False)
 class Spectrum:
     """The limiting law of the eigenvalues of F F^T/n and its outliers, largest first.
@@ -47,8 +64,10 @@ class Spectrum:
     Attributes
     ----------
     edge, lower_edge : ends of the bulk; lower_edge is None where it touches zero.
+    support : the intervals of the bulk, left to right; a left end of 0.0 means it touches zero.
     atom : mass at zero.
-    x, rho : a ready grid of the density, without the atom.
+    x, rho : a ready grid of the density, without the atom; zero at the ends of the intervals, so
+        that straight lines between the points are zero in gaps, and with the atom make up one.
     residual, iterations : largest last Newton step and all steps together; None for closed forms.
     warnings : one for each assumption that does not hold.
 
@@ -69,6 +88,7 @@ class Spectrum:
     rho: Floats
     spikes: list[Spike]
     density: Callable[[Floats], Floats]
+    support: tuple[tuple[float, float], ...] = ()
     residual: float | None = None
     iterations: int | None = None
     warnings: tuple[AssumptionWarning, ...] = ()
@@ -85,6 +105,7 @@ class Spectrum:
             {
                 "edge": self.edge,
                 "lower_edge": self.lower_edge,
+                "support": self.support,
                 "atom": self.atom,
                 "spikes": [asdict(s) for s in self.spikes],
                 "density": {"x": self.x, "rho": self.rho},
@@ -124,9 +145,17 @@ class Spectrum:
             for s in self.spikes
         ]
 
+    def _bulk_in_words(self) -> str:
+        """Return where the bulk of s/sqrt(n) lies, and the share of zeros."""
+        intervals = " and ".join(
+            f"{math.sqrt(low):.4g} to {math.sqrt(high):.4g}" for low, high in self.support
+        )
+        place = f"is {intervals}" if intervals else f"ends at {math.sqrt(self.edge):.5g}"
+        return place + (f", {self.atom:.1%} of the eigenvalues are zero" if self.atom else "")
+
     def _repr_html_(self) -> str:
         title = (
-            f"Spectrum, {self.method} theory: the bulk of s/√n ends at {math.sqrt(self.edge):.5g}, "
+            f"Spectrum, {self.method} theory: the bulk of s/√n {self._bulk_in_words()}, "
             f"{len(self.spikes) or 'no'} spike{'' if len(self.spikes) == 1 else 's'}"
         )
         return html_table(title, self.problem.changed(), self._rows())

@@ -21,6 +21,7 @@ from onegrad.theory.asymptotic.resolvent import Traces, Untrained, complete_trac
 Complex = np.ndarray[Any, np.dtype[np.complex128]]
 
 MIN_IMAGINARY_PART = 1e-6  # relative; below it is rounding of a double root
+MIN_RELATIVE_GAP = 1e-5  # between two intervals of the bulk
 MIN_RELATIVE_END = 1e-10  # a bulk that reaches below this share of its edge touches zero
 
 
@@ -164,11 +165,13 @@ class Bulk:
         rho[-1] = 0.0
         inside = np.concatenate([[False], rho > 0, [False]])
         starts, stops = np.flatnonzero(np.diff(inside.astype(int))).reshape(-1, 2).T
-        intervals = []
+        intervals: list[tuple[float, float]] = []
         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
             low = self._boundary(grid[start - 1], grid[start], False) if start else 0.0
             last = stop == stops[-1]
             high = self.edge if last else self._boundary(grid[stop - 1], grid[stop], True)
+            if intervals and low - intervals[-1][1] <= MIN_RELATIVE_GAP * low:  # rounding
+                low = intervals.pop()[0]
             intervals.append((low, high))
         if not intervals:
             covered = f"a bulk that can be resolved; at n/N = {self.r:.2g} it is too narrow"
@@ -184,9 +187,3 @@ class Bulk:
             else:
                 high = middle
         return float(np.sqrt(low * high))
-
-    def grid(self, points: int) -> Floats:
-        """Return points inside the bulk, denser at the ends of each interval."""
-        each = max(points // len(self.support), 2)
-        theta = (np.arange(each) + 0.5) * np.pi / (2 * each)
-        return np.concatenate([lo + (hi - lo) * np.sin(theta) ** 2 for lo, hi in self.support])

@@ -9,7 +9,7 @@ from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.outliers import outliers_beyond, perturbation
-from onegrad.theory.spectral_law import Spectrum, make_spikes
+from onegrad.theory.spectral_law import Spectrum, density_grid, make_spikes
 
 GRID_POINTS = 400  # of the density
 
@@ -33,6 +33,7 @@ def limiting_spectrum(problem: Problem) -> Spectrum:
         rho=rho,
         spikes=make_spikes(problem.n, outliers_beyond(bulk, perturbation(problem))),
         density=bulk.density,
+        support=bulk.support,
         warnings=assumption_warnings("asymptotic", [problem]),
     )
 
@@ -40,7 +41,7 @@ def limiting_spectrum(problem: Problem) -> Spectrum:
 @lru_cache(maxsize=256)
 def _with_density(bulk: Bulk) -> tuple[Bulk, Floats, Floats]:
     """Return the bulk with its grid and density, cached: the step moves spikes only."""
-    x = bulk.grid(GRID_POINTS)
+    x = density_grid(bulk.support, GRID_POINTS)
     rho = bulk.density(x)
     x.flags.writeable = rho.flags.writeable = False
     return bulk, x, rho

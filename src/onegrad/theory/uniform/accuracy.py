@@ -1,19 +1,23 @@
 r"""Distance of a prediction from the mean over many networks, from the terms that it neglects.
 
-The theory drops terms that grow with known numbers of a problem. Its relative error (95 %) is
+The theory drops terms that grow with known numbers :math:`f_j` of a problem. They are independent,
+so that its relative error (95 %) is
 
-.. math:: \text{accuracy} = \text{quadrature error} + \sum_j c_j f_j,\qquad c_j \ge 0,
+.. math:: \text{accuracy}^2 = (\text{quadrature error})^2 + \sum_j (c_jf_j)^2,\qquad c_j \ge 0.
 
-with t the strength of the spike per unit readout, K the kurtosis of :math:`\sigma'`, and
-:math:`e_2 = 2c_2^2/E\sigma^2` the activation's energy at degree two. The coefficients are quantile
-regressions on half of the simulated settings, checked on the other half:
-`python benchmarks/calibrate_accuracy.py FILE...` prints both.
+The coefficients are data, `accuracy.json`, with a section for each route of the theory (fresh rows,
+and each of its extensions). `python benchmarks/calibrate_accuracy.py` fits a section to one half of
+simulated settings and prints how it fares on the other half.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import NamedTuple
+from importlib.resources import files
 
 import numpy as np
 
@@ -24,76 +28,81 @@ from onegrad.theory.prediction import TrainTest
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
-
-class NeglectedTerm(NamedTuple):
-    """Coefficients c_j of a neglected term in the train and the test error, and it in words."""
-
-    train: float
-    test: float
-    reason: str
+PLAIN_ROUTE = "fresh rows"  # the route of the theory without extensions
+NeglectedSizes = dict[str, float]  # neglected terms in words, and the numbers that they grow with
+_records: ContextVar[list[tuple[str, NeglectedSizes]] | None] = ContextVar("records", default=None)
 
 
-NEGLECTED_TERMS = {
-    "any": NeglectedTerm(2.6, 3.2, "the error of the theory itself"),
-    "small": NeglectedTerm(1.0, 1.0, "small sizes"),
-    "tails": NeglectedTerm(2.8, 1.7, "an activation with steep tails at a small d"),
-    "strong tails": NeglectedTerm(0.0, 0.021, "an activation with steep tails and a strong step"),
-    "even": NeglectedTerm(0.3, 0.0, "an activation with an even part at a small d"),
-    "strong": NeglectedTerm(0.0, 0.0, "a strong step at a small d"),
-    "strong even": NeglectedTerm(0.021, 0.0, "an activation with an even part and a strong step"),
-    "equal": NeglectedTerm(
-        0.023, 0.06, "equal readouts, an activation with an even part and a strong step"
-    ),
-    "signs": NeglectedTerm(
-        0.097, 0.15, "readouts of both signs, an activation with an even part and a strong step"
-    ),
-    "constant": NeglectedTerm(
-        0.3, 0.3, "a constant of the initial output that changes the length of neurons"
-    ),
-    "threshold": NeglectedTerm(0.1, 0.1, "ridge near zero at the interpolation threshold"),
-}
-
-
-def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) -> dict[str, float]:
-    """Return the numbers f_j that neglected terms grow with."""
-    t, d = abs(step.gamma * step.c1 * step.b), problem.d
-    tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
+def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) -> NeglectedSizes:
+    """Return the numbers f_j that neglected terms grow with, each by what it is in words."""
+    t, d, rows = abs(step.gamma * step.c1 * step.b), problem.d, problem.rows_of_step
+    smallest = min(problem.n, d, problem.N, rows)
     energy = problem.sigma.second_moment
-    even = float(np.sqrt(2 * step.c2**2 / energy)) if energy else 0.0
+    tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
     strong = t * t / (1 + t * t)
+    strong_even = strong * (float(np.sqrt(2 * step.c2**2 / energy)) if energy else 0.0)
     growth = (2 * step.c2 * step.gamma * step.residual_mean) ** 2
-    labels = problem.teacher_function.second_moment + problem.noise**2
+    labels = (problem.teacher_function.second_moment + problem.noise**2) / values.test
     return {
-        "any": 1e-3,
-        "small": 1 / min(problem.n, d, problem.N, problem.rows_of_step),
-        "tails": tails / d,
-        "strong tails": tails * t / (1 + t) / np.sqrt(d),
-        "even": even / np.sqrt(d),
-        "strong": t / np.sqrt(d),
-        "strong even": even * strong,
+        "the error of the theory itself": 1e-3,
+        "small sizes": max(labels, 1.0) / smallest,
+        "very small sizes": (10 / smallest) ** 2,
+        "an activation with steep tails at a small d": tails / d,
+        "an activation with steep tails and a strong step": tails * strong,
+        "an activation with an even part and a strong step on few rows": strong_even
+        * d
+        / (d + rows),
         # all neurons are alike, and what the step does to each does not average out
-        "equal": even * strong * labels / values.test * (problem.readout == "constant"),
+        "equal readouts, an activation with an even part and a strong step": strong_even
+        * labels
+        * (problem.readout == "constant"),
         # and two kinds of neurons, each of which leans its own way
-        "signs": even * strong * (problem.readout == "rademacher"),
-        "constant": growth / (1 + growth),
-        "threshold": 1 / (problem.n * max(values.gap, 1e-9) ** 2),
+        "readouts of both signs, an activation with an even part and a strong step": strong_even
+        * (problem.readout == "rademacher"),
+        "a constant of the initial output that changes the length of neurons": growth
+        / (1 + growth),
+        "ridge near zero at the interpolation threshold": 1
+        / (problem.n * max(values.gap, 1e-9) ** 2),
     }
 
 
-def accuracy(problem: Problem, step: StepNumbers, values: RidgeErrors) -> tuple[TrainTest, str]:
+def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[TrainTest, str]:
     """Return the relative error of train and test, 95 %, and its largest contribution in words.
 
     The error of quadrature is not part of it.
+
+    sizes : the numbers f_j, by what they are in words.
+    route : section of the coefficients; one that is not there has those of fresh rows, and a term
+        without coefficients has one: its number is then the relative error itself.
     """
-    sizes = neglected_sizes(problem, step, values)
-    train = sum(NEGLECTED_TERMS[k].train * f for k, f in sizes.items())
-    test = sum(NEGLECTED_TERMS[k].test * f for k, f in sizes.items())
-
-    def contribution(k: str) -> float:
-        return max(NEGLECTED_TERMS[k].train, NEGLECTED_TERMS[k].test) * sizes[k]
-
-    reason = NEGLECTED_TERMS[max(sizes, key=contribution)].reason
+    records = _records.get()
+    if records is not None:
+        records.append((route, dict(sizes)))
+    coefficients = accuracy_coefficients()
+    table = coefficients.get(route, coefficients[PLAIN_ROUTE])
+    terms = {k: np.array(table.get(k, (1.0, 1.0))) * f for k, f in sizes.items()}
+    train, test = np.sqrt(sum(term**2 for term in terms.values()))
+    reason = max(terms, key=lambda k: float(terms[k].max()))
     return TrainTest(train=float(train), test=float(test)), reason
+
+
+@lru_cache(maxsize=1)
+def accuracy_coefficients() -> Mapping[str, Mapping[str, tuple[float, float]]]:
+    """Return the coefficients c_j of (train, test), by route and term."""
+    text = files("onegrad.theory.uniform").joinpath("accuracy.json").read_text("utf-8")
+    sections: dict[str, dict[str, tuple[float, float]]] = json.loads(text)
+    return sections
+
+
+@contextmanager
+def record_sizes() -> Iterator[list[tuple[str, NeglectedSizes]]]:
+    """Collect (route, sizes) of every accuracy that is stated within this context."""
+    records: list[tuple[str, NeglectedSizes]] = []
+    token = _records.set(records)
+    try:
+        yield records
+    finally:
+        _records.reset(token)
 
 
 @lru_cache(maxsize=256)

@@ -48,6 +48,7 @@ class Equations:
     omega: Floats  # (R,)
     teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's directions off v
     varpi: Floats  # (R', t): those blocks along the t directions
+    basis: Floats  # (m, t): the m directions off v, the teacher's first, in terms of those t
     aside: Floats  # (t, U, K): how neurons read those directions beyond the bulk
     A: Floats  # (U, K)
     readout_row: Floats  # (U, K): g B/sqrt(N), how neurons read W_0^T a
@@ -114,6 +115,7 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
         omega=np.append(omega, 1 / d),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=vector @ basis,
+        basis=basis,
         aside=np.multiply.outer(basis.T @ sideways, row) + leaning[:, :, None] * B,
         A=A,
         readout_row=row,
@@ -131,6 +133,7 @@ def _directions(
     step: StepNumbers, Y1: Floats, linear: Floats, f: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return labels and step along the directions off v, and a basis of those that matter."""
-    more = (0, len(f) - len(Y1))  # no label lies along Kv
-    Y1, sideways = np.pad(Y1, (more, (0, 0))), step.sideways * np.pad(linear, more)
+    more = len(f) - len(Y1)  # no label lies along Kv
+    Y1 = np.concatenate([Y1, np.zeros((more, Y1.shape[1]))])
+    sideways = step.sideways * np.append(linear, np.zeros(more))
     return Y1, sideways, orthonormal_span(np.column_stack([Y1, step.c2 * f, sideways]))

@@ -31,6 +31,7 @@ from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.free_constant import without_constant
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
+FIXED_POINT_TOLERANCE = 1e-10  # of the last Newton step of log(pi) and log(delta)
 PLAIN_ITERATIONS = 8  # of the equations themselves, before Newton's method
 MAX_ROUNDING_STEP = 1e-6  # a Newton step this small that no longer shrinks is rounding
 MAX_ITERATIONS_OF_NEWTON = 60
@@ -190,7 +191,7 @@ def solve_fixed_point(
     eq: Equations,
     lam: complex,
     start: tuple[Numbers, Numbers] | None = None,
-    tol: float = 1e-10,
+    tol: float = FIXED_POINT_TOLERANCE,
     limit: int = MAX_ITERATIONS_OF_NEWTON,
 ) -> Solution:
     """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.

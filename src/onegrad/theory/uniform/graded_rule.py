@@ -50,6 +50,7 @@ class GradedRule:
         ends = _stretched(self, np.array([-self.reach, self.reach]))[0]
         return int(np.ceil((ends[1] - ends[0]) / unit)) + 1
 
+    @lru_cache(maxsize=64)  # noqa: B019 - rules are small values
     def nodes(self, k: int) -> tuple[Floats, Floats]:
         """Return k nodes and their probabilities."""
         # with few nodes, the errors of their spacing and of the cut are made equal

@@ -8,12 +8,20 @@ The density of the bulk is
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
+from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
-from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, make_spikes
+from onegrad.theory.spectral_law import (
+    MAX_ALIGNMENT_DEGREE,
+    Spectrum,
+    density_grid,
+    make_spikes,
+)
 from onegrad.theory.uniform.accuracy import slope_kurtosis
 from onegrad.theory.uniform.concerns import require_covered
 from onegrad.theory.uniform.discretisation import Equations
@@ -32,9 +40,14 @@ DENSITY_POINTS = 120
 DENSITY_TOLERANCE = 1e-5  # of a Newton step; the next would be its square
 RELATIVE_HEIGHT = 1e-6  # imaginary part over x
 MAX_SLOPE_KURTOSIS = 5.0  # of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
-MIN_SCALED_DENSITY = 1e-3  # density times the edge that is not taken for zero
+MIN_LOG_DENSITY = 1e-4  # density of log x that is not taken for zero
+MIN_TOUCHING_END = 1e-7  # a bulk that reaches below this share of its edge touches zero
+SUPPORT_POINTS = 48  # of log x, on which intervals are found
+MAX_MASS_ERROR = 0.02  # of the density and its atom together
+BISECTIONS = 7  # of log x, for the ends of an interval
 
 
+@one_blas_thread
 def uniform_spectrum(problem: Problem) -> Spectrum:
     """Return bulk density, edges and outliers at the actual strength of the step.
 
@@ -55,19 +68,28 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
     edge = branch.edge()
     outliers = find_outliers(branch, MAX_ALIGNMENT_DEGREE)
     eq = spectral_equations(prepared, DENSITY_NODES)
-    lower = _lower_edge(eq, edge)
-    start = lower or 1e-4 * edge
-    x = start + (edge - start) * (1 - np.cos(np.linspace(0, np.pi, DENSITY_POINTS))) / 2
-    inside = _solutions_inside(eq, x)
+    atom = max(0.0, 1 - _rank(problem) / problem.n)
+    for thorough in (False, True):  # neighbours may lead to a real solution inside the bulk
+        support = _support(eq, edge, thorough)
+        x = density_grid(support, DENSITY_POINTS)
+        inside = _solutions_inside(eq, x)
+        rho = np.where(np.isin(x, np.ravel(support)), 0.0, _density(x, inside))
+        mass = atom + float(np.sum((rho[1:] + rho[:-1]) * np.diff(x)) / 2)
+        if abs(mass - 1) <= MAX_MASS_ERROR:
+            break
+    else:
+        text = f"uniform spectrum: the density and its atom have the mass {mass:.3g} instead of one"
+        warnings += (AssumptionWarning("uniform", "density", text),)
     solved = [*branch.solved.values(), *inside.values()]
     return Spectrum(
         problem=problem,
         method="uniform",
         edge=edge,
-        lower_edge=lower,
-        atom=max(0.0, 1 - problem.N / problem.n),
+        lower_edge=support[0][0] or None,
+        support=support,
+        atom=atom,
         x=x,
-        rho=_density(x, inside),
+        rho=rho,
         spikes=make_spikes(problem.n, outliers),
         density=lambda y: bulk_density(eq, np.asarray(y, dtype=float)),
         residual=max(solution.residual for solution in solved),
@@ -76,9 +98,9 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
     )
 
 
-def bulk_density(eq: Equations, x: Floats) -> Floats:
+def bulk_density(eq: Equations, x: Floats, thorough: bool = False) -> Floats:
     """Return the density of the bulk at each x > 0; zero elsewhere."""
-    return _density(x, _solutions_inside(eq, x))
+    return _density(x, _solutions_inside(eq, x, thorough))
 
 
 def _density(x: Floats, inside: dict[int, Solution]) -> Floats:
@@ -89,8 +111,11 @@ def _density(x: Floats, inside: dict[int, Solution]) -> Floats:
     return values
 
 
-def _solutions_inside(eq: Equations, x: Floats) -> dict[int, Solution]:
-    """Return the solution at each x > 0 by its place in x, solved from right to left."""
+def _solutions_inside(eq: Equations, x: Floats, thorough: bool = False) -> dict[int, Solution]:
+    """Return the solution at each x > 0 by its place in x, solved from right to left.
+
+    thorough : no point starts from its neighbour.
+    """
     solutions: dict[int, Solution] = {}
     start: tuple[Numbers, Numbers] | None = None
     for i in np.argsort(x.ravel())[::-1].tolist():
@@ -98,19 +123,47 @@ def _solutions_inside(eq: Equations, x: Floats) -> dict[int, Solution]:
         if at <= 0:
             break
         solutions[i] = _above_axis(eq, at, start)
-        start = solutions[i].state.pi, solutions[i].state.delta
+        start = None if thorough else (solutions[i].state.pi, solutions[i].state.delta)
     return solutions
 
 
-def _lower_edge(eq: Equations, edge: float) -> float | None:
-    """Return where the bulk begins, or None where it touches zero, by three nested grids."""
-    grid = edge * np.geomspace(1e-4, 0.5, 24)
-    for _ in range(3):
-        full = np.flatnonzero(bulk_density(eq, grid) * edge > MIN_SCALED_DENSITY)
-        if not len(full) or full[0] == 0:
-            return None
-        grid = np.linspace(grid[full[0] - 1], grid[full[0]], 10)
-    return float(grid[-1])
+def _rank(problem: Problem) -> int:
+    """Return the rank of the features; those of a linear activation have at most that of X."""
+    return problem.N if problem.sigma.nonlinear_energy > 0 else min(problem.N, problem.d)
+
+
+def _support(eq: Equations, edge: float, thorough: bool) -> tuple[tuple[float, float], ...]:
+    """Return the intervals of the bulk: found on a grid of log x, their ends by bisection."""
+    grid = edge * np.geomspace(MIN_TOUCHING_END, 1.0, SUPPORT_POINTS)
+    inside = _is_inside(eq, grid, thorough)
+    inside[-1] = True  # the bulk ends at its edge, however thin it is there
+    starts = np.flatnonzero(inside & ~np.append(False, inside[:-1]))
+    stops = np.flatnonzero(inside & ~np.append(inside[1:], False))
+    return tuple(
+        (
+            _boundary(eq, grid[start - 1], grid[start]) if start else 0.0,
+            _boundary(eq, grid[stop + 1], grid[stop]) if stop + 1 < len(grid) else edge,
+        )
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    )
+
+
+def _is_inside(
+    eq: Equations, x: Floats, thorough: bool = False
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return at which points the bulk has mass, per unit of log x."""
+    return np.asarray(x * bulk_density(eq, x, thorough) > MIN_LOG_DENSITY)
+
+
+def _boundary(eq: Equations, outside: float, inside: float) -> float:
+    """Return where the bulk begins between a point outside and one inside."""
+    for _ in range(BISECTIONS):
+        middle = float(np.sqrt(outside * inside))
+        if _is_inside(eq, np.array([middle]))[0]:
+            inside = middle
+        else:
+            outside = middle
+    return float(np.sqrt(outside * inside))
 
 
 def _above_axis(eq: Equations, x: float, start: tuple[Numbers, Numbers] | None) -> Solution:

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
+from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.discretisation import Equations, equations
-from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
+from onegrad.theory.uniform.fixed_point import (
+    FIXED_POINT_TOLERANCE,
+    Solution,
+    solve_fixed_point,
+)
 from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import (
     HasStep,
@@ -33,6 +40,7 @@ SPACINGS = (1.0, 1.5)  # of nodes of the index and of a neuron, in the variable 
 COARSER = 4 / 3  # factor of the spacing of the rule that a prediction is compared with
 SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine problems of ten
 MIN_SPACING = 0.25
+ROUGH_TOLERANCE = 0.03  # of rtol: the Newton step at which a coarser rule is solved well enough
 MAX_NODES = NodeCounts(64, 96)
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
 
@@ -122,15 +130,13 @@ def refine(
     """
     spacing = list(spacings)
 
-    def evaluate(nodes: NodeCounts, before: WarmStart | None) -> Evaluation:
-        return evaluate_at_nodes(constants, nodes, before, discretise)
-
-    finest = latest = evaluate(node_counts(mean, *spacing), start)
-    changes, estimates = [0.0, 0.0], [0.0, 0.0]
+    finest = evaluate_at_nodes(constants, node_counts(mean, *spacing), start, discretise)
+    changes, estimates, rough = [0.0, 0.0], [0.0, 0.0], ROUGH_TOLERANCE * rtol
     for i in range(2):
         coarser = [s * (COARSER if i == j else 1) for j, s in enumerate(spacing)]
-        latest = evaluate(node_counts(mean, *coarser), latest.last)
-        changes[i] = _relative_change(latest, finest)
+        nodes = node_counts(mean, *coarser)
+        other = evaluate_at_nodes(constants, nodes, finest.last, discretise, rough)
+        changes[i] = _relative_change(other, finest)
         estimates[i] = SHRINKING * changes[i]
     resolved = True
     while sum(estimates) > rtol:
@@ -141,12 +147,12 @@ def refine(
         if spacing[i] < MIN_SPACING or too_many:
             resolved = False
             break
-        latest = evaluate(nodes, latest.last)
-        change = _relative_change(finest, latest)
+        finer = evaluate_at_nodes(constants, nodes, finest.last, discretise)
+        change = _relative_change(finest, finer)
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
-        changes[i], finest = change, latest
+        changes[i], finest = change, finer
     following = min(spacing[0] * COARSER, SPACINGS[0]), min(spacing[1] * COARSER, SPACINGS[1])
-    return Refinement(finest, sum(estimates), resolved, following, latest.last)
+    return Refinement(finest, sum(estimates), resolved, following, finest.last)
 
 
 def evaluate_at_nodes(
@@ -154,12 +160,13 @@ def evaluate_at_nodes(
     nodes: NodeCounts,
     start: WarmStart | None,
     discretise: Discretise = equations,
+    tolerance: float = FIXED_POINT_TOLERANCE,
 ) -> Evaluation:
     """Solve a problem with given nodes at each constant of its initial output."""
     values, solutions = [], []
     for prepared in constants:
         eq = discretise(prepared, nodes)
-        solution = _solve_from(eq, prepared.problem.ridge, nodes, start)
+        solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
         start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
         values.append(ridge_errors(eq, solution))
         solutions.append(solution)
@@ -177,7 +184,7 @@ def evaluate_at_nodes(
 
 
 def _solve_from(
-    eq: Equations, ridge: float, nodes: NodeCounts, start: WarmStart | None
+    eq: Equations, ridge: float, nodes: NodeCounts, start: WarmStart | None, tolerance: float
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
@@ -186,10 +193,10 @@ def _solve_from(
         if relative_pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
             before = eq.p * relative_pi, delta
             try:
-                return solve_fixed_point(eq, ridge, before, limit=MAX_WARM_ITERATIONS)
+                return solve_fixed_point(eq, ridge, before, tolerance, MAX_WARM_ITERATIONS)
             except NotConverged:
                 pass
-    return solve_fixed_point(eq, ridge)
+    return solve_fixed_point(eq, ridge, tol=tolerance)
 
 
 def _relative_change(a: Evaluation, b: Evaluation) -> float:
@@ -201,11 +208,14 @@ def _resampled(values: Numbers, old: int, new: int) -> Numbers:
     if old == new:
         return values
     rows = np.log(values).reshape(-1, old)
-    at = np.linspace(0, old - 1, new)
-    low = np.minimum(at.astype(int), old - 2)
-    share = at - low
-    mixed = rows[:, low] * (1 - share) + rows[:, low + 1] * share
-    return np.asarray(np.exp(mixed).ravel())
+    return np.asarray(np.exp(rows @ _interpolation(old, new)).ravel())
+
+
+@lru_cache(maxsize=256)
+def _interpolation(old: int, new: int) -> Floats:
+    """Return the matrix (old, new) of cubic splines through equally spaced values."""
+    at, order = np.linspace(0, old - 1, new), min(3, old - 1)
+    return np.asarray(make_interp_spline(np.arange(old), np.eye(old), k=order)(at).T)
 
 
 def errors_of_one(problem: Problem, constants: Sequence[HasStep], refinement: Refinement) -> Errors:
@@ -213,7 +223,8 @@ def errors_of_one(problem: Problem, constants: Sequence[HasStep], refinement: Re
     values = refinement.finest.values
     warnings: list[AssumptionWarning] = []
     stated = [
-        accuracy(problem, prepared.step, v) for prepared, v in zip(constants, values, strict=True)
+        stated_accuracy(neglected_sizes(problem, prepared.step, v))
+        for prepared, v in zip(constants, values, strict=True)
     ]
     spreads = [spread(problem, v) for v in values]
     for (relative, reason), scatter, v in zip(stated, spreads, values, strict=True):
@@ -241,7 +252,7 @@ def errors_of_refinement(
         squared_loss=finest.squared_loss,
         residual=finest.residual,
         iterations=finest.iterations,
-        accuracy=relative.map(lambda v: v + float(np.nan_to_num(error))),
+        accuracy=relative.map(lambda v: float(np.hypot(v, np.nan_to_num(error)))),
         spread=scatter,
         quadrature_error=error,
         nodes=astuple(finest.nodes),

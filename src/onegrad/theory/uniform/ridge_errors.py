@@ -29,7 +29,6 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.fixed_point import (
@@ -87,15 +86,13 @@ class MeanPart:
         t, Q, K, _ = self.shape
         products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
         along_teacher = np.tensordot(products, pi[:, None] * self.teacher.matrices(), axes=(0, 0))
+        blocks, node = np.zeros((2 + t + Q, K, 2 + t + Q, K), pi.dtype), np.arange(K)
+        for i in (0, *range(2 + t, 2 + t + Q)):
+            blocks[i, node, i, node] = pi
         bulk = np.tensordot(eq.row_share, self.bulk.matrices(), axes=1)
-        return np.asarray(
-            block_diag(
-                np.diag(pi),
-                -pi[:, None] * bulk,
-                along_teacher.swapaxes(1, 2).reshape(t * K, t * K),  # from (t, t, K, K)
-                *[np.diag(pi)] * Q,
-            )
-        )
+        blocks[1, :, 1] = -pi[:, None] * bulk
+        blocks[2 : 2 + t, :, 2 : 2 + t] = along_teacher.swapaxes(1, 2)
+        return blocks.reshape((2 + t + Q) * K, (2 + t + Q) * K)
 
     @cached_property
     def Xi(self) -> Numbers:

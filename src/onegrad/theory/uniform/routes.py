@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
@@ -53,6 +54,7 @@ EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)
 ERROR_FIELDS = (*UNIFORM_FIELDS, *EXTENSION_FIELDS)
 
 
+@one_blas_thread
 def uniform_errors(
     problems: Sequence[Problem],
     *,

@@ -140,6 +140,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         omega=np.append(omega.ravel(), [1 / d, 1 / d]),
         teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
         varpi=varpi,
+        basis=np.eye(varpi.shape[1]),
         aside=aside[:, None, None] * row + lean[:, :, None] * B,
         A=A,
         readout_row=row,

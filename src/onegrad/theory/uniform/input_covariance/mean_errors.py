@@ -11,7 +11,7 @@ from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.discretisation import (
     concentration,
@@ -97,7 +97,8 @@ def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Re
     """Return the errors with their accuracy, spread and warnings, over all draws."""
     values = refinement.finest.values
     stated = [
-        accuracy(problem, step_numbers(draw.step), v) for draw, v in zip(draws, values, strict=True)
+        stated_accuracy(neglected_sizes(problem, step_numbers(draw.step), v), "input covariance")
+        for draw, v in zip(draws, values, strict=True)
     ]
     neglected = NEGLECTED_BY_CONCENTRATION * float(np.mean([concentration(d) for d in draws])) ** 2
     relative = TrainTest(

@@ -11,7 +11,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.prediction import Errors
-from onegrad.theory.uniform.accuracy import accuracy
+from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts
@@ -93,7 +93,8 @@ def _errors_of_one(problem: Problem) -> Errors:
         other = evaluate_same_rows(problem, fewer)
         error += max(abs(other.train / finest.train - 1), abs(other.test / finest.test - 1))
     first = finest.values[0]
-    stated, reason = accuracy(problem, first.step, first.values)
+    sizes = neglected_sizes(problem, first.step, first.values)
+    stated, reason = stated_accuracy(sizes, "same rows")
     scatter = spread(problem, first.values)
     warnings: tuple[AssumptionWarning, ...] = concerns(
         problem, stated, reason, scatter.test / first.values.test

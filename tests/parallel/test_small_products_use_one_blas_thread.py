@@ -1,0 +1,78 @@
+"""`one_blas_thread` limits BLAS while any thread is inside, and leaves it as it was.
+
+The uniform theory is inside: its products are small, and on a busy machine threads that wait for
+each other cost ten times the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+
+import pytest
+from threadpoolctl import threadpool_info
+
+import onegrad as og
+from onegrad.parallel import cores
+from onegrad.parallel.cores import blas_threads, one_blas_thread
+from onegrad.theory.uniform import refinement
+
+
+def threads() -> set[int]:
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+@pytest.fixture(autouse=True)
+def _two_threads():
+    with blas_threads(2):
+        yield
+
+
+def test_contexts_may_be_nested() -> None:
+    with one_blas_thread:
+        with one_blas_thread:
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == {2}
+
+
+def test_threads_share_one_limit_whatever_the_order_they_leave_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits, together = [], Barrier(2, timeout=60)
+
+    @contextmanager
+    def recorded(count: int) -> Iterator[None]:
+        limits.append(count)
+        yield
+        limits.append(0)
+
+    def stay(longer: bool) -> None:
+        with one_blas_thread:
+            together.wait()
+            if longer:
+                together.wait()
+
+    monkeypatch.setattr(cores, "blas_threads", recorded)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(stay, True), pool.submit(stay, False)
+        second.result()
+        assert limits == [1]
+        together.wait()
+        first.result()
+    assert limits == [1, 0]
+
+
+def test_the_uniform_theory_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    evaluate = refinement.evaluate_at_nodes
+    monkeypatch.setattr(
+        refinement, "evaluate_at_nodes", lambda *a: seen.append(threads()) or evaluate(*a)
+    )
+    og.predict(og.Problem(n=200, d=100, N=150))
+    assert seen and all(s == {1} for s in seen)
+    assert threads() == {2}
