@@ -52,6 +52,7 @@ PRECISE = 2e-3  # relative standard error below which bars are tested alone
 MIN_COEFFICIENTS = {
     "the error of the theory itself": 2.0,
     "very small sizes": 0.3,
+    "steep tails of the features near interpolation": 1.0,
     "a constant of the initial output that changes the length of neurons": 0.3,
     "ridge near zero at the interpolation threshold": 0.05,
 }
@@ -84,8 +85,9 @@ def predicted(path: Path, route: str) -> Rows:
                 continue
             even.append(setting.half == "even" or path.stem in WHOLE)
             sizes.append(records[0][1])
-            off.append(np.array([found.train, found.test]) / mean - 1)
-            se.append(error / mean)
+            values = np.array([found.train, found.test])  # bars are relative to the prediction
+            off.append(1 - mean / values)
+            se.append(error / values)
             quadrature.append(np.nan_to_num([found.quadrature_error] * 2))
     return Rows(path.stem, np.array(even), tuple(sizes), *map(np.array, (off, se, quadrature)))
 
@@ -115,18 +117,18 @@ def fit_bars(
         positive = np.logaddexp(0.0, beyond / WIDTH) * WIDTH  # max(beyond, 0), smoothed
         slope = LEVEL - expit(-beyond / WIDTH)
         value = positive - (1 - LEVEL) * beyond
-        return float(value.sum()) + PRIOR * float(log.sum()), -0.5 * (
-            slope / square
-        ) @ share + PRIOR
+        gradient = PRIOR - 0.5 * (slope / square) @ share
+        return float(value.sum()) + PRIOR * float(log.sum()), gradient
 
+    lowest = 2 * np.log(np.maximum(low * np.sqrt(largest), 1e-6))
     starts = np.random.default_rng(0).uniform(-12, -4, (12, f.shape[1]))
     fits = [
-        minimize(loss, x, jac=True, method="L-BFGS-B", bounds=[(-25.0, 4.0)] * f.shape[1])
-        for x in starts
+        minimize(loss, x, jac=True, method="L-BFGS-B", bounds=[(x, 4.0) for x in lowest])
+        for x in np.maximum(starts, lowest)
     ]
     log = min(fits, key=lambda fit: float(fit.fun)).x
     c = np.exp(log / 2) / np.sqrt(np.where(largest > 0, largest, 1.0))
-    return np.maximum(np.where((largest > 0) & (log > -20), c, 0.0), low)
+    return np.maximum(np.where((largest > 0) & (log > -25), c, 0.0), low)
 
 
 def fitted(rows: Sequence[Rows]) -> dict[str, tuple[float, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks.measured_spectrum import measured_spectrum
+from onegrad.networks import spectrum as measured_spectrum
 from onegrad.theory.spectral_law import density_grid
 
 CASES = [

@@ -38,14 +38,15 @@ def test_what_is_not_covered_raises_one_line(changes, named):
         ({"noise_law": "student-t(3)"}, "fourth moment"),
         ({"activation": "H1 + H3", "eta": 20.0}, "steep tails"),
         (
-            {"activation": "relu", "readout": "constant", "eta": 99.0, "n": 6000, "noise": 0.05},
+            {"activation": "relu", "readout": "constant", "eta": 99.0, "n": 60000, "noise": 0.0,
+             "N": 4000, "teacher": "H1 + H2/2"},
             "equal readouts",
         ),
         ({"N": 600, "ridge": 1e-7}, "interpolation"),
         ({"N": 600, "ridge": 1e-7}, "scatter"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
-)
+)  # fmt: skip
 def test_leaving_the_checked_range_warns_and_is_kept(changes, named):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -55,6 +56,31 @@ def test_leaving_the_checked_range_warns_and_is_kept(changes, named):
     assert {w.theory for w in result.warnings} == {"uniform"}
     assert all(w.field in ("accuracy", "spread", "noise_law") for w in result.warnings)
     assert all(w.category is AssumptionWarning for w in caught)
+
+
+@pytest.mark.parametrize(
+    ("fields", "networks"),
+    [
+        (
+            {"n": 147, "d": 208, "N": 255, "activation": "H1 + 0.2*H2 + 0.1*H4", "ridge": 0.00016,
+             "teacher": "H1 + H2/sqrt(2)", "alpha": 0.62675},
+            (1.0e-5, 420.0),  # 100 networks: standard errors of 7 and 6 %
+        ),
+        (
+            {"n": 108, "d": 160, "N": 432, "activation": "H1 + 0.3*H3", "ridge": 0.00074,
+             "teacher": "H1 + H2/sqrt(2) + H4/sqrt(24)", "alpha": 0.59961},
+            (9.0e-6, 27.9),  # 600 networks: 4 and 4 %
+        ),
+    ],
+)  # fmt: skip
+def test_bars_of_steep_activations_hold(fields, networks):
+    """Rows with many times larger features than others decide these fits; theory says so."""
+    with pytest.warns(AssumptionWarning, match="steep tails of the features"):
+        p = og.predict(og.Problem(noise=1.0, **fields))
+    for name, mean in zip(("train", "test"), networks, strict=True):
+        value, bar = getattr(p, name), getattr(p.accuracy, name)
+        assert abs(mean - value) <= bar * value
+        assert abs(mean - value) > 0.3 * value, "an ordinary bar would not do"
 
 
 def test_ordinary_problems_do_not_warn_and_a_curve_warns_once():

@@ -28,6 +28,7 @@ from onegrad.theory.prediction import TrainTest
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
+MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
 PLAIN_ROUTE = "fresh rows"  # the route of the theory without extensions
 NeglectedSizes = dict[str, float]  # neglected terms in words, and the numbers that they grow with
 _records: ContextVar[list[tuple[str, NeglectedSizes]] | None] = ContextVar("records", default=None)
@@ -41,6 +42,7 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
     strong = t * t / (1 + t * t)
     strong_even = strong * (float(np.sqrt(2 * step.c2**2 / energy)) if energy else 0.0)
+    steepness = tails * strong / max(values.gap, 1e-9)
     growth = (2 * step.c2 * step.gamma * step.residual_mean) ** 2
     labels = (problem.teacher_function.second_moment + problem.noise**2) / values.test
     return {
@@ -49,6 +51,10 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
         "very small sizes": (10 / smallest) ** 2,
         "an activation with steep tails at a small d": tails / d,
         "an activation with steep tails and a strong step": tails * strong,
+        # rows whose features are many times larger than others decide the fit
+        "steep tails of the features near interpolation": steepness
+        / MAX_STEEPNESS
+        * (steepness > MAX_STEEPNESS),
         "an activation with an even part and a strong step on few rows": strong_even
         * d
         / (d + rows),
