@@ -123,7 +123,7 @@ def fit_bars(
     lowest = 2 * np.log(np.maximum(low * np.sqrt(largest), 1e-6))
     starts = np.random.default_rng(0).uniform(-12, -4, (12, f.shape[1]))
     fits = [
-        minimize(loss, x, jac=True, method="L-BFGS-B", bounds=[(x, 4.0) for x in lowest])
+        minimize(loss, x, jac=True, method="L-BFGS-B", bounds=[(x, max(x, 4.0)) for x in lowest])
         for x in np.maximum(starts, lowest)
     ]
     log = min(fits, key=lambda fit: float(fit.fun)).x

@@ -63,7 +63,7 @@ def test_a_problem_is_checked_and_prepared_once():
         ("problem/definition.py", "Problem.__post_init__"),
         ("theory/uniform/preparation.py", "prepare_problem"),
         ("theory/uniform/covariance.py", "step_covariance"),
-        ("theory/uniform/accuracy.py", "accuracy"),
+        ("theory/uniform/accuracy.py", "stated_accuracy"),
         ("theory/uniform/spread.py", "spread"),
     ):
         assert counts[place] == 1, place

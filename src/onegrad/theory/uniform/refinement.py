@@ -17,7 +17,12 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
+from onegrad.theory.uniform.accuracy import (
+    PLAIN_ROUTE,
+    NeglectedSizes,
+    neglected_sizes,
+    stated_accuracy,
+)
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import (
@@ -218,12 +223,22 @@ def _interpolation(old: int, new: int) -> Floats:
     return np.asarray(make_interp_spline(np.arange(old), np.eye(old), k=order)(at).T)
 
 
-def errors_of_one(problem: Problem, constants: Sequence[HasStep], refinement: Refinement) -> Errors:
-    """Return the errors of one problem with their accuracy, spread and warnings."""
+def errors_of_one(
+    problem: Problem,
+    constants: Sequence[HasStep],
+    refinement: Refinement,
+    route: str = PLAIN_ROUTE,
+    more_sizes: NeglectedSizes | None = None,
+) -> Errors:
+    """Return the errors of one problem with their accuracy, spread and warnings.
+
+    route, more_sizes : coefficients of the accuracy, and what a route neglects beyond the plain
+        theory; see `stated_accuracy`.
+    """
     values = refinement.finest.values
     warnings: list[AssumptionWarning] = []
     stated = [
-        stated_accuracy(neglected_sizes(problem, prepared.step, v))
+        stated_accuracy(neglected_sizes(problem, prepared.step, v) | (more_sizes or {}), route)
         for prepared, v in zip(constants, values, strict=True)
     ]
     spreads = [spread(problem, v) for v in values]

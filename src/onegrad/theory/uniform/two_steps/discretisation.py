@@ -120,6 +120,7 @@ def equations_of_two_steps(prepared: PreparedTwoSteps, nodes: NodeCounts) -> Equ
         teacher_profile=np.sqrt(np.hstack([kappa_teacher, *[kappa] * sides.more]).T)[:, :, None]
         * B,
         varpi=sides.vector @ sides.basis,
+        basis=sides.basis,
         aside=np.multiply.outer(sides.basis.T @ sides.row, row)
         + (sides.basis.T @ sides.lean)[:, :, None] * B,
         A=A,

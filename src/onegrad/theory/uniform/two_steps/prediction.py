@@ -43,7 +43,7 @@ def two_step_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start, equations_of_two_steps)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        points.append(errors_of_one(problem, constants, refinement))
+        points.append(errors_of_one(problem, constants, refinement, "two steps"))
         start, spacings = refinement.last, refinement.spacings
     return points
 
