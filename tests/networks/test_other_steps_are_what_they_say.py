@@ -57,12 +57,26 @@ def test_a_later_exponent_that_is_no_number_is_refused():
         og.Problem(**SMALL, alpha=0.3, steps=2, later_alpha="0.1,x")
 
 
-@pytest.mark.parametrize(("labels", "linear"), [("centred", False), ("residual-linear", True)])
-def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, linear):
-    problem = og.Problem(**SMALL, eta=2.0, labels=labels)
+def least_squares(X, y):
+    """Return constant and coefficients, of least norm where there are fewer rows than inputs."""
+    beta = np.linalg.lstsq(X - X.mean(0), y - y.mean(), rcond=None)[0]
+    return y.mean() - X.mean(0) @ beta, beta
+
+
+FITS = {
+    "centred": lambda X, y: (y.mean(), 0 * X[0]),
+    "residual-linear": lambda X, y: (y.mean(), X.T @ y / len(y)),
+    "residual-least-squares": least_squares,
+}
+
+
+@pytest.mark.parametrize("labels", FITS)
+@pytest.mark.parametrize("n_step", [90, 12])
+def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, n_step):
+    problem = og.Problem(**SMALL, eta=2.0, n_step=n_step, labels=labels)
     network, plain = network_of(problem), network_of(problem.replace(labels="plain"))
     X, y = batch(plain, 0)
-    mean, beta = y.mean(), linear * X.T @ y / len(y)
+    mean, beta = FITS[labels](X, y)
     G = minus_gradient(network.W[0], network.a[0], X, y - mean - X @ beta)
     np.testing.assert_allclose(network.first.G[0], G, rtol=1e-10, atol=1e-14)
     for purpose in (Purpose.RIDGE, Purpose.TEST):
@@ -71,6 +85,15 @@ def test_all_labels_lose_the_mean_and_linear_fit_of_the_first_step(labels, linea
         off = mean + drawn.X[0] @ beta
         np.testing.assert_allclose(shifted.y[0], drawn.y[0] - off, atol=1e-12)
         np.testing.assert_allclose(shifted.clean[0], drawn.clean[0] - off, atol=1e-12)
+
+
+def test_the_output_in_the_residual_has_its_scale():
+    residuals = ("labels", "full", "mean-field")
+    labels, full, scaled = (
+        network_of(og.Problem(**SMALL, eta=2.0, residual=name)).first.G for name in residuals
+    )
+    share = 1 / np.sqrt(SMALL["N"])
+    np.testing.assert_allclose(scaled, labels + share * (full - labels), rtol=1e-10, atol=1e-14)
 
 
 def test_preconditioning_divides_by_the_covariance_of_the_rows():
@@ -99,7 +122,7 @@ def test_the_inputs_direction_has_the_cosine_asked_for():
 
 
 @pytest.mark.parametrize("theory", ["uniform", "staircase"])
-@pytest.mark.parametrize("change", [{"labels": "residual-linear"}, {"update": "spectral"}])
+@pytest.mark.parametrize("change", [{"steps": 3}, {"update": "spectral"}])
 def test_theories_do_not_answer_for_other_steps_without_a_word(theory, change):
     problem = og.Problem(n=400, d=200, N=300, activation="softplus", alpha=0.3, **change)
     if theory == "uniform":

@@ -59,7 +59,7 @@ def count_work(group: GradientGroup, options: Options | None = None) -> Replicat
     E, R, m = len(group.etas), len(group.ridges), min(p.n, p.N)
     gradients = (1 + (p.steps - 1) * E) * any(group.etas)
     maps = 1 if E == 1 else 2 if p.steps == 1 else E
-    full = 2 if p.residual == "full" else 1
+    full = 2 if p.output_scale else 1
     return ReplicateWork(
         products=gradients * 4.0 * n_step * d * N + maps * 2.0 * (n + tests) * d * N,
         gram=float(E * n * N * m),

@@ -46,7 +46,7 @@ class Gradient:
     .. math:: G = \tfrac1n [r\,a^\top \odot \sigma'(XW^\top)]^\top X,\qquad
               \beta = X^\top r/n,\qquad \beta_y = X^\top y/n
 
-    with the residual r = y - f or, where the problem says so, r = y.
+    with the residual r = y - s f, s the problem's `output_scale`.
     """
 
     G: Array  # (B, N, d)
@@ -96,7 +96,7 @@ class Network:
         """Return minus the gradient at weights W over the rows of a step, block by block."""
         p, ops = self.sampler.problem, self.sampler.ops
         B, N, d = W.shape
-        n, full = p.rows_of_step, p.residual == "full"
+        n, full = p.rows_of_step, bool(p.output_scale)
 
         def zeros() -> Gradient:
             return Gradient(ops.zeros(B, N, d), *(ops.zeros(B, d) for _ in range(1 + full)))
@@ -105,7 +105,7 @@ class Network:
             r = block.y
             if full:
                 P = ops.product(block.X, W)  # (B, rows, N)
-                r = r - (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
+                r = r - p.output_scale * (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
                 ops.add_weighted_rows(g.beta_labels, block.y / n, block.X)
                 slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:

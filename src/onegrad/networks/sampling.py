@@ -15,6 +15,7 @@ from onegrad.networks.teacher import Teacher
 from onegrad.parallel import pool_map
 from onegrad.problem import Problem
 
+MIN_RELATIVE_EIGENVALUE = 1e-6  # of a covariance of full rank; smaller ones are rounding
 Tick = Callable[[], None]  # called after every block of rows: progress and interruption
 Sums = TypeVar("Sums")
 
@@ -40,7 +41,7 @@ class SampleBlock:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """The part taken off all labels: mean(y) and, where `beta` is set, x . X^T y/n."""
+    """The part taken off all labels: a mean and, where `beta` is set, x . beta."""
 
     mean: Array  # (B,)
     beta: Array | None  # (B, d)
@@ -144,13 +145,36 @@ class Sampler:
 
 def _first_batch_fit(sampler: Sampler) -> LinearFit:
     """Return the fit to the labels of the first batch that the problem takes off all labels."""
-    n = sampler.problem.rows_of_step
+    kind, n = sampler.problem.labels, sampler.problem.rows_of_step
     mean: Any = 0.0
     beta: Any = 0.0
     for block in sampler.blocks(step_rows(sampler.problem, 0)):
         mean = mean + block.y.sum(-1) / n
         beta = beta + (block.y[:, None, :] @ block.X)[:, 0] / n
-    return LinearFit(mean, None if sampler.problem.labels == "centred" else beta)
+    if kind == "residual-least-squares":
+        return _least_squares(sampler, mean, beta)
+    return LinearFit(mean, None if kind == "centred" else beta)
+
+
+def _least_squares(sampler: Sampler, mean: Array, moment: Array) -> LinearFit:
+    """Return the fit of least squares with a constant, of least norm where it is not unique.
+
+    mean, moment : mean(y) and X^T y/n.
+    """
+    p, ops = sampler.problem, sampler.ops
+    centre: Any = 0.0
+    C = ops.zeros(sampler.stack_size, p.d, p.d)
+    for block in sampler.blocks(step_rows(p, 0)):
+        ops.add_product(C, block.X, block.X / p.rows_of_step)
+        centre = centre + block.X.sum(1) / p.rows_of_step
+    xp = namespace(C)
+    C = C - centre[:, :, None] * centre[:, None, :]
+    values, vectors = xp.linalg.eigh(C)  # ascending
+    null = values <= MIN_RELATIVE_EIGENVALUE * values[:, -1:]
+    along = ((moment - centre * mean[:, None])[:, None, :] @ vectors)[:, 0]
+    along = xp.where(null, 0 * along, along / xp.where(null, 1 + 0 * values, values))
+    beta = (vectors @ along[:, :, None])[..., 0]
+    return LinearFit(mean - (centre * beta).sum(-1), beta)
 
 
 def sum_over_rows(

@@ -11,6 +11,7 @@ A field is added here and nowhere else; docs/make_notation.py then writes its ro
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -40,13 +41,15 @@ class Problem(Conventions):
     n_step : rows of the gradient step (default n).
     weights : rows of W_0 are N(0, I/d) or uniform on the unit sphere.
     readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
-    residual : the step's residual is the label, or the label minus the initial output.
+    residual : the step's residual is the label, the label minus the initial output, or minus that
+        output over sqrt(N), the mean-field scaling.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
     later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", of which the last
         repeats (default: the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and
         steps.
-    labels : the labels as they are, or minus a fit to those of the first step: their mean, or their
-        mean and linear part; errors are then those of the fit and the network together.
+    labels : the labels as they are, or minus a fit to those of the first step: their mean, their
+        mean and X^T y/n_step, or least squares (that of least norm where n_step <= d); errors are
+        then those of the fit and the network together.
     update : a step along the gradient, along the gradient times the inverse covariance of its rows,
         or along its orthogonal factor; all have the length of the gradient.
     inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
@@ -112,10 +115,13 @@ class Problem(Conventions):
             label="Readout a", symbol="a", help="entries of √N·a are N(0, 1), one, or ±1",
             kind="choice", papers=("N(0, I/N)", "a/√N with a ~ N(0, I/N)", "constant, 1/√p"),
             group="network"))
-    residual: Literal["labels", "full"] = field(default="labels", metadata=description(
-        label="Residual", kind="choice",
-        help="the step's residual is the label, or the label minus the initial output",
-        papers=("full in the text, labels in the formulas", "labels", "labels"), group="network"))
+    residual: Literal["labels", "full", "mean-field"] = field(
+        default="labels", metadata=description(
+            label="Residual", kind="choice",
+            help="the step's residual is the label, the label minus the initial output, or minus"
+            " that output over √N",
+            papers=("full in the text, labels in the formulas", "labels", "labels"),
+            group="network"))
     steps: int = field(default=1, metadata=description(
         label="Steps", help="number of gradient steps", kind="whole", papers=("1", "1", "1")))
     batches: Literal["fresh", "same"] = field(default="fresh", metadata=description(
@@ -124,10 +130,11 @@ class Problem(Conventions):
     later_alpha: str = field(default="", metadata=description(
         label="Later exponents", symbol="α₂, α₃, …", kind="numbers", unset="η at every step",
         help="exponents of the later steps, separated by commas; the last one repeats"))
-    labels: Literal["plain", "centred", "residual-linear"] = field(
+    labels: Literal["plain", "centred", "residual-linear", "residual-least-squares"] = field(
         default="plain", metadata=description(
             label="Labels", kind="choice",
-            help="labels as they are, minus their mean, or minus their linear fit"))
+            help="labels as they are, minus their mean, minus their linear fit by moments, or minus"
+            " that by least squares"))
     update: Literal["gradient", "preconditioned", "spectral"] = field(
         default="gradient", metadata=description(
             label="Update", kind="choice",
@@ -210,6 +217,11 @@ class Problem(Conventions):
         """Sizes of the second, third, ... step; by default that of the first."""
         etas = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
         return tuple((etas or [self.step])[min(k, len(etas) - 1)] for k in range(self.steps - 1))
+
+    @property
+    def output_scale(self) -> float:
+        """The factor of the network's output in the residual of a step."""
+        return {"labels": 0.0, "full": 1.0, "mean-field": 1 / math.sqrt(self.N)}[self.residual]
 
     @cached_property
     def sigma(self) -> Function:

@@ -49,11 +49,6 @@ def direction(problem: Problem, constant: float | None = None) -> Direction:
     )
 
 
-def output_scale(problem: Problem) -> float:
-    """Return the factor of the network's output in the residual of a step."""
-    return 1.0 if problem.residual == "full" else 0.0
-
-
 def mean_readout(problem: Problem) -> float:
     """Return E g of the readout g = sqrt(N) a."""
     return 1.0 if problem.readout == "constant" else 0.0

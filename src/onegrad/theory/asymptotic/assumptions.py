@@ -49,7 +49,7 @@ OF_TRAINED_NETWORKS = (
     Assumption(
         "residual",
         "a centred activation is assumed with the full residual",
-        lambda p: p.residual == "full" and is_uncentred(p),
+        lambda p: p.residual != "labels" and is_uncentred(p),
     ),
     Assumption(
         "teacher",

@@ -9,6 +9,7 @@ from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
 from onegrad.theory.scope import require_known_fields
+from onegrad.theory.uniform.label_law import LabelLaw
 
 # what the theory reads, and fields without meaning for one step on Gaussian inputs
 UNIFORM_FIELDS = (
@@ -17,6 +18,7 @@ UNIFORM_FIELDS = (
     "input_overlap", "labels",
 )  # fmt: skip
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
+MIN_ENERGY_LEFT = 1e-12  # of labels less their linear part
 MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
 MAX_SILENT_SPREAD = 0.2  # the same for the spread of single networks
 
@@ -34,8 +36,21 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
     for field, energy in energies.items():
         if energy > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, energy, f"mean squares up to {MAX_MEAN_SQUARE:g}")
+    if p.corrupted and LabelLaw.of(p).fit.has_direction:
+        raise OutOfScope("uniform", "corrupted", p.corrupted, f"0 with labels={p.labels!r}")
+    if p.labels == "residual-least-squares":
+        _require_unique_fit(p)
     if p.step > MAX_MEAN_SQUARE:
         raise OutOfScope("uniform", "eta", p.step, f"steps up to {MAX_MEAN_SQUARE:g}")
+
+
+def _require_unique_fit(p: Problem) -> None:
+    """Raise OutOfScope where least squares fit the labels of the step exactly."""
+    if p.rows_of_step <= p.d + 1:
+        raise OutOfScope("uniform", "n_step", p.n_step, f"more than d + 1 with labels={p.labels!r}")
+    labels = LabelLaw.of(p)
+    if not labels.fit.step_energy > MIN_ENERGY_LEFT * labels.energy:
+        raise OutOfScope("uniform", "teacher", covered=f"more than linear with labels={p.labels!r}")
 
 
 def concerns(

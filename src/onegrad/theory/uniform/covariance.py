@@ -33,8 +33,8 @@ from onegrad.theory.uniform.gauss_nodes import (
     gauss_nodes,
     symmetric_matrix_power,
 )
-from onegrad.theory.uniform.label_law import LabelLaw
-from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
+from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
+from onegrad.theory.uniform.residuals import ResidualLaw, RowConstraint, residual_law
 
 MAX_NEWTON_STEPS = 200
 CONTOUR_SCALES = (16.0, 8.0, 4.0, 2.8, 2.0, 1.4, 1.0)  # of the contour, from far away
@@ -124,7 +124,23 @@ def step_covariance(
     constant : mean of the residual beyond that of the labels.
     """
     law = residual_law(labels, noise, rows, output, constant)
-    return covariance_of_law(law, labels.indices, phi, squared)
+    if not labels.fit.least_squares or output:
+        return covariance_of_law(law, labels.indices, phi, squared)
+    # X^T r = 0: v is a direction near the teacher's, and the rest of it one of noise
+    law = _with_noise_index(law)
+    c = np.append(FREE_OVERLAP * labels.fit.step_direction, np.sqrt(1 - FREE_OVERLAP**2))
+    free = RowDirection(c, np.zeros(len(law.r)))
+    return covariance_of_law(law, labels.indices, phi, squared, free)
+
+
+def _with_noise_index(law: ResidualLaw) -> ResidualLaw:
+    """Return a law with one more index, of which the residuals know nothing."""
+    k, J = law.tau.shape
+    tau_tau = np.zeros((k + 1, k + 1, J))
+    tau_tau[:k, :k], tau_tau[k, k] = law.tau_tau, 1.0
+    q = law.constraint
+    constraint = None if q is None else RowConstraint(q.q, q.q_q, np.pad(q.q_tau, ((0, 1), (0, 0))))
+    return ResidualLaw(law.r, law.p, np.pad(law.tau, ((0, 1), (0, 0))), tau_tau, constraint)
 
 
 def covariance_of_law(

@@ -22,7 +22,7 @@ import numpy as np
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout, output_variance
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class StepNumbers:
     own_noise : variance V of the random step of a neuron along its own weight, for gamma g = 1.
     residual_noise, residual_mean : deviation and mean of the residual less the teacher's label.
 
-    For the full residual only (else zero), with the initial readout row W_0^T a, of unit length:
+    For a residual with the output only (else zero), with the readout row W_0^T a, of unit length:
     backward : minus its overlap with v.
     sideways : its overlap with the teacher's direction off v.
     shift : what every eigenvalue of M moves by, since f_0 has the part
@@ -67,12 +67,12 @@ def take_step(
     constant : constant of the initial output, see `output_constants`.
     labels : the law of its labels, where it is known already.
     """
-    sigma, full = problem.sigma, problem.residual == "full"
+    sigma, scale = problem.sigma, problem.output_scale
     c0, c1, c2, c3 = (float(c) for c in sigma.c[:4])
-    b, theta, energy = _learned_direction(problem, labels or LabelLaw.of(problem), full, constant)
-    backward = full * c1 / b
+    b, theta, energy = _learned_direction(problem, labels or LabelLaw.of(problem), scale * constant)
+    backward = scale * c1 / b if b else 0.0
     # E[z sigma sigma'], less what acts through X^T r/n_0: its terms c_1 c_1 and 6 c_1 c_3
-    own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks) if full else 0.0
+    own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks) if scale else 0.0
     # z sigma'(z) beyond its constant 2 c_2 and its linear part c_1 + 6 c_3
     random_part = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
     random_part -= (2 * c2) ** 2 + (c1 + 6 * c3) ** 2
@@ -85,17 +85,17 @@ def take_step(
         c3=c3,
         nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
         own_noise=max(energy * random_part, 0.0) / problem.rows_of_step,
-        residual_noise=float(np.sqrt(problem.noise**2 + full * output_variance(problem))),
-        residual_mean=-full * constant,
+        residual_noise=float(np.sqrt(problem.noise**2 + scale**2 * output_variance(problem))),
+        residual_mean=-scale * constant,
         backward=backward,
         sideways=backward * theta / np.sqrt(1 - theta**2),
-        shift=-full * 2 * c2 * mean_readout(problem) * np.sqrt(problem.N) / problem.d,
-        own_output=own - full * (c1**2 + 6 * c1 * c3),
+        shift=-scale * 2 * c2 * mean_readout(problem) * np.sqrt(problem.N) / problem.d,
+        own_output=scale * (own - c1**2 - 6 * c1 * c3),
     )
 
 
 def _learned_direction(
-    problem: Problem, labels: LabelLaw, full: bool, constant: float
+    problem: Problem, labels: LabelLaw, constant: float
 ) -> tuple[float, float, float]:
     r"""Return b, the cosine theta of v with the step's direction among the indices, and E r^2.
 
@@ -103,14 +103,16 @@ def _learned_direction(
 
     where :math:`E_{free}r^2` is the mean square of r, less what a fit to the rows of the step
     leaves nothing of (`label_fit`).
+
+    constant : of the output, as it is in the residual.
     """
-    fit = labels.fit
-    output = full * (output_variance(problem) + constant**2 - 2 * fit.step_mean * constant)
+    fit, scale = labels.fit, problem.output_scale
+    output = scale**2 * output_variance(problem) + constant**2 - 2 * fit.step_mean * constant
     linear = fit.step_linear
-    signal = float(
-        linear[0] if len(linear) == 1 else np.linalg.norm(linear)
-    )  # one index has a sign
-    b_squared = signal**2 + full * problem.sigma.c[1] ** 2
+    # a single index keeps its sign
+    signal = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
+    b_squared = signal**2 + (scale * problem.sigma.c[1]) ** 2
     b_squared += problem.phi_step * (fit.free_energy + output)
-    b = float(np.sqrt(b_squared))
-    return b, signal / b if b else 0.0, fit.step_energy + output
+    b = float(np.sqrt(max(b_squared, 0.0)))
+    theta = signal / b if b else FREE_OVERLAP * fit.least_squares
+    return b, theta, fit.step_energy + output

@@ -78,7 +78,8 @@ def fit_of_labels(
             step_direction=linear,
             least_squares=False,
         )
-    return _moments(mean, energy, linear, phi, rows)
+    fit = _moments if taken_off == "residual-linear" else _least_squares
+    return fit(mean, energy, linear, phi, rows)
 
 
 def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) -> LabelFit:
@@ -105,4 +106,27 @@ def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) 
         free_energy=energy_left - with_y**2 / energy,
         step_direction=step_linear,
         least_squares=False,
+    )
+
+
+def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows: int) -> LabelFit:
+    r"""Return the fit of least squares, which leaves :math:`X^\top r = 0`: no direction leads.
+
+    .. math:: r = (1-\phi_0)(\rho - \tau t'), \qquad Er^2 = (1-\phi_0)E\rho^2
+    """
+    squared = float(linear @ linear)
+    energy_left = max(energy - mean**2 - squared, 0.0)
+    unit = linear / np.sqrt(squared) if squared else np.eye(len(linear))[0]
+    return LabelFit(
+        mean=mean,
+        mean_error=float(np.sqrt(energy_left / (rows * (1 - phi)))),
+        linear=linear,
+        noise=float(np.sqrt(phi / (1 - phi) * energy_left)),
+        has_direction=True,
+        step_linear=np.zeros(len(linear) + 1),
+        step_mean=0.0,
+        step_energy=(1 - phi) * energy_left,
+        free_energy=0.0,
+        step_direction=np.append(unit, 0.0),
+        least_squares=True,
     )

@@ -32,6 +32,7 @@ from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
 from onegrad.theory.uniform.label_fit import LabelFit, fit_of_labels
 
+FREE_OVERLAP = 0.995  # of v with the teacher where the step singles out no direction
 GAUSSIAN_NOISE = Law("gaussian")
 
 
@@ -83,11 +84,15 @@ class LabelLaw:
         return (1 - self.replaced) * index_calculus.linear_part(self.teacher)
 
     @property
+    def energy(self) -> float:
+        """Mean square of the labels before a fit is taken off."""
+        return self.teacher.second_moment + self.noise**2
+
+    @property
     def fit(self) -> LabelFit:
         """The fit that is taken off."""
-        energy = self.teacher.second_moment + self.noise**2
         mean = index_calculus.mean_of(self.teacher)
-        return fit_of_labels(self.taken_off, mean, energy, self.linear, self.phi, self.rows)
+        return fit_of_labels(self.taken_off, mean, self.energy, self.linear, self.phi, self.rows)
 
 
 class LabelCoefficients(NamedTuple):

@@ -71,7 +71,7 @@ def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]
     """
     mean = prepare_problem(problem)
     constants = output_constants(problem)
-    if len(constants) == 1 or problem.residual != "full" or not problem.step:
+    if len(constants) == 1 or not problem.output_scale or not problem.step:
         return mean, (mean,)
     return mean, tuple(prepare_problem(problem, constant) for constant in constants)
 

@@ -7,8 +7,9 @@ that no two extensions are combined that nobody has derived together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from dataclasses import field as dataclass_field
 from itertools import groupby
 from typing import Any
 
@@ -34,19 +35,22 @@ class Route:
 
     fields : the fields that lead here, beside those of the plain theory; none leads anywhere.
     errors : errors of problems, one value each, from a relative error and numbers of nodes.
+    choices : values of other fields that are covered, where these are not all.
     """
 
     fields: tuple[str, ...]
     errors: ErrorsOfProblems
+    choices: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
 
     def applies(self, problem: Problem) -> bool:
         """Return whether a field of the problem leads here."""
         return not self.fields or any(_is_set(problem, field) for field in self.fields)
 
 
+OUTPUTS = ("labels", "full")  # residuals with all or nothing of the output
 ROUTES = (
-    Route(("inputs",), covariance_errors),
-    Route(("ridge_rows",), same_row_errors),
+    Route(("inputs",), covariance_errors, {"labels": ("plain", "centred"), "residual": OUTPUTS}),
+    Route(("ridge_rows",), same_row_errors, {"labels": ("plain",), "residual": OUTPUTS}),
     Route(("steps",), two_step_errors),
     Route((), fresh_row_errors),
 )
@@ -98,6 +102,11 @@ def route_of(problem: Problem) -> Route:
         if field not in route.fields and _is_set(problem, field):
             name = next(name for name in route.fields if _is_set(problem, name))
             covered = f"{field}={FIELDS[field].default!r} with {name}={getattr(problem, name)!r}"
+            raise OutOfScope("uniform", field, getattr(problem, field), covered)
+    for field, values in route.choices.items():
+        if getattr(problem, field) not in values:
+            name = next(name for name in route.fields if _is_set(problem, name))
+            covered = f"{' or '.join(values)} with {name}={getattr(problem, name)!r}"
             raise OutOfScope("uniform", field, getattr(problem, field), covered)
     return route
 

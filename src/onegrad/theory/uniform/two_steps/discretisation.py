@@ -13,7 +13,6 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.theory.direction import output_scale
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.label_law import LabelCoefficients, labels_given_index
 from onegrad.theory.uniform.neuron_tilt import Tilt, neuron_tilt
@@ -94,7 +93,7 @@ def equations_of_two_steps(prepared: PreparedTwoSteps, nodes: NodeCounts) -> Equ
         flattening=min(k / (4 * d), MAX_FLATTENING),
     )
     B = slope / rho
-    i, scale = len(plane.indices), output_scale(problem)
+    i, scale = len(plane.indices), problem.output_scale
     grown = 1 + neurons.nodes.own + bulk.shift + bulk.epsilon * (trace.weight @ trace.mu)
     row = (grown * g)[:, None] * B / np.sqrt(problem.N) * bool(scale)
     Y = _labels_given_indices(prepared, samples, label_norm)
@@ -247,7 +246,7 @@ def _directions_of_two_steps(
 
     lean = with_drift(leans.T)
     lean[:tilted] += tilt.mean_weights(neurons.nodes)
-    row = plane.row[len(plane.indices) :] * bool(output_scale(prepared.problem))
+    row = plane.row[len(plane.indices) :] * bool(prepared.problem.output_scale)
     row = with_drift(row)
     Y1 = np.zeros((tilted + more, Y.Y1.shape[1]))
     Y1[:t] = Y.Y1

@@ -8,7 +8,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.problem import Problem
-from onegrad.theory.direction import output_constants, output_scale
+from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
@@ -78,7 +78,7 @@ def prepare_two_step_constants(
 ) -> tuple[PreparedTwoSteps, tuple[PreparedTwoSteps, ...]]:
     """Prepare a problem at the mean constant of its initial output and at each possible one."""
     mean, constants = prepare_two_steps(problem), output_constants(problem)
-    if len(constants) == 1 or not output_scale(problem):
+    if len(constants) == 1 or not problem.output_scale:
         return mean, (mean,)
     return mean, tuple(prepare_two_steps(problem, constant) for constant in constants)
 

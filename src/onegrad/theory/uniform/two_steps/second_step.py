@@ -32,7 +32,6 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages, gaussian_averages
 from onegrad.functions.function import Function
 from onegrad.problem import Problem
-from onegrad.theory.direction import output_scale
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import (
     LabelCoefficients,
@@ -163,7 +162,7 @@ def second_step(first: Prepared, eta: float, constant: float) -> SecondStep:
         g=g,
         weight=weight,
     )
-    return _less_output(after, constant) if output_scale(problem) else after
+    return _less_output(after, constant) if problem.output_scale else after
 
 
 def _less_output(after: SecondStep, constant: float) -> SecondStep:
@@ -178,7 +177,7 @@ def _less_output(after: SecondStep, constant: float) -> SecondStep:
     F contains the output that all neurons share by its dependence on the length.
     """
     problem, step, trace = after.first.problem, after.first.step, after.first.covariance.trace
-    scale, g, weight = output_scale(problem), after.g, after.weight
+    scale, g, weight = problem.output_scale, after.g, after.weight
     s, rho = after.start(g)
     # before the step the weight along v_1 has the deviation 1/sqrt(d)
     signs = [
@@ -194,7 +193,8 @@ def _less_output(after: SecondStep, constant: float) -> SecondStep:
     grown = 1 + 2 * step.c2 * step.gamma * g * (trace.weight @ trace.mu)
     row = scale * (weight * g**2 * grown / rho) @ slope
     F = scale * np.sqrt(problem.N) * ((weight * g) @ value) - step.backward * after.index * row
-    mean = after.labels.Y0 - F - (constant if problem.readout != "constant" else 0.0)
+    constant = scale * constant if problem.readout != "constant" else 0.0  # else it is in F
+    mean = after.labels.Y0 - F - constant
     spare = scale**2 * (weight * g**2) @ (square - value**2) - row**2
     Y1, sideways = after.labels.Y1, after.basis[:, len(after.basis)]
     energy = mean**2 + (Y1**2).sum(0) + after.labels.Y2 + np.maximum(spare, 0.0)
