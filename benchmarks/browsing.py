@@ -31,7 +31,7 @@ FINISHED = """(() => { const m = window.onegrad?.model();
 @contextmanager
 def served() -> Iterator[str]:
     """The address of an explorer in a process of its own."""
-    command = [sys.executable, "-m", "onegrad.cli", "explore", "--no-open", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "onegrad", "explore", "--no-open", "--port", "0", "--json"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None

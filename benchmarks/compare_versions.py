@@ -220,7 +220,7 @@ def sweeps(record: Record) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spec, table = Path(folder) / "small.toml", Path(folder) / "small.csv"
         spec.write_text(SWEEP)
-        command = [sys.executable, "-m", "onegrad.cli", "sweep"]
+        command = [sys.executable, "-m", "onegrad", "sweep"]
         store = ["--store", str(Path(folder) / "store")]
         subprocess.run([*command, "run", str(spec), *store], check=True, capture_output=True)
         export = ["export", str(spec), *store, "--format", "csv", "--out", str(table)]

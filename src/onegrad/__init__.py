@@ -1,8 +1,8 @@
 """Theory, simulation and estimators for networks trained with one gradient step.
 
 Every name in `__all__` is promised to users; the rest of the package may change. Names of `_LAZY`
-are loaded when they are first used, so that importing onegrad costs NumPy and SciPy only. Type
-checkers read the imports below; tests/test_public_api.py compares the two.
+are loaded when they are first used: importing onegrad costs nothing, and using it NumPy and SciPy
+only. Type checkers read the imports below; tests/test_public_api.py compares the two.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
-from onegrad.functions import Function, exponents, register
-from onegrad.problem import Problem
 
 if TYPE_CHECKING:
     from onegrad.comparison import Comparison as Comparison
@@ -22,9 +20,13 @@ if TYPE_CHECKING:
     from onegrad.estimators import OneStepClassifier as OneStepClassifier
     from onegrad.estimators import OneStepFeatures as OneStepFeatures
     from onegrad.estimators import OneStepRegressor as OneStepRegressor
+    from onegrad.functions import Function as Function
+    from onegrad.functions import exponents as exponents
+    from onegrad.functions import register as register
     from onegrad.networks import Simulation as Simulation
     from onegrad.networks import simulate as simulate
     from onegrad.networks.cost import cost as cost  # also the name of a module
+    from onegrad.problem import Problem as Problem
     from onegrad.theory import Prediction as Prediction
     from onegrad.theory import Spectrum as Spectrum
     from onegrad.theory import predict as predict
@@ -42,9 +44,13 @@ _LAZY = {
     "OneStepClassifier": "onegrad.estimators",
     "OneStepFeatures": "onegrad.estimators",
     "OneStepRegressor": "onegrad.estimators",
+    "Function": "onegrad.functions",
+    "exponents": "onegrad.functions",
+    "register": "onegrad.functions",
     "Simulation": "onegrad.networks",
     "cost": "onegrad.networks",
     "simulate": "onegrad.networks",
+    "Problem": "onegrad.problem",
     "Prediction": "onegrad.theory",
     "Spectrum": "onegrad.theory",
     "predict": "onegrad.theory",

@@ -116,6 +116,6 @@ def test_bad_input_is_one_line_and_exit_2(command, folder, capsys):
 
 
 def test_the_module_is_the_program():
-    command = [sys.executable, "-m", "onegrad.cli", "--version"]
+    command = [sys.executable, "-m", "onegrad", "--version"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said == f"onegrad {og.__version__}\n"

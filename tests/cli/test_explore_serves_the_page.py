@@ -16,7 +16,7 @@ from onegrad.cli import main
 
 
 def test_it_serves_the_page_and_stops_when_told() -> None:
-    command = [sys.executable, "-m", "onegrad.cli", "explore", "--no-open", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "onegrad", "explore", "--no-open", "--port", "0", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

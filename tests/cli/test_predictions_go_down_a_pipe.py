@@ -37,7 +37,7 @@ def test_json_and_predictions_do_not_share_standard_output(folder, capsys):
 
 
 def test_a_reader_that_has_enough_is_no_failure_to_talk_about(folder):
-    program = [sys.executable, "-m", "onegrad.cli", "apply", folder / "m", folder / "d.csv"]
+    program = [sys.executable, "-m", "onegrad", "apply", folder / "m", folder / "d.csv"]
     with subprocess.Popen(
         [*program, "--out", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as writer:

@@ -114,7 +114,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     """As a terminal sends it: to the runner and to the workers, which say nothing."""
     spec, store = tmp_path / "spec.toml", tmp_path / "store"
     spec.write_text(SPEC)
-    command = [sys.executable, "-m", "onegrad.cli", "sweep", "run", str(spec), "--workers", "2"]
+    command = [sys.executable, "-m", "onegrad", "sweep", "run", str(spec), "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--store", str(store)], stderr=subprocess.PIPE, text=True, process_group=0
     )

@@ -68,7 +68,7 @@ SLOW_SPEC = SPEC.replace("0.03", "0.5")  # not over before it is interrupted
 
 
 def _command(spec: Path, store: Path) -> list[str]:
-    return [sys.executable, "-m", "onegrad.cli", "sweep", "run", str(spec), "--store", str(store)]
+    return [sys.executable, "-m", "onegrad", "sweep", "run", str(spec), "--store", str(store)]
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])

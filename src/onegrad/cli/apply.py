@@ -153,7 +153,11 @@ def _print(blocks: Iterator[Columns]) -> int:
         text = io.BytesIO()
         table = _table(columns)
         csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
-        sys.stdout.write(text.getvalue().decode())
+        if hasattr(sys.stdout, "buffer"):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.getvalue())  # UTF-8 whatever the terminal's letters are
+        else:
+            sys.stdout.write(text.getvalue().decode())
         sys.stdout.flush()  # raises BrokenPipeError if the reader went away
         rows += table.num_rows
     return rows

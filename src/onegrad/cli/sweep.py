@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +80,19 @@ def run_options(args: argparse.Namespace) -> RunOptions:
     return RunOptions(args.workers, args.cluster, args.device, args.shard)
 
 
+@contextmanager
+def surviving_hangup() -> Iterator[None]:
+    """Go on when the terminal is closed; whatever cells are started inherit that."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def run(args: argparse.Namespace) -> int:
     """Run, describe or export a grid."""
     spec = read_spec(args.spec, MEASURES, quick=getattr(args, "quick", False))
@@ -88,7 +105,11 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     options, progress = run_options(args), TerminalProgress(spec.name)
     cells = shard((c for grid in all_cells(spec).values() for c in grid), options.shard)
-    with executor(options) as execute, Store(directory, part=store_part(options.shard)) as store:
+    with (
+        surviving_hangup(),
+        executor(options) as execute,
+        Store(directory, part=store_part(options.shard)) as store,
+    ):
         done = run_cells(cells, store, MEASURES, execute, device=options.device, progress=progress)
     if args.json:
         print_json({"store": str(directory), **done.__dict__})

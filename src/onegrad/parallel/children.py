@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -115,13 +116,14 @@ class Child:
             f"import sys; sys.path[:] = {sys.path!r}; "
             f"from onegrad.parallel.children import serve; serve({os.getpid()})"
         )
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
-            process_group=0,  # the parent handles Ctrl-C
-        )
+        with _interrupts_blocked():  # the parent handles Ctrl-C
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
+                process_group=0,
+            )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.tasks = Connection(os.dup(self.process.stdin.fileno()), readable=False)
         self.results = Connection(os.dup(self.process.stdout.fileno()), writable=False)
@@ -160,6 +162,16 @@ class Child:
             self.tasks.send_bytes(data)
 
 
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in this thread, and for ever in the processes that it starts meanwhile."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def serve(parent: int) -> None:
     """Run in the child: read a function, then tasks until the parent closes the pipe."""
     end_with_parent(parent)
@@ -167,7 +179,7 @@ def serve(parent: int) -> None:
     answers = Connection(os.dup(1), readable=False)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints is not taken for an answer
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, OSError):  # the parent is gone, maybe in mid-message
         function = pickle.loads(tasks.recv_bytes())
         while True:
             items, error = pickle.loads(tasks.recv_bytes()), None
