@@ -33,7 +33,7 @@ Size = tuple[tuple[str, float], ...]
 
 
 @cache
-def _expected(size: Size) -> dict[str, dict[str, bytes]]:
+def expected_cells(size: Size) -> dict[str, dict[str, bytes]]:
     cells = sweeping.rehearsal(**dict(size))
     values = {cell.key: MEASURES[cell.measure].function(cell, "cpu") for cell in cells}
     return {
@@ -67,14 +67,14 @@ class AttackedStore:
             failures = store.failures().items()
             recorded = [key for key, message in failures if "its process ended" in message]
             given_up = set(recorded[: kills // MAX_ATTEMPTS])
-            for key in _expected(self.size).keys() - store.done() - given_up:
+            for key in expected_cells(self.size).keys() - store.done() - given_up:
                 self.counts.fault("lost", self.where, f"{key} after a complete run")
 
     def resume_and_compare(self) -> None:
         """Resume the sweep in this process and compare every byte."""
         with self.errors_are_faults():
             sweeping.sweep(str(self.directory), dict(self.size))
-            contents, expected = sweeping.contents(self.directory), _expected(self.size)
+            contents, expected = sweeping.contents(self.directory), expected_cells(self.size)
             for key in expected.keys() - contents.keys():
                 self.counts.fault("lost", self.where, key)
             for key in contents.keys() & expected.keys():

@@ -18,6 +18,7 @@ from soak.ledger import AttackCounts
 REFUSALS = (og.InvalidInput, og.NotConverged)
 ROUNDING_ERROR = 1e-6
 ALPHA_STEP = 0.002  # between neighbours
+MAX_ASYMMETRY = 1e-3  # of errors that are equal by a symmetry, or in a limit
 MAX_JUMP = 0.01  # of the error, by which a point may be off the line through its neighbours
 
 
@@ -96,3 +97,55 @@ def find_jumps(rng: np.random.Generator, count: int, where: str) -> AttackCounts
                         counts.fault("jumps", name, f"{quantity} {a}, {b}, {c}")
                 counts.ends["numbers"] += 1
     return counts
+
+
+def check_symmetries(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Predict problems that are the same but for a sign or a unit, and problems in a limit."""
+    counts = AttackCounts()
+    with _without_warnings():
+        for i in range(count):
+            problem = random_problems.ordinary_problem(rng)
+            # a readout of one sign tells the signs of the teacher apart
+            readout = "gaussian" if problem.readout == "constant" else problem.readout
+            problem = problem.replace(residual="labels", eta=problem.step, readout=readout)
+            name = f"{where}.{i} {problem}"
+            with attempt(counts, name, REFUSALS):
+                first = og.predict(problem)
+                for kind, other, scale in _equal_problems(problem):
+                    again = og.predict(other)
+                    for quantity in ("train", "test"):
+                        a, b = float(getattr(first, quantity)), float(getattr(again, quantity))
+                        if abs(b / scale - a) > MAX_ASYMMETRY * abs(a) + 1e-12:
+                            counts.fault("wrong", name, f"{kind}: {quantity} {a}, {b / scale}")
+                _check_limits(counts, name, problem, first)
+                counts.ends["numbers"] += 1
+    return counts
+
+
+def _equal_problems(problem: og.Problem) -> Iterator[tuple[str, og.Problem, float]]:
+    """Yield problems whose errors are those of this one, up to a factor."""
+    yield "sign of the teacher", problem.replace(teacher=f"-1*({problem.teacher})"), 1.0
+    yield "sign of the activation", problem.replace(activation=f"-1*({problem.activation})"), 1.0
+    scaled = {"teacher": f"3*({problem.teacher})", "noise": 3 * problem.noise}
+    yield "unit of the labels", problem.replace(**scaled, eta=problem.step / 3), 9.0
+
+
+def _check_limits(
+    counts: AttackCounts, name: str, problem: og.Problem, prediction: og.Prediction
+) -> None:
+    """Check that the train error grows with the penalty, and the limits of both parameters."""
+    more = og.predict(problem.replace(ridge=2 * problem.ridge))
+    train, larger = float(prediction.train), float(more.train)
+    if not train * (1 - ROUNDING_ERROR) <= larger <= 2 * train * (1 + ROUNDING_ERROR):
+        counts.fault("wrong", name, f"train {train} and, with twice the penalty, {larger}")
+    star = problem.sigma_star
+    labels = float(star.variance + star.c[0] ** 2 + problem.noise**2)
+    null = og.predict(problem.replace(ridge=1e9))
+    for quantity in ("train", "test"):
+        value = float(getattr(null, quantity))
+        if abs(value - labels) > 1e-2 * labels:
+            counts.fault("wrong", name, f"{quantity} {value} of labels {labels} without a fit")
+    untrained = float(og.predict(problem.replace(eta=0.0)).test)
+    vanishing = float(og.predict(problem.replace(eta=1e-9)).test)
+    if abs(vanishing - untrained) > MAX_ASYMMETRY * untrained:
+        counts.fault("wrong", name, f"test {vanishing} after a vanishing step, {untrained} without")

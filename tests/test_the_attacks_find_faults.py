@@ -81,8 +81,8 @@ def test_a_store_that_lost_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     attacked.done = 5
     attacked.check_nothing_lost()
     assert counts.faults == {"lost": 1}
-    key = next(iter(kills._expected(size)))
-    kills._expected(size)[key]["draw"] = b"another"
+    key = next(iter(kills.expected_cells(size)))
+    kills.expected_cells(size)[key]["draw"] = b"another"
     attacked.resume_and_compare()
     assert counts.faults == {"lost": 1, "wrong": 1}
 

@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     with _extra_needed():
         import uvicorn
 
+        from onegrad.explorer.connections import ImpatientProtocol
         from onegrad.explorer.guard import LOOPBACK_HOSTS
         from onegrad.explorer.server import create_app, plotly_file
     plotly_file()  # raises ImportError if plotly is missing
@@ -72,9 +73,14 @@ def run(args: argparse.Namespace) -> int:
         print_note("onegrad explore", "other machines can reach this page")
     app = create_app(hosts=LOOPBACK_HOSTS if local else None)
     level = "error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical"
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level=level, timeout_graceful_shutdown=1, server_header=False)
+    config = uvicorn.Config(
+        app,
+        http=ImpatientProtocol,
+        log_level=level,
+        timeout_graceful_shutdown=1,
+        server_header=False,
     )
+    server = uvicorn.Server(config)
     if not args.no_open:
         threading.Timer(0.5, webbrowser.open, (url,)).start()
     server.run(sockets=[listener])

@@ -8,7 +8,7 @@ from typing import Any
 
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
-from onegrad.cli.sweep import add_run_options, run_options
+from onegrad.cli.sweep import add_run_options, run_options, surviving_hangup
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
 from onegrad.studies.reproduce import Reproduction, reproduce, reproduction_json
@@ -48,15 +48,16 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
     out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")
-    reproduction = reproduce(
-        args.figures,
-        out,
-        run_options(args),
-        quick=args.quick,
-        seeds=args.seeds,
-        draw=not args.cells_only and args.shard is None,
-        progress=TerminalProgress("reproduce"),
-    )
+    with surviving_hangup():
+        reproduction = reproduce(
+            args.figures,
+            out,
+            run_options(args),
+            quick=args.quick,
+            seeds=args.seeds,
+            draw=not args.cells_only and args.shard is None,
+            progress=TerminalProgress("reproduce"),
+        )
     if args.json:
         print_json(reproduction_json(reproduction))
     else:

@@ -150,9 +150,13 @@ def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Ite
         raise InvalidInput(path, problem="the column names are not UTF-8 text") from None
     except FileNotFoundError:
         raise InvalidInput("data", path, problem="no such file") from None
+    except PermissionError:
+        raise InvalidInput(path, problem="cannot be read: permission denied") from None
     except reasons as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
-        if "conversion error" not in reason:
+        if "straddling object" in reason:  # a line that is longer than a block of the reader
+            reason = "a line is longer than a megabyte, which is the limit; is it one long line?"
+        elif "conversion error" not in reason:
             reason = f"not {file_format}, or damaged: {reason}"
         raise InvalidInput(path, problem=f"{reason:.240}") from None
 

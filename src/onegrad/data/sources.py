@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import issparse
@@ -158,15 +159,40 @@ def _file_partitions(path: str, roles: ColumnRoles, target: str | int | None) ->
 
 
 def _find_files(path: str) -> list[str]:
-    """Return the files that a path, a directory or a pattern names, in order."""
-    if Path(path).is_dir():
-        files = [str(p) for p in Path(path).rglob("*") if p.suffix in FILE_SUFFIXES]
-    else:
-        files = [path] if Path(path).is_file() else glob.glob(path)  # noqa: PTH207
+    """Return the files that a path, a directory or a pattern names, in order.
+
+    Raises
+    ------
+    InvalidInput : there are none, or a folder may not be read, whatever is in it.
+    """
+    try:
+        if Path(path).is_dir():
+            walk = os.walk(path, onerror=_raise)
+            paths = (Path(folder) / name for folder, _, names in walk for name in names)
+            files = [str(file) for file in paths if file.suffix in FILE_SUFFIXES]
+        else:
+            files = [path] if Path(path).is_file() else _matching_files(path)
+    except OSError as error:
+        problem = f"cannot be read: {str(error.strerror or error).lower()}"
+        raise InvalidInput("data", error.filename or path, problem=problem) from None
     if not files:
         problem = f"no such file; allowed are {', '.join(FILE_SUFFIXES)}"
         raise InvalidInput("data", path, problem=problem)
     return sorted(files)
+
+
+def _matching_files(pattern: str) -> list[str]:
+    """Return the files of a pattern; glob itself passes over folders that may not be read."""
+    for part in reversed((Path(pattern), *Path(pattern).parents)):  # from the outermost on
+        if glob.has_magic(part.name):
+            for folder in glob.glob(str(part.parent)):  # noqa: PTH207
+                if Path(folder).is_dir():
+                    os.scandir(folder).close()  # raises where glob is silent
+    return glob.glob(pattern)  # noqa: PTH207
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 def common_types(kinds_by_path: Mapping[str, Mapping[str, str]]) -> dict[str, ColumnType]:

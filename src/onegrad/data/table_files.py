@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -18,6 +19,16 @@ from onegrad.data.partitions import (
     reading_errors,
 )
 from onegrad.data.table import check_unique_names, schema_kinds
+from onegrad.exceptions import InvalidInput
+
+
+def arrow_path(path: str) -> str:
+    """Return a path for pyarrow, which takes all names as UTF-8, whatever the locale is."""
+    try:
+        return os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        problem = "its name is not UTF-8, which pyarrow needs; rename it"
+        raise InvalidInput(path, problem=problem) from None
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ class CsvPartition(FilePartition):
 
         empty_is_null = csv.ConvertOptions(strings_can_be_null=True)
         csv_format = dataset.CsvFileFormat(convert_options=empty_is_null)
-        return csv_format.make_fragment(self.path, fs.LocalFileSystem())
+        return csv_format.make_fragment(arrow_path(self.path), fs.LocalFileSystem())
 
     def _typed(self, field: Any) -> Any:
         """Return a field of the Arrow schema in the type that it is read as.
@@ -128,7 +139,7 @@ class ParquetPartition(FilePartition):
     def schema(self) -> Any:
         import pyarrow.parquet as pq
 
-        return pq.read_schema(self.path)
+        return pq.read_schema(arrow_path(self.path))
 
     def row_labels(self, schema: Any) -> set[str]:
         """Return the columns that were the index of the pandas frame that was written."""
@@ -142,7 +153,7 @@ class ParquetPartition(FilePartition):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with self.reading_errors(), pq.ParquetFile(self.path, pre_buffer=False) as file:
+        with self.reading_errors(), pq.ParquetFile(arrow_path(self.path), pre_buffer=False) as file:
             for batch in file.iter_batches(
                 ROWS_PER_BLOCK,
                 row_groups=list(self.groups),
@@ -158,7 +169,7 @@ def parquet_partitions(path: str, columns: ColumnRoles) -> Iterator[ParquetParti
 
     partition = ParquetPartition(path, columns=columns)
     with partition.reading_errors():
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(arrow_path(path))
         schema = metadata.schema.to_arrow_schema()
         check_unique_names(schema.names, path)
         partition.columns_to_read(schema)  # complains at once

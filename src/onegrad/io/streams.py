@@ -54,7 +54,9 @@ def _open_null_device(descriptor: int, name: str) -> None:
         os.close(null)
     os.set_inheritable(descriptor, True)
     mode = "r" if name == "stdin" else "w"
-    setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: PTH123, SIM115
+    stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+    setattr(sys, name, stream)
+    setattr(sys, f"__{name}__", stream)  # which keeps it open when another takes its place
 
 
 def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:

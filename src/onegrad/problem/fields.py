@@ -137,7 +137,7 @@ def check_size(name: str, value: Any) -> int:
     if isinstance(value, bool) or size < 1:
         raise InvalidInput(name, value, "a whole number >= 1")
     if size > _MAX_SIZE:
-        raise InvalidInput(name, value, f"at most {_MAX_SIZE:.0e}")
+        raise InvalidInput(name, value, f"a whole number <= {_MAX_SIZE:.0e}")
     return size
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, keep_freed_memory
+from onegrad.arrays.memory import free_bytes
 from onegrad.data import Source, sum_over_partitions
 from onegrad.data.partition_sum import S
 from onegrad.data.partitions import Partition, RowBlock
@@ -48,6 +49,7 @@ from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import blas_threads, thread_count
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
+MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, factors, metric
 LEADING_EIGENVALUES = 64  # how many are computed of more features
 
 
@@ -116,7 +118,7 @@ def fit(
             step_share=settings.fresh_step_share,
             threads=threads,
         )
-        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale))
+        training_set = settings.choose_inputs(lambda s: check_memory(prepare(scale=s)))
         progress = FitProgress(execution.report, settings.max_candidates(training_set))
         training_set = replace(training_set, progress=progress)
         learned = learn_members(training_set, settings, learn, seed)
@@ -155,17 +157,7 @@ def fit(
     return Fitted(members, targets, encoding, statistics, tally, neighbours=correction.neighbours)
 
 
-def with_few_rows(
-    members: tuple[Member, ...], training_set: TrainingSet, sample: Sample
-) -> tuple[Member, ...]:
-    """Return members that know the rows of their sums, where these are all rows and few."""
-    complete = sample.tally is not None and len(sample.tally.keys) == len(sample.keys)
-    if not complete or training_set.step_rows_end:
-        return members
-    parts = training_set.fit, training_set.held_out
-    rows = ScaledRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in "ztw"))
-    few = FewRows(rows, members[0].sums.rows)
-    return tuple(replace(m, few=few if rows.z.size < m.layer.width**2 else None) for m in members)
+        training_set = settings.choose_inputs(lambda s: check_memory(prepare(scale=s)))
 
 
 def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:

@@ -1,0 +1,138 @@
+"""Damaged stores, and stores that are copied while they are written: nothing wrong is ever read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import sweeping
+from onegrad.experiments import Store, StoreError
+from onegrad.experiments.export import export_rows
+from soak.attempt import attempt
+from soak.kills import SMALL, AttackedStore, expected_cells
+from soak.ledger import AttackCounts
+
+Cells = dict[str, dict[str, bytes]]
+SIZE = (("cells", 6), ("numbers", 600), ("wait", 0.0))
+
+
+@cache
+def _sound_store() -> Path:
+    """Return a store that stays as long as this process."""
+    folder = tempfile.TemporaryDirectory()
+    _kept.append(folder)
+    directory = Path(folder.name) / "store"
+    sweeping.sweep(str(directory), dict(SIZE))
+    return directory
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def damage_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Damage a copy of a store: it is read as it was written, or it says so, and it is mended."""
+    counts, expected = AttackCounts(), expected_cells(SIZE)
+    for i in range(count):
+        name = f"{where}.{i}"
+        with tempfile.TemporaryDirectory() as folder:
+            directory = Path(shutil.copytree(_sound_store(), Path(folder) / "store"))
+            _damage(rng, directory)
+            with attempt(counts, name, (StoreError,)), _silence():
+                _compare(counts, name, directory, expected)
+                sweeping.sweep(str(directory), dict(SIZE))  # computes what is damaged
+                if sweeping.contents(directory) != expected:
+                    counts.fault("lost", name, "not the same after a run")
+                counts.ends["the same after a run"] += 1
+    return counts
+
+
+def _damage(rng: np.random.Generator, directory: Path) -> None:
+    arrays = sorted((directory / "arrays").iterdir())
+    kind = rng.random()
+    if kind < 0.5:  # bits of the database
+        _flip(rng, directory / "cells.sqlite")
+    elif kind < 0.7:
+        _flip(rng, arrays[int(rng.integers(len(arrays)))])
+    elif kind < 0.8:
+        one, other = rng.choice(len(arrays), 2, replace=False)
+        first, second = arrays[one].read_bytes(), arrays[other].read_bytes()
+        arrays[one].write_bytes(second)
+        arrays[other].write_bytes(first)
+    else:
+        path = [*arrays, directory / "cells.sqlite"][int(rng.integers(len(arrays) + 1))]
+        if rng.random() < 0.3 and path in arrays:
+            path.unlink()
+        else:
+            path.write_bytes(path.read_bytes()[: int(rng.integers(path.stat().st_size))])
+
+
+def _flip(rng: np.random.Generator, path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for place in rng.integers(len(data), size=int(rng.integers(1, 21))):
+        data[place] ^= 1 << int(rng.integers(8))
+    path.write_bytes(data)
+
+
+def _compare(counts: AttackCounts, name: str, directory: Path, expected: Cells) -> None:
+    """Read the damaged store: what is read is what was written."""
+    with contextlib.suppress(StoreError), Store(directory, create=False) as store:
+        for record in store.records():
+            values = {key: value.tobytes() for key, value in record.values.items()}
+            if expected.get(record.cell.key) != values:
+                counts.fault("wrong", name, f"cell {record.cell.key} was read")
+            list(export_rows([record]))
+
+
+@contextlib.contextmanager
+def _silence():
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Copy a store while a runner writes it: the copy is a whole subset, and can be resumed."""
+    counts, expected = AttackCounts(), expected_cells(SMALL)
+    while counts.attacks < count:
+        with tempfile.TemporaryDirectory() as folder:
+            running = Path(folder) / "running"
+            attacked = AttackedStore(counts, where, str(running), SMALL)
+            process = sweeping.start(sweeping.sweep, str(running), dict(SMALL))
+            for k in range(min(8, count - counts.attacks)):
+                attacked.wait(process, int(rng.integers(1, 25)), rng.uniform(0, 0.01))
+                _copy(counts, f"{where}.{counts.attacks}", running, Path(folder) / str(k), expected)
+            process.join()
+            last = AttackedStore(counts, where, str(Path(folder) / str(k)), SMALL)
+            last.resume_and_compare()
+    return counts
+
+
+def _copy(
+    counts: AttackCounts,
+    name: str,
+    running: Path,
+    copy: Path,
+    expected: dict[str, dict[str, bytes]],
+) -> None:
+    with attempt(counts, name, (StoreError,)):
+        for _ in range(100):  # files that were renamed meanwhile
+            shutil.rmtree(copy, ignore_errors=True)
+            with contextlib.suppress(shutil.Error, FileNotFoundError):
+                shutil.copytree(running, copy)
+                break
+            time.sleep(0.01)
+        if not list(copy.glob("*.sqlite")):
+            counts.ends["not there yet"] += 1
+            return
+        with Store(copy, create=False) as store:
+            for key in store.done():
+                values = store.values(key) or {}
+                if expected.get(key) != {n: value.tobytes() for n, value in values.items()}:
+                    counts.fault("wrong", name, f"cell {key} of a copy")
+        counts.ends["a whole subset"] += 1

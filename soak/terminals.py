@@ -1,0 +1,126 @@
+"""The real program: Ctrl-C at random moments, closed, full and narrow streams."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from soak.ledger import AttackCounts
+
+SPEC = """
+[[grid]]
+measure = "rehearsal"
+seeds = 30
+seeds_per_cell = 1
+options = { wait = 0.2, numbers = 600 }
+[grid.problem]
+n = 10
+d = 5
+N = 5
+"""
+COMMANDS = (
+    ["sweep", "run", "s.toml", "--store", "store"],
+    ["sweep", "status", "s.toml", "--store", "store"],
+    ["predict", "--alpha", "0:0.5:41"],
+    ["simulate", "--n", "300", "--d", "200", "--N", "200", "--seeds", "40"],
+    ["spectrum", "--n", "200", "--d", "100", "--N", "100"],
+    ["--help"],
+    ["predict", "--n", "-1"],
+    ["cite"],
+)
+STREAMS = (">&-", "2>&-", "<&-", ">&- 2>&-", "2>/dev/full", ">/dev/null 2>&1 <&-", ">/dev/full")
+MAX_INTERRUPT_SECONDS = 60.0  # on a busy machine, from Ctrl-C to the end
+MAX_WAIT = 5.0  # before Ctrl-C
+PROGRAM = [sys.executable, "-m", "onegrad"]
+
+
+def interrupt(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Send Ctrl-C to a command and its group: one line and 130, or it had ended already."""
+    counts = AttackCounts()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "s.toml").write_text(SPEC)
+        for i in range(count):
+            command = COMMANDS[int(rng.integers(len(COMMANDS)))]
+            name = f"{where}.{i} {' '.join(command)}"
+            counts.attacks += 1
+            process = subprocess.Popen(
+                [*PROGRAM, *command],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                env=_environment(),
+            )
+            time.sleep(float(0.05 + MAX_WAIT * rng.random() ** 3))
+            before = process.poll()
+            if before is None:
+                os.killpg(process.pid, signal.SIGINT)
+            try:
+                told = process.communicate(timeout=MAX_INTERRUPT_SECONDS)[1]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                told = process.communicate()[1]
+                counts.fault("hung", name, told)
+                continue
+            _judge_interrupt(counts, name, process.returncode, told, before is None)
+    return counts
+
+
+def _judge_interrupt(
+    counts: AttackCounts, name: str, code: int, told: str, interrupted: bool
+) -> None:
+    if "Traceback" in told or "Exception ignored" in told:
+        counts.fault("foreign", name, told)
+    elif code == 130 and told.splitlines()[-1:] and told.splitlines()[-1].endswith("interrupted"):
+        counts.ends["interrupted in one line"] += 1
+    elif code == -signal.SIGINT and not told:
+        counts.ends["before Python was there"] += 1  # its own start, which nobody can catch
+    elif code in (0, 1, 2):
+        counts.ends["ended already"] += 1
+    else:
+        counts.fault("foreign", name, f"exit code {code}: {told} (interrupted: {interrupted})")
+
+
+def close_streams(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Run commands with closed, full or narrow streams: the exit code is that of the work."""
+    counts = AttackCounts()
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "s.toml").write_text(SPEC.replace("0.2", "0.0"))
+        for i in range(count):
+            command = COMMANDS[int(rng.integers(len(COMMANDS)))]
+            streams = STREAMS[int(rng.integers(len(STREAMS)))]
+            ascii_only = bool(rng.integers(2))
+            line = f"exec {' '.join([*PROGRAM, *command])} {streams}".replace("s.toml", "'s.toml'")
+            name = f"{where}.{i} {' '.join(command)} {streams}"
+            counts.attacks += 1
+            run = subprocess.run(
+                ["bash", "-c", line],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                env=_environment() | ({"PYTHONIOENCODING": "ascii"} if ascii_only else {}),
+                timeout=600,
+            )
+            expected = {2} if "-1" in command else {0}
+            if streams == ">/dev/full" and expected == {0}:
+                expected = {1}
+            if command[1:2] == ["status"]:
+                expected |= {1}  # the store may not be there yet
+            if "Traceback" in run.stderr or "Exception ignored" in run.stderr:
+                counts.fault("foreign", name, run.stderr)
+            elif run.returncode not in expected:
+                counts.fault("wrong", name, f"exit code {run.returncode}: {run.stderr}")
+            counts.ends[f"exit code {run.returncode}"] += 1
+    return counts
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

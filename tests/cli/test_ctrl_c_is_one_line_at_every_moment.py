@@ -1,0 +1,93 @@
+"""Ctrl-C, also while the program is still loading: one line, exit code 130, no traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from onegrad import __main__ as program
+
+SPEC = """
+[[grid]]
+measure = "rehearsal"
+seeds = 400
+seeds_per_cell = 1
+options = { wait = 0.05, numbers = 10 }
+[grid.problem]
+n = 10
+d = 5
+N = 5
+"""
+
+
+def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:
+    """Send Ctrl-C to a command and its group once it has opened a file of such a name."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "onegrad", *command],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with contextlib.suppress(OSError):  # it ended in the middle
+        while until not in Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.002)
+        time.sleep(then)
+        os.killpg(process.pid, signal.SIGINT)
+    told = process.communicate()[1]
+    return process.returncode, told
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="libraries are seen in /proc")
+@pytest.mark.parametrize("library", ["_multiarray_umath", "libarrow"])
+def test_while_libraries_load(tmp_path: Path, library: str) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    code, told = interrupt(tmp_path, "fit", "a.csv", "--target", "y", "--out", "m", until=library)
+    if code != 2:  # over before the signal: the table is too short
+        assert (code, told.count("\n")) == (130, 1) and "interrupted" in told
+
+
+def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SPEC)
+    command = ("sweep", "run", "s.toml", "--store", "store")
+    code, told = interrupt(tmp_path, *command, until="libsqlite3", then=1.0)
+    assert code == 130
+    assert "Traceback" not in told and told.splitlines()[-1].endswith("interrupted")
+
+
+def test_an_interrupt_that_cannot_be_raised_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = []
+    monkeypatch.setattr(program._thread, "interrupt_main", lambda: again.append(True))
+
+    class Unraisable:
+        exc_type = KeyboardInterrupt
+
+    program._interrupt_again(Unraisable())  # type: ignore[arg-type]
+    assert again == [True]
+
+
+def test_outside_of_imports_it_is_an_exception() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        program._interrupt(signal.SIGINT, sys._getframe())
+
+
+def test_processes_never_see_it() -> None:
+    """The parent ends them: one that saw Ctrl-C would print a traceback while it starts."""
+    from onegrad.parallel.children import child_map
+
+    (blocked,) = child_map(blocked_signals, [0], 1, lost=lambda *_: 0)
+    assert blocked >> (signal.SIGINT - 1) & 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def blocked_signals(_: int) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(next(x for x in status.splitlines() if x.startswith("SigBlk")).split()[1], 16)

@@ -1,0 +1,125 @@
+"""Closed, full or narrow standard streams: a command does its work, with its own exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from onegrad.experiments import Store
+from onegrad.io.progress import TerminalProgress
+from onegrad.io.streams import SilentStream, _spelled
+
+SPEC = """
+[[grid]]
+measure = "rehearsal"
+seeds = 4
+seeds_per_cell = 1
+options = { wait = 3, numbers = 10 }
+[grid.problem]
+n = 10
+d = 5
+N = 5
+"""
+ONEGRAD = f"{sys.executable} -m onegrad"
+
+
+def shell(folder: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def test_without_standard_output(tmp_path: Path) -> None:
+    run = shell(tmp_path, f"{ONEGRAD} cite >&-")
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_bad_input_without_standard_error_is_bad_input(tmp_path: Path) -> None:
+    assert shell(tmp_path, f"{ONEGRAD} predict --n -1 2>&-").returncode == 2
+    assert shell(tmp_path, f"{ONEGRAD} predict --n -1 2>/dev/full").returncode == 2
+
+
+def test_a_result_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    run = shell(tmp_path, f"{ONEGRAD} cite >/dev/full")
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1 and "No space left on device" in run.stderr
+
+
+@pytest.mark.parametrize("stream", ["2>/dev/full", ">&- 2>&- <&-"])
+def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, stream: str) -> None:
+    (tmp_path / "s.toml").write_text(SPEC)
+    run = shell(tmp_path, f"{ONEGRAD} sweep run s.toml --store store {stream}")
+    assert run.returncode == 0
+    with Store(tmp_path / "store", create=False) as store:
+        assert len(store.done()) == 4
+
+
+def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SPEC)
+    command = [sys.executable, "-m", "onegrad", "sweep", "run", "s.toml", "--store", "store"]
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
+    while not (tmp_path / "store" / "cells.sqlite").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGHUP)
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("command", ["sweep run --help", "exponents H3"])
+def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path, command: str) -> None:
+    plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    run = shell(tmp_path, f"{ONEGRAD} {command}", LC_ALL="C", **plain)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.isascii() and "\\u" not in run.stdout
+
+
+def test_a_table_with_a_unicode_name_is_read_in_an_ascii_locale(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 7},é\n" for i in range(60))
+    (tmp_path / "größe.csv").write_text("y,x,ä\n" + rows, encoding="utf-8")
+    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    fit = f"{ONEGRAD} fit größe.csv --target y --out m --estimator one-step --width 5"
+    run = shell(tmp_path, fit, **plain)
+    assert run.returncode == 0, run.stderr
+    run = shell(tmp_path, f"{ONEGRAD} apply m größe.csv --out -", **plain)
+    assert run.returncode == 0 and run.stdout.count("\n") == 61, run.stderr
+
+
+def test_letters_are_spelled_and_bytes_of_names_stay() -> None:
+    error = UnicodeEncodeError("ascii", "±λ\udce9", 0, 1, "")
+    assert _spelled(error) == ("+/-", 1)
+    error.start = 2
+    assert _spelled(error) == (b"\xe9", 3)
+    with pytest.raises(UnicodeDecodeError):
+        _spelled(UnicodeDecodeError("ascii", b"\xe9", 0, 1, ""))
+
+
+def test_progress_goes_on_where_it_cannot_write() -> None:
+    full = Path("/dev/full").open("w")  # noqa: SIM115 -- closing it fails
+    for _ in range(2):
+        progress = TerminalProgress("cells", full)
+        progress.begin(10, skipped=3)
+        progress.step()
+        progress.end()
+        with contextlib.suppress(OSError):
+            full.close()
+    assert full.closed
+
+
+def test_a_silent_stream_drops_what_it_cannot_write() -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        stream = SilentStream(full, "utf-8", line_buffering=True)
+        assert stream.write("a\n") == 2
+        stream.flush()
+        stream.detach()
