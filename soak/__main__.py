@@ -1,8 +1,10 @@
 """Attack this software and count what breaks.
 
-    python -m soak --kills 300 --inputs 10000 --seconds 600
+    python -m soak --kills 300 --inputs 10000 --seconds 600 --seed 7 --json out/seven.json
+    python -m soak.add out/*.json --page docs/reliability.md
 
-Sweeps are killed, random problems go through every theory, files, specs and requests are damaged.
+Sweeps are killed, interrupted and copied, random problems go through every theory, stores, files,
+specs and requests are damaged. Attacks whose packages are not installed are left out, and named.
 The same seed makes the same attacks. What was done is kept in a file, and a second call continues
 where the first stopped. All attacks advance together, so that a run that is stopped had some of
 each. The table at the end has one column per kind of fault; the exit code is 1 unless all are zero.
@@ -37,11 +39,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default=",".join(ATTACKS), help="attacks, separated by commas")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--ledger", type=Path, default=Path("out/soak.json"))
+    parser.add_argument("--json", "--ledger", dest="ledger", type=Path,
+                        default=Path("out/soak.json"), help="the counts, which add up")  # fmt: skip
     args = parser.parse_args()
     names = args.only.split(",")
     if unknown := set(names) - set(ATTACKS):
         parser.error(f"--only {', '.join(unknown)}: allowed are {', '.join(ATTACKS)}")
+    for name in [name for name in names if ATTACKS[name].missing_packages]:
+        lacking = ", ".join(ATTACKS[name].missing_packages)
+        print(f"soak: {name} is left out: {lacking} is not installed", file=sys.stderr)
+        names.remove(name)
     totals = {"kills": args.kills, "inputs": args.inputs, "problems": args.problems or args.inputs}
     ledger, end = Ledger(args.ledger, args.seed), time.monotonic() + args.seconds
 

@@ -71,6 +71,22 @@ class Ledger:
         draft.replace(self.path)
 
 
+def read_ledgers(paths: Iterable[Path]) -> dict[str, AttackCounts]:
+    """Return the sum of several runs; no chunk may be in two of them."""
+    total: dict[str, AttackCounts] = {}
+    seen: dict[tuple[int, str, int], Path] = {}
+    for path in paths:
+        ledger = Ledger(path, json.loads(path.read_text())["seed"])
+        for attack, chunks in ledger.done.items():
+            for chunk in chunks:
+                if (key := (ledger.seed, attack, chunk)) in seen:
+                    raise SystemExit(f"soak: {path} and {seen[key]} hold the same chunk {key}")
+                seen[key] = path
+        for attack, counts in ledger.counts.items():
+            total.setdefault(attack, AttackCounts()).add(counts)
+    return total
+
+
 def interleave(
     missing: Mapping[str, Sequence[int]], chunks: Mapping[str, int]
 ) -> list[tuple[str, int]]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soak import inputs, kills, pages, theories
+from soak import inputs, kills, pages, stores, terminals, theories, weights
+from soak.add import with_table
 from soak.attempt import attempt
 from soak.chunks import ATTACKS, run_chunk
-from soak.ledger import AttackCounts, Ledger, interleave, markdown_table
+from soak.ledger import AttackCounts, Ledger, interleave, markdown_table, read_ledgers
 
 import forgeries
 import onegrad as og
@@ -134,6 +135,60 @@ def test_a_ledger_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert "| spec | 7 |" in markdown_table(again.counts)
     with pytest.raises(SystemExit, match="is of seed 3"):
         Ledger(tmp_path / "ledger.json", seed=4)
+
+
+def test_ledgers_add_up_once(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{seed}.json" for seed in (1, 2)]
+    for seed, path in enumerate(paths, 1):
+        Ledger(path, seed).record("spec", 0, AttackCounts(attacks=5))
+    assert read_ledgers(paths)["spec"].attacks == 10
+    with pytest.raises(SystemExit, match="hold the same chunk"):
+        read_ledgers([paths[0], *paths])
+    table = markdown_table(read_ledgers(paths))
+    page = f"before\n\n{markdown_table({})}\n\nafter\n"
+    assert with_table(page, table) == f"before\n\n{table}\n\nafter\n"
+
+
+def test_a_store_whose_damage_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not stores.damage_stores(rng(), 4, "").faults
+    monkeypatch.setattr(stores, "expected_cells", lambda _: {})
+    counts = stores.damage_stores(rng(), 4, "")
+    assert counts.faults["wrong"] and counts.faults["lost"]
+
+
+def test_a_symmetry_that_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Error:
+        def __init__(self, problem: og.Problem, **_: Any) -> None:
+            self.train = self.test = 1.0 + len(str(problem.teacher))
+
+    monkeypatch.setattr(theories.og, "predict", Error)
+    assert theories.check_symmetries(rng(), 1, "").faults["wrong"] > 4
+
+
+def test_weights_that_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ignorant(og.OneStepRegressor):
+        def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **_: Any) -> Any:
+            return super().fit(X, y)
+
+    monkeypatch.setattr(weights, "_model", lambda seed: Ignorant(width=20, random_state=seed))
+    assert weights.repeat_rows(rng(), 2, "").faults["wrong"]
+
+
+def test_an_interrupt_with_a_traceback() -> None:
+    counts = AttackCounts()
+    for code, text in ((130, "onegrad: interrupted\n"), (0, ""), (-2, "")):
+        terminals._judge_interrupt(counts, "", code, text, True)
+    assert not counts.faults and sum(counts.ends.values()) == 3
+    for code, text in ((130, "Traceback (most\ninterrupted\n"), (-2, "a"), (77, "")):
+        terminals._judge_interrupt(counts, "", code, text, True)
+    assert counts.faults == {"foreign": 3}
+
+
+def test_a_program_that_fails_without_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminals, "PROGRAM", ["false"])
+    monkeypatch.setattr(terminals, "COMMANDS", (["cite"],))
+    monkeypatch.setattr(terminals, "STREAMS", ("2>&-",))
+    assert terminals.close_streams(rng(), 2, "").faults == {"wrong": 2}
 
 
 def test_all_kinds_advance_together() -> None:

@@ -18,7 +18,7 @@ from onegrad.io.streams import close_standard_output, repair_streams
 INTERRUPTED = 130  # exit code
 
 
-def main() -> int:
+def run_program() -> int:
     """Run the command line and return its exit code."""
     handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else: ignored
     if handled:
@@ -70,4 +70,4 @@ def _leave(*_: Any) -> NoReturn:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program())

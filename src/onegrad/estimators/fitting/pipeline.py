@@ -157,7 +157,27 @@ def fit(
     return Fitted(members, targets, encoding, statistics, tally, neighbours=correction.neighbours)
 
 
-        training_set = settings.choose_inputs(lambda s: check_memory(prepare(scale=s)))
+def with_few_rows(
+    members: tuple[Member, ...], training_set: TrainingSet, sample: Sample
+) -> tuple[Member, ...]:
+    """Return members that know the rows of their sums, where these are all rows and few."""
+    complete = sample.tally is not None and len(sample.tally.keys) == len(sample.keys)
+    if not complete or training_set.step_rows_end:
+        return members
+    parts = training_set.fit, training_set.held_out
+    rows = ScaledRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in "ztw"))
+    few = FewRows(rows, members[0].sums.rows)
+    return tuple(replace(m, few=few if rows.z.size < m.layer.width**2 else None) for m in members)
+
+
+def check_memory(training_set: TrainingSet) -> TrainingSet:
+    """Return the training set; raise InvalidInput if its inputs do not fit into free memory."""
+    inputs = training_set.inputs
+    needed, free = 8 * MATRICES_OF_INPUTS * inputs**2, free_bytes()
+    if needed > free:
+        need = f"needs about {needed / 1e9:.1f} GB for {inputs} inputs, and {free / 1e9:.1f} GB"
+        raise InvalidInput("columns", problem=f"a fit {need} are free; choose fewer columns")
+    return training_set
 
 
 def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:

@@ -1,0 +1,51 @@
+"""A connection that sends nothing, or half a request, is closed; others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+import uvicorn
+
+from onegrad.explorer import connections
+
+
+async def hello(scope, receive, send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"hello"})
+
+
+async def attack(starts: list[bytes]) -> list[bytes]:
+    """Begin requests that never end; return what each connection got before it was closed."""
+    config = uvicorn.Config(
+        hello, port=0, http=connections.ImpatientProtocol, log_level="critical", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    answers = []
+    for start in starts:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(start)
+        answers.append(await asyncio.wait_for(reader.read(), 60))  # until it is closed
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+    server.should_exit = True
+    await running
+    return answers
+
+
+def test_half_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
+    whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"
+    nothing, half, one, one_and_half, body = asyncio.run(
+        attack([b"", b"GET / HT", whole, whole + b"GET / HT", post])
+    )
+    assert nothing == half == b""
+    assert one.count(b"hello") == one_and_half.count(b"hello") == 1
+    assert body.count(b"hello") <= 1
