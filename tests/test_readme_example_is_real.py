@@ -167,7 +167,7 @@ def check_command(line: str, monkeypatch) -> None:
         assert re.search(rf"^{rest[0]}:.*##", (ROOT / "Makefile").read_text(), re.M), line
     elif program == "pip":
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        named = re.fullmatch(r"onegrad(?:\[(\w+)\])?", rest[1])
+        named = re.fullmatch(r"(?:onegrad|\.)(?:\[(\w+)\])?", rest[1])
         assert named and (named[1] or "test") in extras["optional-dependencies"], line
     elif program == "python":
         assert (ROOT / (rest[1] if rest[0] == "-m" else rest[0])).exists(), line
