@@ -1,8 +1,9 @@
 r"""Training and test error of ridge on the rows of the step, with given numbers of nodes.
 
 The test error is the derivative of the training objective by a weight of fresh rows, the squared
-norm of the readout that by the penalty, and the mean squared leave-one-out residual of ridge,
-:math:`E_j[(y_j - f_j)^2/\hat\pi_j^2]`, that along loss weights :math:`1/\hat\pi_j^2`.
+norm of the readout that by the penalty. The mean squared leave-one-out residual of ridge, with the
+first layer as it is, :math:`E_j[(y_j - f_j)^2/\hat\pi_j^2]`, is the derivative along loss weights
+:math:`1/\hat\pi_j^2`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.problem import Problem
-from onegrad.theory.uniform.first_step import StepNumbers, take_step
+from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.graded_rule import GradedRule, index_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
@@ -34,6 +35,7 @@ from onegrad.theory.uniform.same_rows.fixed_point import (
 )
 from onegrad.theory.uniform.same_rows.label_fit import (
     LabelProblem,
+    Quadratic,
     label_problem,
     quadratic_problem,
 )
@@ -45,12 +47,21 @@ from onegrad.theory.uniform.same_rows.response import (
     quadratic_response,
     tangent,
 )
-from onegrad.theory.uniform.same_rows.special_shares import shares_response, special_shares
-from onegrad.theory.uniform.same_rows.training_rows import fresh_rows, training_rows
+from onegrad.theory.uniform.same_rows.special_shares import (
+    inverse_form,
+    shares_response,
+    special_shares,
+)
+from onegrad.theory.uniform.same_rows.training_rows import (
+    fresh_rows,
+    step_on_its_rows,
+    training_rows,
+)
 
-TOLERANCES = (1e-3, 1e-5, 1e-8, 1e-8)  # of the equations, between updates of the shares
+TOLERANCES = (1e-3, 1e-5, 1e-6, 1e-7)  # of the equations, between updates of the shares
 RESPONSE_TOLERANCE = 1e-6  # of the linear response, relative
 MAX_RESPONSE_ITERATIONS = 200
+SHARE_CORRECTIONS = 2  # each is smaller than the one before by their share, a few percent
 
 
 @dataclass(frozen=True)
@@ -68,13 +79,11 @@ class SameErrors:
 
     step : numbers of the step.
     values : train and test error; their gap is direct over total response to the penalty.
-    left_out : mean squared leave-one-out residual of ridge, with the first layer as it is.
     solution : the fixed point.
     """
 
     step: StepNumbers
     values: RidgeErrors
-    left_out: float
     solution: FieldSolution
 
 
@@ -94,15 +103,13 @@ def same_equations(
     problem: Problem, constant: float, nodes: SameNodes, second_order: bool
 ) -> SameEquations:
     """Return the equations with given numbers of nodes."""
-    step = take_step(problem, constant)
+    step = step_on_its_rows(problem, constant)
     training = training_rows(problem, step, nodes.bins, nodes.index)
     types = neuron_types(problem, step, training, nodes.readout)
     rule = _fresh_rule(problem, step, types)
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
-    features, of_fresh = (
-        training_features(problem, step, types, training.rows),
-        fresh_features(problem, types, fresh),
-    )
+    features = training_features(problem, step, types, training.rows)
+    of_fresh = fresh_features(problem, types, fresh)
     labels = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
     return SameEquations(
         step,
@@ -114,59 +121,63 @@ def same_equations(
     )
 
 
-def same_errors(eq: SameEquations, start: FieldSolution | None = None) -> SameErrors:
+def same_errors(eq: SameEquations) -> SameErrors:
     """Return the errors of a discretised problem."""
-    solution = solve(eq, start)
+    solution = solve(eq)
+    zeros = np.zeros(eq.forms.p.shape)
+    parameters = [Parameter(1.0, 0.0, zeros), Parameter(0.0, 1.0, zeros)]
+    train, (test, norm), tangents = derivatives(eq, solution, parameters)
+    # d delta/d lambda is one without the reaction of the rest
+    ddelta = -tangents[1].log_a * solution.state.delta
+    gap = 1 / float(eq.types.weight @ ddelta)
+    return SameErrors(eq.step, RidgeErrors(train, eq.forms.ridge * norm, test, gap), solution)
+
+
+def left_out_error(eq: SameEquations) -> float:
+    """Return the mean squared leave-one-out residual of ridge, with the first layer as it is."""
+    solution = solve(eq)
+    parameter = Parameter(0.0, 0.0, 1 / solution.state.pi**2)
+    return derivatives(eq, solution, [parameter])[1][0]
+
+
+def derivatives(
+    eq: SameEquations, solution: FieldSolution, parameters: list[Parameter]
+) -> tuple[float, list[float], list[Tangent]]:
+    """Return the training objective, its derivatives by parameters, and those of the fields."""
     state, labels = solution.state, eq.labels
-    quadratic = quadratic_problem(labels, state)
+    quadratic, fresh = quadratic_problem(labels, state), fresh_quadratic(labels)
     h = np.linalg.solve(quadratic.H, quadratic.side)
-    train = quadratic.constant - float(quadratic.side @ h)
-    zeros = np.zeros(state.pi.shape)
-    parameters = [
-        Parameter(1.0, 0.0, zeros),
-        Parameter(0.0, 1.0, zeros),
-        Parameter(0.0, 0.0, 1 / state.pi**2),
-    ]
-    fresh = fresh_quadratic(labels)
     shares = [no_shares(eq.forms)] * len(parameters)
     guess = [(np.zeros_like(state.G), np.zeros_like(state.log_a))] * len(parameters)
-    tangents: list[Tangent] = []
-    for _ in range(2):  # the response of the shares is of order 1/n
+    inverse = inverse_form(labels.places, quadratic.H)
+
+    def response(parameter: Parameter, change: Tangent) -> Quadratic:
+        return quadratic_response(labels, state, parameter, change, fresh)
+
+    for _ in range(SHARE_CORRECTIONS):
         tangents = respond(eq, solution, parameters, shares, guess)
-        changes = [
-            quadratic_response(labels, state, parameter, t, fresh)
-            for parameter, t in zip(parameters, tangents, strict=True)
-        ]
         shares = [
-            shares_response(labels, state, quadratic.H, t, change.H)
-            for t, change in zip(tangents, changes, strict=True)
+            shares_response(labels, state, inverse, change, response(parameter, change).H)
+            for parameter, change in zip(parameters, tangents, strict=True)
         ]
-        guess = [(t.G, t.log_a) for t in tangents]
-    test, norm, left_out = (
-        c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes
-    )
-    # d delta/d lambda is one without the reaction of the rest
-    ddelta = -tangents[1].log_a * state.delta
-    gap = 1 / float(eq.types.weight @ ddelta)
-    values = RidgeErrors(train, eq.forms.ridge * norm, test, gap)
-    return SameErrors(eq.step, values, left_out, solution)
+        guess = [(change.G, change.log_a) for change in tangents]
+    tangents = respond(eq, solution, parameters, shares, guess)
+    changes = [response(*pair) for pair in zip(parameters, tangents, strict=True)]
+    derivatives = [c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes]
+    return quadratic.constant - float(quadratic.side @ h), derivatives, tangents
 
 
-def solve(eq: SameEquations, start: FieldSolution | None) -> FieldSolution:
+def solve(eq: SameEquations) -> FieldSolution:
     """Solve the equations; the shares of the special variables are updated in between."""
-    forms = eq.forms
-    shares = no_shares(forms)
-    if start is None:
-        G, log_a = first_guess(forms, eq.energy)
-    else:
-        G, log_a = start.state.G, start.state.log_a
-    iterations = 0
+    forms, iterations, shares = eq.forms, 0, no_shares(eq.forms)
+    G, log_a = first_guess(forms, eq.energy)
     for tolerance in TOLERANCES:
         solution = iterate(forms, G, log_a, shares, tolerance)
         iterations += solution.iterations
         state = solution.state
         G, log_a = state.G, state.log_a
-        shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
+        if tolerance > TOLERANCES[-1]:
+            shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
     return FieldSolution(solution.state, solution.shares, solution.residual, iterations)
 
 

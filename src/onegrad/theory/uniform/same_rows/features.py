@@ -19,20 +19,26 @@ A fresh row has r = 0: :math:`B_0 = \beta = 0`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import gauss_hermite, gaussian_rule
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
 from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
 
-ALONG_NODES, ACROSS_NODES = 20, 10  # of z_0 on each side of zero, of z_perp
-ALONG_EDGE = 7.0
+ALONG_NODES, ACROSS_NODES = 32, 12  # of z_0 and z_perp
+KINKED_ALONG_NODES, KINKED_ACROSS_NODES = 12, 12  # the same in each panel between kinks
+EDGE = 5.0  # of a panel: P(|z| > 5) = 6e-7
+MIN_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
@@ -65,51 +71,93 @@ def training_features(
     problem: Problem, step: StepNumbers, types: NeuronTypes, rows: RowPopulation
 ) -> Features:
     """Return the features of rows of the step."""
-    sigma, phi = problem.sigma, problem.phi_step
-    z0, p0 = _two_panels(ALONG_NODES)
-    zq, pq = gauss_hermite(ACROSS_NODES)
-    root = np.sqrt(rows.length)[:, None, None]  # (G, 1, 1)
-    slope0 = sigma.derivative(z0)
-    beyond = slope0 - step.c1 - 2 * step.c2 * z0
-    turning = _normalised(z0 * slope0, z0, p0)
-    rest = _normalised(sigma(z0), z0, p0, float(sigma.c[1]))
-    p_along = p0[:, None] * np.column_stack([np.ones_like(z0), z0, beyond, turning, rest])
-    columns: list[tuple[Floats, ...]] = []
-    for u in range(len(types.g)):
-        own_slope = sigma.derivative(types.size[u] * z0) - types.c1[u]
-        share = phi * rows.length[:, None] * types.gamma[u]  # (G, 1): of r, of the own slope
-        pre = types.s[u] * rows.kappa[:, :, None] + types.along[u] * root * z0
-        pre = pre + (share * rows.residual)[:, :, None] * own_slope  # (G, K, z0)
-        across = types.across[u] * root
-        pre = pre[..., None] + across[..., None] * zq
-        F, slope = sigma(pre), sigma.derivative(pre)
-        slope_along = slope @ pq
-        F_along = (F @ pq) @ p_along
-        A, along, beta, turn, rest_part = np.moveaxis(F_along, -1, 0)
-        square = ((F * F) @ pq) @ p0
-        F_across = (F @ (pq * zq)) @ p0
-        B1 = slope_along @ p0
-        slope_z0 = slope_along @ (p0 * z0)
-        if types.across[u] > MIN_ACROSS:
-            B1 = F_across / across[..., 0]
-            bend = (slope @ (pq * zq)) @ p0 / across[..., 0]
-        else:
-            F_across = B1 * across[..., 0]
-            slope_across = (slope @ (pq * zq)) @ p0
-            both = types.along[u] * slope_z0 + types.across[u] * slope_across
-            bend = both / (types.rho[u] ** 2 * root[..., 0])
-        A_by_r = (slope_along @ (p0 * own_slope)) * share
-        A_by_own = slope_z0 * types.size[u] * root[..., 0]
-        columns.append(
-            (A, B1, along, beta, square, F_across, A_by_r, A_by_own, bend, turn, rest_part)
-        )
-    A, B1, along, beta, square, F_across, A_by_r, A_by_own, bend, turn, rest_part = (
-        np.stack(column, -1) for column in zip(*columns, strict=True)
+    sigma = problem.sigma
+    parts = [_features_of_type(problem, step, types, rows, u) for u in range(len(types.g))]
+    names = [field.name for field in fields(_TypeFeatures)]
+    of = {name: np.stack([getattr(part, name) for part in parts], -1) for name in names}
+    root = np.sqrt(rows.length)[:, None, None]
+    A, B1, beta = of["A"], of["B1"], of["beyond"]
+    if step.nu > NEGLIGIBLE_SLOPE_ENERGY:
+        beta = beta / np.sqrt(step.nu)
+    else:
+        beta = np.zeros_like(beta)
+    explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + beta**2
+    turn, rest = (_standardised(sigma)[k] for k in ("turn", "rest"))
+    return Features(
+        A=A,
+        B1=B1,
+        B0=of["along"] / root - types.along * B1,
+        beta=beta,
+        noise=np.maximum(of["square"] - explained, 0.0),
+        A_by_r=of["A_by_r"],
+        A_by_own=of["A_by_own"],
+        bend=of["bend"],
+        turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
+        rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
     )
-    B0 = along / root - types.along * B1
-    beta = beta / np.sqrt(step.nu) if step.nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
-    noise = np.maximum(square - A**2 - along**2 - F_across**2 - beta**2, 0.0)
-    return Features(A, B1, B0, beta, noise, A_by_r, A_by_own, bend, turn, rest_part)
+
+
+@dataclass(frozen=True)
+class _TypeFeatures:
+    """Averages of F and sigma'(pre) of one type, each (G, K).
+
+    A, along, across, square : E F, E[F z_0], E[F z_perp], E F^2.
+    beyond, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, z_0 sigma'(z_0) and
+        sigma(z_0).
+    B1, bend, A_by_r, A_by_own : as in Features.
+    """
+
+    A: Floats
+    along: Floats
+    across: Floats
+    square: Floats
+    beyond: Floats
+    turning: Floats
+    value: Floats
+    B1: Floats
+    bend: Floats
+    A_by_r: Floats
+    A_by_own: Floats
+
+
+def _features_of_type(
+    problem: Problem, step: StepNumbers, types: NeuronTypes, rows: RowPopulation, u: int
+) -> _TypeFeatures:
+    sigma, size, P, Q = problem.sigma, types.size[u], types.along[u], types.across[u]
+    root = np.sqrt(rows.length)[:, None]  # (G, 1)
+    share = problem.phi_step * root**2 * types.gamma[u]  # of the own slope, times r
+    own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
+
+    def own_slope(z: Floats) -> Floats:
+        return np.asarray(sigma.derivative(size * z) - types.c1[u])
+
+    z0, p0 = _along_rule(sigma, size, own_slope, centre, own, P * root)
+    pre = centre[..., None] + (P * root)[..., None] * z0 + own[..., None] * own_slope(z0)
+    zq, pq = _across_rule(sigma, pre, np.maximum(Q * root, MIN_DEVIATION)[..., None])
+    pre = pre[..., None] + (Q * root)[..., None, None] * zq
+    F, slope = sigma(pre), sigma.derivative(pre)
+    mean_F, mean_slope = _average(F, pq), _average(slope, pq)  # (G, K, z0)
+    slope0 = sigma.derivative(z0)
+    B1, across = _average(mean_slope, p0), _average(_average(F, pq * zq), p0)
+    slope_along = _average(mean_slope, p0 * z0)
+    slope_across = _average(_average(slope, pq * zq), p0)
+    if Q > MIN_ACROSS:  # by parts
+        B1, bend = across / (Q * root), slope_across / (Q * root)
+    else:
+        across, bend = B1 * Q * root, (P * slope_along + Q * slope_across) / ((P**2 + Q**2) * root)
+    return _TypeFeatures(
+        A=_average(mean_F, p0),
+        along=_average(mean_F, p0 * z0),
+        across=across,
+        square=_average(_average(F * F, pq), p0),
+        beyond=_average(mean_F, p0 * (slope0 - step.c1 - 2 * step.c2 * z0)),
+        turning=_average(mean_F, p0 * (z0 * slope0)),
+        value=_average(mean_F, p0 * sigma(z0)),
+        B1=B1,
+        bend=bend,
+        A_by_r=_average(mean_slope, p0 * own_slope(z0)) * share,
+        A_by_own=slope_along * size * root,
+    )
 
 
 def fresh_features(problem: Problem, types: NeuronTypes, rows: RowPopulation) -> Features:
@@ -141,17 +189,73 @@ def fresh_features(problem: Problem, types: NeuronTypes, rows: RowPopulation) ->
     )
 
 
-def _two_panels(k: int) -> tuple[Floats, Floats]:
-    """Return a rule for a standard normal, k nodes on each side of zero."""
-    t, w = np.polynomial.legendre.leggauss(k)
-    x = ALONG_EDGE / 2 * (1 + t)
-    p = w * np.exp(-x * x / 2)
-    x, p = np.concatenate([-x[::-1], x]), np.concatenate([p[::-1], p])
-    return x, p / p.sum()
+@dataclass(frozen=True)
+class _LinearPart:
+    """Mean, linear part and deviation of the rest of a function of a standard normal."""
+
+    mean: float
+    linear: float
+    deviation: float
 
 
-def _normalised(f: Floats, z: Floats, p: Floats, linear: float | None = None) -> Floats:
-    """Return f less its mean and linear part, with unit mean square (zero where it vanishes)."""
-    slope = p @ (f * z) if linear is None else linear
-    f = f - p @ f - slope * z
-    return np.asarray(f / max(float(np.sqrt(p @ f**2)), 1e-9))
+@lru_cache(maxsize=64)
+def _standardised(sigma: Function) -> dict[str, _LinearPart]:
+    """Return the linear parts of z sigma'(z) and of sigma(z)."""
+    z, p = gaussian_rule(sigma.kinks)
+
+    def linear_part(f: Floats) -> _LinearPart:
+        mean, linear = float(p @ f), float(p @ (f * z))
+        rest = f - mean - linear * z
+        return _LinearPart(mean, linear, max(float(np.sqrt(p @ rest**2)), MIN_DEVIATION))
+
+    return {"turn": linear_part(z * sigma.derivative(z)), "rest": linear_part(sigma(z))}
+
+
+def _average(values: Floats, weights: Floats) -> Floats:
+    """Return sums over the last axis; weights may be the same for all or one set for each."""
+    return np.asarray(values @ weights if weights.ndim == 1 else (values * weights).sum(-1))
+
+
+def _along_rule(
+    sigma: Function,
+    size: float,
+    own_slope: Callable[[Floats], Floats],
+    centre: Floats,
+    own: Floats,
+    deviation: Floats,
+) -> tuple[Floats, Floats]:
+    """Return nodes of z_0 and their probabilities: panels that end at kinks of the features.
+
+    Kinks are those of the own slope, and of the activation at the features themselves.
+    """
+    if not sigma.kinks:
+        return gauss_hermite(ALONG_NODES)
+    ends = np.clip([-np.inf, *(np.array(sorted(sigma.kinks)) / size), np.inf], -EDGE, EDGE)
+    shape = centre.shape
+    breaks = [np.full(shape, -EDGE)]
+    for low, high in itertools.pairwise(ends):
+        slope = own_slope(np.array([np.clip((low + high) / 2, low + 0.1, high - 0.1)]))[0]
+        for kink in sorted(sigma.kinks):
+            at = (kink - centre - own * slope) / deviation
+            breaks.append(np.clip(at, low, high) + np.zeros(shape))
+        breaks.append(np.full(shape, high))
+    return _panels(np.stack(breaks, -1), KINKED_ALONG_NODES)
+
+
+def _across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    """Return nodes of z_perp and their probabilities, in panels between the kinks."""
+    if not sigma.kinks:
+        return gauss_hermite(ACROSS_NODES)
+    kinks = np.array([-np.inf, *sorted(sigma.kinks), np.inf])
+    breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -EDGE, EDGE)
+    return _panels(breaks, KINKED_ACROSS_NODES)
+
+
+def _panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Return Gauss-Legendre nodes of a standard normal in panels between breaks, (..., panels)."""
+    t, w = np.polynomial.legendre.leggauss(nodes)
+    half = np.diff(np.sort(breaks, -1), axis=-1)[..., None] / 2
+    x = np.sort(breaks, -1)[..., :-1, None] + half * (1 + t)
+    p = half * w * np.exp(-x * x / 2)
+    x, p = (v.reshape(*breaks.shape[:-1], -1) for v in (x, p))
+    return x, p / p.sum(-1, keepdims=True)

@@ -45,10 +45,12 @@ from onegrad.theory.uniform.same_rows.features import Features
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
 from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
 
-MEMORY = 8  # iterates that the acceleration mixes
-HALF_STEPS = 5  # half steps before it starts
+MEMORY = 12  # iterates that the acceleration mixes
+HALF_STEPS = 2  # half steps before it starts
 MAX_ITERATIONS = 120
 MAX_RESTARTS = 5
+MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is taken back
+MAX_PLAIN_STEPS = 20  # after that
 LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
 GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
 MIN_DELTA = 1e-14
@@ -191,7 +193,8 @@ def evaluate_fields(forms: RowForms, G: Floats, log_a: Floats, shares: Shares) -
     e_tilde = e.copy()
     e_tilde[..., at] -= scaled[:, None, None] * ((e @ G[:, at]) @ X)
     Ke = e_tilde @ G
-    pi = 1 / (1 / c + scaled[:, None] * (e * Ke).sum(-1))
+    # the equivalent of a single row far in the tail may be unstable: its share stays in [0, 1]
+    pi = 1 / np.maximum(1 / c + scaled[:, None] * (e * Ke).sum(-1), 1.0)
     V0 = _form_without_rows(forms, a)
     inverse = V0.copy()
     inverse[at, at] += np.tensordot(forms.p.sum(1) * forms.length, X, axes=1)
@@ -300,20 +303,32 @@ def accelerated(
 ) -> tuple[Floats, float, int]:
     """Return x where the residual vanishes, its size there and the number of evaluations.
 
-    Anderson's acceleration after `plain` half steps; residual returns a vector and its size.
+    Anderson's acceleration after `plain` half steps; residual returns a vector and its size. Where
+    it grows, the iteration goes back to the best point and on from there in shorter steps.
     """
     points: list[Floats] = []
     values: list[Floats] = []
-    smallest, size = np.inf, np.inf
+    best, best_value, smallest, plain_steps = x, np.zeros_like(x), np.inf, plain
     for count in range(1, limit + 1):
-        value, size = residual(x)
-        if not np.isfinite(size):
-            raise NotConverged("uniform theory on the rows of the step: the iteration diverges")
+        with np.errstate(all="ignore"):  # a step too far is taken back
+            value, size = residual(x)
         if size < tolerance:
             return x, size, count
+        if not size < MAX_GROWTH * smallest:
+            if not np.isfinite(smallest):
+                break
+            x, points, values = best + best_value / 2, [], []
+            plain = plain_steps = min(2 * plain_steps + 2, MAX_PLAIN_STEPS)
+            smallest = MAX_GROWTH * smallest
+            continue
+        if size < smallest:
+            best, best_value, smallest = x, value, size
         points, values = [*points[1 - MEMORY :], x], [*values[1 - MEMORY :], value]
-        if count <= plain or len(points) < 3:
-            x = x + value / 2 if count <= plain else x + value
+        plain -= 1
+        if plain >= 0:
+            x = x + value / 2
+        elif len(points) < 3:
+            x = x + value
         else:
             dF, dx = np.diff(np.array(values), axis=0), np.diff(np.array(points), axis=0)
             damping = 1e-8 * (float(np.abs(dF).max()) or 1.0)
@@ -321,10 +336,7 @@ def accelerated(
             side = np.concatenate([value, np.zeros(len(dF))])
             mixing = np.linalg.lstsq(matrix, side, rcond=None)[0]
             x = x + value - mixing @ (dx + dF)
-            if size > 3 * smallest:
-                points, values = points[-1:], values[-1:]
-        smallest = min(smallest, size)
-    return x, size, limit
+    return best, smallest, count
 
 
 def _moved_form(forms: RowForms, a: Floats) -> Floats:

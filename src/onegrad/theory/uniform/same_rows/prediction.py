@@ -25,21 +25,36 @@ from onegrad.theory.uniform.same_rows.errors import (
 from onegrad.theory.uniform.same_rows.training_rows import MAX_INDICES
 from onegrad.theory.uniform.spread import spread
 
-NODES = SameNodes(bins=12, index=7, readout=1)
-NORMAL_NODES = SameNodes(bins=5, index=7, readout=14)  # of normal readouts
-STRONG_NODES = SameNodes(bins=5, index=7, readout=20)  # and a strong step
-STRONG_EXPONENT = 0.35
-FEWER_NODES = 4 / 3  # factor of the numbers of nodes that a prediction is compared with
+NODES_PER_BIN = 7
+LEVELS = tuple(SameNodes(bins, NODES_PER_BIN, 1) for bins in (12, 24, 48))
+NORMAL_LEVELS = tuple(  # of normal readouts
+    SameNodes(bins, NODES_PER_BIN, readout)
+    for bins, readout in ((4, 9), (6, 12), (8, 16), (11, 21))
+)
+REMAINING = 0.25  # share of the change by the last level that may still be missing
 
 
 @dataclass(frozen=True)
 class SameEvaluation:
     """Errors with given numbers of nodes: means over the constants, and one value for each."""
 
+    nodes: SameNodes
     train: float
     test: float
     squared_loss: float
     values: tuple[SameErrors, ...]
+
+
+@dataclass(frozen=True)
+class SameRefinement:
+    """The finest evaluation of a problem, with the estimated error of its nodes.
+
+    resolved : whether the tolerance was met before the last level.
+    """
+
+    finest: SameEvaluation
+    quadrature_error: float
+    resolved: bool
 
 
 def same_row_errors(
@@ -54,10 +69,43 @@ def same_row_errors(
         raise InvalidInput("nodes", problem="ridge on the rows of the step chooses its own nodes")
     for problem in problems:
         _require_covered_here(problem)
-    return [
-        _errors_of_one(problem) if problem.step else fresh_row_errors([problem], rtol, None)[0]
-        for problem in problems
-    ]
+    points = []
+    for problem in problems:
+        if problem.step:
+            points.append(_errors_of_one(problem, refine_same_rows(problem, rtol)))
+        else:
+            points += fresh_row_errors([problem.replace(ridge_rows="fresh")], rtol, None)
+    return points
+
+
+def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
+    """Evaluate a problem with more and more nodes until rtol is met.
+
+    The error of bins falls like one over the square of their number. Where they are the only nodes
+    that are added, the finest values are extrapolated.
+    """
+    normal = problem.readout == "gaussian"
+    levels = NORMAL_LEVELS if normal else LEVELS
+    finer = evaluate_same_rows(problem, levels[0])
+    for nodes in levels[1:]:
+        coarser, finer = finer, evaluate_same_rows(problem, nodes)
+        change = max(abs(coarser.train / finer.train - 1), abs(coarser.test / finer.test - 1))
+        error = REMAINING * change
+        if error <= rtol:
+            break
+    if normal:
+        return SameRefinement(finer, error, error <= rtol)
+
+    def extrapolated(fine: float, coarse: float) -> float:
+        return fine + (fine - coarse) / 3
+
+    finest = replace(
+        finer,
+        train=extrapolated(finer.train, coarser.train),
+        test=extrapolated(finer.test, coarser.test),
+        squared_loss=extrapolated(finer.squared_loss, coarser.squared_loss),
+    )
+    return SameRefinement(finest, error, error <= rtol)
 
 
 def evaluate_same_rows(problem: Problem, nodes: SameNodes) -> SameEvaluation:
@@ -69,6 +117,7 @@ def evaluate_same_rows(problem: Problem, nodes: SameNodes) -> SameEvaluation:
         for constant in constants
     )
     return SameEvaluation(
+        nodes,
         train=float(np.mean([v.values.train for v in values])),
         test=float(np.mean([v.values.test for v in values])),
         squared_loss=float(np.mean([v.values.train - v.values.penalty for v in values])),
@@ -76,39 +125,27 @@ def evaluate_same_rows(problem: Problem, nodes: SameNodes) -> SameEvaluation:
     )
 
 
-def _nodes(problem: Problem) -> SameNodes:
-    if problem.readout != "gaussian":
-        return NODES
-    return STRONG_NODES if problem.step > problem.n**STRONG_EXPONENT else NORMAL_NODES
-
-
-def _errors_of_one(problem: Problem) -> Errors:
-    nodes = _nodes(problem)
-    finest = evaluate_same_rows(problem, nodes)
-    error = 0.0
-    coarser = [replace(nodes, bins=round(nodes.bins / FEWER_NODES))]
-    if problem.readout == "gaussian":
-        coarser.append(replace(nodes, readout=round(nodes.readout / FEWER_NODES)))
-    for fewer in coarser:
-        other = evaluate_same_rows(problem, fewer)
-        error += max(abs(other.train / finest.train - 1), abs(other.test / finest.test - 1))
+def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
+    """Return the errors of one problem with their accuracy, spread and warnings."""
+    finest, error = refinement.finest, refinement.quadrature_error
     first = finest.values[0]
     sizes = neglected_sizes(problem, first.step, first.values)
     stated, reason = stated_accuracy(sizes, "same rows")
     scatter = spread(problem, first.values)
-    warnings: tuple[AssumptionWarning, ...] = concerns(
-        problem, stated, reason, scatter.test / first.values.test
-    )
+    warnings = concerns(problem, stated, reason, scatter.test / first.values.test)
+    if not refinement.resolved:
+        text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
+        warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
     return Errors(
         train=finest.train,
         test=finest.test,
         squared_loss=finest.squared_loss,
         residual=first.solution.residual,
         iterations=first.solution.iterations,
-        accuracy=stated.map(lambda value: value + error),
+        accuracy=stated.map(lambda value: float(np.hypot(value, error))),
         spread=scatter,
         quadrature_error=error,
-        nodes=(2 * nodes.bins * nodes.index, len(first.solution.state.a)),
+        nodes=(2 * finest.nodes.bins * finest.nodes.index, len(first.solution.state.a)),
         warnings=warnings,
     )
 

@@ -87,7 +87,7 @@ def tangent(
     dKe = state.e_tilde @ dG + de_tilde @ G
     dinverse_c = forms.phi * (forms.noise @ da) + shares.row - parameter.loss
     dq = (de * state.Ke).sum(-1) + (state.e * dKe).sum(-1)
-    dpi = -(pi**2) * (dinverse_c + scaled[:, None] * dq)
+    dpi = -(pi**2) * (dinverse_c + scaled[:, None] * dq) * (pi < 1)
     dV0 = np.zeros_like(G)
     dV0[initial, initial] = np.diag(-da / a**2)
     dinverse = dV0.copy()

@@ -22,7 +22,7 @@ MIN_SHARE = -0.5  # in 1/c of a row, where it is at least one
 def special_shares(labels: LabelProblem, state: FieldState, H: Floats) -> Shares:
     """Return the shares at a fixed point with the form H of the label problem."""
     places = labels.places
-    inverse = _inverse(places, H)[np.ix_(_counted(places), _counted(places))]
+    inverse = inverse_form(places, H)[np.ix_(_counted(places), _counted(places))]
     share = _row_forms(labels, state.e, state.e, inverse)
     share = share - places.layout.directions * ((state.e @ state.G) * state.e).sum(-1)
     U, d, a = places.types, labels.d, state.a
@@ -34,12 +34,14 @@ def special_shares(labels: LabelProblem, state: FieldState, H: Floats) -> Shares
 
 
 def shares_response(
-    labels: LabelProblem, state: FieldState, H: Floats, tangent: Tangent, dH: Floats
+    labels: LabelProblem, state: FieldState, full_inverse: Floats, tangent: Tangent, dH: Floats
 ) -> Shares:
-    """Return the derivatives of the shares along a tangent, with that of H."""
+    """Return the derivatives of the shares along a tangent, with that of H.
+
+    full_inverse : as `inverse_form` returns it.
+    """
     places = labels.places
     counted, stop = _counted(places), places.field(places.layout.directions).start
-    full_inverse = _inverse(places, H)
     inverse, change = (
         full_inverse[np.ix_(counted, counted)],
         -full_inverse[counted] @ dH[:stop, :stop] @ full_inverse[:, counted],
@@ -75,7 +77,7 @@ def _initial_places(places: Places) -> list[slice]:
     ]
 
 
-def _inverse(places: Places, H: Floats) -> Floats:
+def inverse_form(places: Places, H: Floats) -> Floats:
     """Return the inverse of the form without the constraint, made symmetric."""
     stop = places.field(places.layout.directions).start
     inverse = np.linalg.inv(H[:stop, :stop])

@@ -24,20 +24,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.functions import index_calculus
 from onegrad.functions.function import Function, MultiIndex
-from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
-from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
 from onegrad.theory.uniform.quadrature_nodes import sample_nodes
-from onegrad.theory.uniform.residuals import noise_nodes
+from onegrad.theory.uniform.residuals import cut_gaussian, noise_nodes, normal_cutoff
 
 FINE_NODES = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
 MAX_INDICES = 6
 KINKED_NODES = (41, 48)  # of the fresh index, and of the teacher's off it, where it has kinks
-KINKED_EDGE = 5.5
+RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
+MIN_CUT_NODES = 7  # of a rule on a finite range
 GAUSSIAN_NOISE_NODES, OUTPUT_NODES = 8, 7
 INDEPENDENT_NODES = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point of the fine grid
@@ -141,6 +143,33 @@ class _Grid:
     shared_noise: float
 
 
+def step_on_its_rows(problem: Problem, constant: float) -> StepNumbers:
+    r"""Return the numbers of the step with the length b that its own rows see, to order 1/d.
+
+    .. math:: b^2 = (1 - \tfrac1n)|E[ry]|^2 + \varphi E[r^2|x|^2/d]
+
+    Rows with a large residual are longer: :math:`E[r^2|x|^2]/d = E r^2 + E[r^2(|u|^2 - m)]/d`. With
+    this b the law of training rows has :math:`E[r\kappa] = b` and :math:`E[r\xi] = 0`.
+    """
+    labels, step = LabelLaw.of(problem), take_step(problem, constant)
+    full = problem.residual == "full"
+    signal = step.theta * step.b
+    linear = signal**2 + full * step.c1**2
+    longer = (1 - labels.replaced) * _energy_of_long_rows(labels.teacher) + 2 * full * step.c1**2
+    b = float(np.sqrt(step.b**2 - linear / problem.n + problem.phi * longer / problem.d))
+    theta, backward = signal / b, full * step.c1 / b
+    sideways = backward * theta / np.sqrt(1 - theta**2)
+    return replace(step, b=b, theta=theta, backward=backward, sideways=sideways)
+
+
+def _energy_of_long_rows(f: Function | MultiIndex) -> float:
+    """Return E[f^2 (|u|^2 - m)] over the indices u."""
+    if isinstance(f, Function):
+        return expect(lambda z: f(z) ** 2 * (z * z - 1), f.kinks)
+    degrees = ((monomial, c) for monomial, c in index_calculus.square(f.terms))
+    return float(sum(2 * c for monomial, c in degrees if [k for _, k in monomial] == [2]))
+
+
 def readout_row(step: StepNumbers) -> Floats:
     """Return u = W_0^T a in the basis (v, the teacher's direction off v, the rest)."""
     rest = np.sqrt(max(1 - step.backward**2 - step.sideways**2, 0.0))
@@ -174,8 +203,13 @@ def training_rows(problem: Problem, step: StepNumbers, bins: int, nodes: int) ->
         for members in _bins_of(grid.variables[r_place], grid.p, float(square), bins)
     ]
     columns = [np.array(column) for column in zip(*groups, strict=True)]
-    columns[3] = columns[3] / columns[3].sum()
-    return TrainingRows(RowPopulation(layout, *columns), float(mean), float(square), M, S)
+    rows = RowPopulation(layout, *columns)
+    p = rows.p / rows.p.sum()
+    # labels keep their mean square: what a tail has is as good as noise
+    energy = labels.teacher.second_moment + labels.noise**2
+    label_square = rows.label_square * (energy / (p * rows.label_square).sum())
+    rows = replace(rows, p=p, label_square=label_square)
+    return TrainingRows(rows, float(mean), float(square), M, S)
 
 
 def fresh_rows(problem: Problem, step: StepNumbers, rule: GradedRule, nodes: int) -> RowPopulation:
@@ -252,9 +286,11 @@ def _points(
     """Return points of the law of a row; `replaced` labels do not depend on the row's indices."""
     f, m, full, theta = labels.teacher, layout.indices, layout.full, step.theta
     kinked = isinstance(f, Function) and bool(f.kinks)
-    k = FINE_NODES[m]
-    teacher_rule = _even_rule(KINKED_NODES[1]) if kinked else gauss_hermite(k)
-    fresh_rule = _even_rule(KINKED_NODES[0]) if kinked and not replaced else gauss_hermite(k)
+    edge = normal_cutoff(RUNS_OF_ROWS * problem.n)
+    teacher_rule = _even_rule(KINKED_NODES[1], edge) if kinked else _index_rule(m, edge)
+    fresh_rule = (
+        _even_rule(KINKED_NODES[0], edge) if kinked and not replaced else _index_rule(m, edge)
+    )
     off_rule = gauss_hermite(INDEPENDENT_NODES) if replaced else teacher_rule
     rest = max(problem.sigma.variance - step.c1**2, 0.0) if full else 0.0  # E f_perp^2
     gaussian = labels.law.name == "gaussian"
@@ -264,9 +300,9 @@ def _points(
     rules = [
         fresh_rule,
         *[off_rule] * m,
-        gauss_hermite(OUTPUT_NODES) if full else point,
+        cut_gaussian(OUTPUT_NODES, edge) if full else point,
         noise_nodes(labels.law, problem.rows_of_step) if own else point,
-        gauss_hermite(GAUSSIAN_NOISE_NODES) if total else point,
+        cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else point,
         *([teacher_rule] * m if replaced else []),
     ]
     axes, p = _product(rules)
@@ -290,7 +326,8 @@ def _points(
         t = row[0] * fresh + np.sqrt(length) * (row[1] * (unit @ x) + row[2] * t_off)
         coherent = mean_readout(problem) * np.sqrt(problem.N) * step.c2 * (length - 1)
         r = r - step.c1 * t + step.residual_mean - coherent
-    kappa = fresh + problem.phi_step * length * r / step.b
+    own_length = length + (fresh**2 - 1) / problem.d
+    kappa = fresh + problem.phi_step * own_length * r / step.b
     xi = np.linalg.solve(root, u - overlaps[:, None] * kappa)
     variables = [np.ones_like(r), kappa, *xi]
     if full:
@@ -328,9 +365,15 @@ def _fixed_length_density(x: Floats, d: int) -> Floats:
     return np.asarray(1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d))
 
 
-def _even_rule(k: int) -> tuple[Floats, Floats]:
+def _index_rule(indices: int, edge: float) -> tuple[Floats, Floats]:
+    """Return a rule for one of several indices; with few nodes it has no tail to cut."""
+    k = FINE_NODES[indices]
+    return cut_gaussian(k, edge) if k >= MIN_CUT_NODES else gauss_hermite(k)
+
+
+def _even_rule(k: int, edge: float) -> tuple[Floats, Floats]:
     """Return the trapezoidal rule for a standard normal: it serves functions with kinks."""
-    x = np.linspace(-KINKED_EDGE, KINKED_EDGE, k)
+    x = np.linspace(-edge, edge, k)
     p = np.exp(-x * x / 2)
     p /= p.sum()
     return x / np.sqrt(p @ (x * x)), p

@@ -1,0 +1,105 @@
+"""Identities that hold to rounding, and limits in which ridge on the rows of the step is simple."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad import AssumptionWarning, OutOfScope, Problem
+from onegrad.theory.uniform.same_rows.errors import SameNodes, derivatives, same_equations, solve
+from onegrad.theory.uniform.same_rows.response import Parameter
+from uniform_point import uniform_point
+
+BASE = Problem(
+    n=900, d=300, N=400, activation="tanh", teacher="H1 + H3/sqrt(6)", noise=0.3, ridge=0.05,
+    alpha=0.3, ridge_rows="same",
+)  # fmt: skip
+VARIANTS = [
+    {},
+    {"activation": "gelu", "readout": "rademacher"},
+    {"activation": "silu", "readout": "constant", "residual": "full"},
+    {"activation": "H1 + H2/2", "intercept": True},
+    {"teacher": "H1@1 + H1@1*H1@2", "readout": "rademacher"},
+    {"corrupted": 0.3, "noise_law": "rademacher"},
+]
+NODES = SameNodes(bins=4, index=5, readout=8)
+ALPHAS = [0.1, 0.5]
+
+
+def quiet(problem):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionWarning)
+        return uniform_point(problem)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes, alpha):
+    """L(c loss, c penalty) = c L: derivatives by the weight of the loss and by lambda add up."""
+    eq = same_equations(BASE.replace(**changes, alpha=alpha), 0.0, NODES, second_order=True)
+    solution = solve(eq)
+    ones = np.ones(eq.forms.p.shape)
+    parameters = [Parameter(0.0, 0.0, ones), Parameter(0.0, 1.0, 0 * ones)]
+    train, (loss, norm), _ = derivatives(eq, solution, parameters)
+    assert loss > 0 and norm > 0
+    assert loss + eq.forms.ridge * norm == pytest.approx(train, rel=1e-4)
+
+
+@pytest.mark.parametrize("changes", VARIANTS[:3], ids=str)
+def test_the_penalty_is_the_slope_of_the_objective(changes):
+    problem, h = BASE.replace(**changes), 1e-3
+    low, here, high = (
+        quiet(problem.replace(ridge=problem.ridge * factor)) for factor in (1 - h, 1, 1 + h)
+    )
+    slope = (high.train - low.train) / (2 * h)  # by log lambda
+    assert slope == pytest.approx(here.train - here.squared_loss, rel=2e-3)
+
+
+@pytest.mark.parametrize("changes", VARIANTS[:3], ids=str)
+def test_without_a_step_its_rows_do_not_matter(changes):
+    problem = BASE.replace(**changes, teacher="tanh", eta=0.0)
+    same, fresh = quiet(problem), quiet(problem.replace(ridge_rows="fresh"))
+    assert (same.train, same.test) == (fresh.train, fresh.test)
+    tiny = quiet(problem.replace(eta=1e-6))  # its own equations, another count of order 1/d
+    assert (tiny.train, tiny.test) == pytest.approx((fresh.train, fresh.test), rel=0.006)
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_an_endless_penalty_leaves_the_labels(changes):
+    problem = BASE.replace(**changes, ridge=1e9)
+    errors = quiet(problem)
+    f = problem.teacher_function
+    energy = f.second_moment + problem.noise**2
+    if problem.intercept:  # the mean of n labels is fitted
+        assert errors.train == pytest.approx(energy * (1 - 1 / problem.n), rel=1e-6)
+        assert errors.test == pytest.approx(energy * (1 + 1 / problem.n), rel=2e-5)
+    else:
+        assert (errors.train, errors.test) == pytest.approx((energy, energy), rel=2e-5)
+
+
+def test_the_choice_of_indices_does_not_matter():
+    one = quiet(BASE.replace(teacher="H1"))
+    two = quiet(BASE.replace(teacher="H1@1/sqrt(2) + H1@2/sqrt(2)"))
+    assert (two.train, two.test) == pytest.approx((one.train, one.test), rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"n_step": 500}, "n_step"),
+        ({"labels": "centred"}, "labels"),
+        ({"inputs": "spiked(4)"}, "ridge_rows|inputs"),
+        ({"teacher": "H1@1 + H1@7"}, "teacher"),
+    ],
+    ids=str,
+)
+def test_what_is_not_derived_is_refused(changes, field):
+    with pytest.raises(OutOfScope, match=field):
+        og.predict(BASE.replace(**changes))
+
+
+def test_a_curve_is_its_points():
+    curve = og.predict(BASE, alpha=[0.1, 0.3])
+    assert curve.test[1] == og.predict(BASE).test
+    assert curve.nodes.shape == (2, 2) and (curve.quadrature_error < 2e-3).all()
