@@ -199,7 +199,7 @@ def cell_rows(
     query = f"SELECT hex(key), * FROM cells {where} ORDER BY key"
     try:
         rows = connection.execute(query, parameters).fetchall()
-    except (UnicodeDecodeError, MemoryError):  # of a damaged name or size
+    except MemoryError:  # a damaged size
         raise StoreError(f"{path}: damaged; {REPLACE_FILE}") from None
     return [StoredRow(path, key_bytes, tuple(columns)) for key_bytes, *columns in rows]
 
@@ -267,6 +267,8 @@ def explained(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into one line that names the file."""
     try:
         yield
+    except UnicodeDecodeError:  # SQLite quotes a damaged schema
+        raise StoreError(f"{path}: damaged; {REPLACE_FILE}") from None
     except sqlite3.Error as error:
         hint = ""
         if "full" in str(error) or "disk I/O" in str(error):
