@@ -95,7 +95,7 @@ def test_so_do_products_and_factors(routine, monkeypatch):
     monkeypatch.setattr(blas, routine, spy)
     work = {"add_gram": gram, "add_product": cross, "cholesky": factors}[routine]
     with thread_pool(THREADS):
-        work(normal(2, 300, 64))
+        work(normal(2, 30, 512))
     assert len(spy.threads) == THREADS
 
 

@@ -80,8 +80,9 @@ def test_arrangements_shrink_before_they_fail():
         assert plan.peak_bytes <= memory_limit
         return plan.workers, plan.networks_at_once
 
-    assert arranged(1e12) == (4, 8)
-    assert arranged(1.5 * one) == (1, 8)
+    side_by_side = 4 * peak_bytes(p, 8, policy=policy.worker)
+    assert arranged(side_by_side) == (4, 8)
+    assert one < 0.99 * side_by_side and arranged(0.99 * side_by_side) == (1, 8)
     workers, networks_at_once = arranged(0.9 * one)
     assert workers == 1 and networks_at_once < 8
 

@@ -30,7 +30,7 @@ def check(found, i, features, F, y, intercept):
 def equations(ops, F, y, intercept):
     sums = empty_moments(ops, len(F), F.shape[-1], F.shape[-2])
     for some in (slice(0, 7), slice(7, None)):
-        add_rows(sums, ops.asarray(F[:, some]), ops.asarray(y[:, some]), intercept)
+        add_rows(ops, sums, ops.asarray(F[:, some]), ops.asarray(y[:, some]), intercept)
     return NormalEquations.of(sums, intercept, overwrite=True)
 
 

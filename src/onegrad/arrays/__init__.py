@@ -1,6 +1,13 @@
 """Arrays: one protocol of operations, NumPy and torch side by side, a frozen execution policy."""
 
-from onegrad.arrays.devices import get_ops, gpus, one_line_memory_errors, ops_of, visible_gpus
+from onegrad.arrays.devices import (
+    PRECISIONS,
+    get_ops,
+    gpus,
+    one_line_memory_errors,
+    ops_of,
+    visible_gpus,
+)
 from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
 from onegrad.arrays.memory import keep_freed_memory
 from onegrad.arrays.namespace import (
@@ -19,6 +26,7 @@ from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.arrays.triangles import ROW_PADDING, copy_upper, symmetric
 
 __all__ = [
+    "PRECISIONS",
     "ROW_PADDING",
     "Array",
     "DeviceExecutor",

@@ -13,8 +13,9 @@ import numpy as np
 from onegrad.arrays.namespace import Array
 from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.arrays.ops import Ops
+from onegrad.arrays.tensor_core_ops import TensorCoreOps
 from onegrad.arrays.torch_ops import TorchOps
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, check_choice
 
 
 class Backend(Protocol):
@@ -35,14 +36,33 @@ DEVICES: dict[str, Backend] = {
 ALLOWED = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
 
 
-def get_ops(device: str = "cpu", dtype: str = "float64") -> Ops:
-    """Return the operations of a device: a name of the table, with or without ":k"."""
+PRECISIONS = ("exact", "single", "fast")
+
+
+def get_ops(device: str = "cpu", dtype: str = "float64", precision: str | None = None) -> Ops:
+    """Return the operations of a device: a name of the table, with or without ":k".
+
+    precision : None computes in `dtype`, and "exact" in float64. "single" and "fast" hold float32
+        arrays, take products in half precision on tensor cores (`TensorCoreOps`) and solve in
+        float64. In NumPy "single" takes products in float32, and there is no "fast"; torch on the
+        CPU imitates both.
+    """
     if dtype not in ("float64", "float32"):
         raise InvalidInput("dtype", dtype, "float64 or float32")
     name, numbered, _ = str(device).partition(":")
     if name not in DEVICES or (numbered and name != "cuda"):
         raise InvalidInput("device", device, ALLOWED)
-    return DEVICES[name](device, dtype)
+    if precision is not None and dtype != "float64":
+        problem = "precision chooses the types of numbers; leave dtype out"
+        raise InvalidInput("dtype", dtype, problem=problem)
+    if precision is None or check_choice("precision", precision, PRECISIONS) == "exact":
+        return DEVICES[name](device, dtype)
+    if name != "cpu":
+        return TensorCoreOps(device, precision)
+    if precision == "fast":
+        problem = "needs tensor cores: use device='cuda', or precision 'single' (float32) here"
+        raise InvalidInput("precision", precision, problem=problem)
+    return NumpyOps(device, "float32", precision)
 
 
 def ops_of(x: Array) -> Ops:

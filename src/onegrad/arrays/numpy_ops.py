@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from onegrad.arrays import blas, tiles
 from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
-from onegrad.arrays.ops import Elementwise, in_chunks
+from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy, host_policy
 from onegrad.arrays.triangles import ROW_PADDING, copy_upper, zero_below
 from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
@@ -21,10 +23,18 @@ CACHE_ENTRIES = 2**16  # entries of an elementwise slice: they stay in a core's 
 class NumpyOps:
     """NumPy arrays; see `Ops` for what each operation does."""
 
-    def __init__(self, device: str = "cpu", dtype: str = "float64") -> None:
+    def __init__(
+        self, device: str = "cpu", dtype: str = "float64", precision: str | None = None
+    ) -> None:
         self.device = device
+        self.precision = precision or ("exact" if dtype == "float64" else dtype)
         self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.working_bytes = self.dtype.itemsize
         self.executor = DeviceExecutor()
+
+    @cached_property
+    def exact(self) -> Ops:
+        return NumpyOps(self.device) if self.precision == "single" else self
 
     @staticmethod
     def device_of(x: Array) -> str:
@@ -36,6 +46,9 @@ class NumpyOps:
 
     def asarray(self, x: Any) -> Array:
         return np.asarray(x, dtype=self.dtype)
+
+    def cast(self, x: Array) -> Array:
+        return x.astype(self.dtype, copy=False)
 
     def zeros(self, *shape: int) -> Array:
         return np.zeros(shape, dtype=self.dtype)
@@ -106,6 +119,9 @@ class NumpyOps:
         pool_map(tile, [(b, i, j) for b in range(len(P)) for i, j in parts])
         return P
 
+    def read_out(self, F: Array, A: Array) -> Array:
+        return self.product(F, transpose(A))
+
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         parts = tiles.rectangle(C.shape[-2:], pool_size())
 
@@ -116,7 +132,8 @@ class NumpyOps:
         pool_map(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
-        parts = tiles.triangle(C.shape[-1], pool_size())
+        matrices = math.prod(C.shape[:-2])
+        parts = tiles.triangle(C.shape[-1], pool_size(), matrices)
 
         def tile(place: tuple[tuple[int, ...], slice, slice]) -> None:
             b, i, j = place
@@ -126,7 +143,7 @@ class NumpyOps:
             else:
                 blas.add_product(C[b][i, j], left, right, over_rows)
 
-        pool_map(tile, [(b, i, j) for b in np.ndindex(C.shape[:-2]) for i, j in parts])
+        pool_map(tile, [(b, i, j) for i, j in parts for b in np.ndindex(C.shape[:-2])])
 
     def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
         def add_to(columns: slice) -> None:

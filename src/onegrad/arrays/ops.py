@@ -37,6 +37,21 @@ class Ops(Protocol):
         """Precision: float64 or float32."""
 
     @property
+    def precision(self) -> str:
+        """Arithmetic of products: one of `PRECISIONS`, or "float32" for that alone."""
+
+    @property
+    def exact(self) -> Ops:
+        """The operations in float64 on the same random numbers; these ones where they are exact.
+
+        Normal equations are solved with them.
+        """
+
+    @property
+    def working_bytes(self) -> int:
+        """Bytes that an entry takes while it is at work."""
+
+    @property
     def executor(self) -> DeviceExecutor:
         """Queues, recordings, random numbers and memory of the device."""
 
@@ -47,6 +62,9 @@ class Ops(Protocol):
 
     def asarray(self, x: Any) -> Array:
         """Return a host array on this device, in this precision."""
+
+    def cast(self, x: Array) -> Array:
+        """Return an array of this device in this precision."""
 
     def zeros(self, *shape: int) -> Array:
         """Return an array of zeros."""
@@ -82,6 +100,9 @@ class Ops(Protocol):
 
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
         """Return f(X W^T), (B, rows, N), for X (B, rows, d) and W (B, N, d)."""
+
+    def read_out(self, F: Array, A: Array) -> Array:
+        """Return F A, (B, rows, R), for features F (B, rows, N) and A (B, N, R)."""
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         """Add A^T B to C, for C (..., m, k), A (..., rows, m) and B (..., rows, k)."""

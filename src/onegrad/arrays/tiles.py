@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+NARROW_TILE = 128  # columns that a tile of a Gram matrix would be wider by for what it costs
 MAX_TILE_ROWS = 512  # a tile's entries are still in the cache when a function follows
 
 
@@ -28,8 +29,22 @@ def rectangle(shape: Sequence[int], threads: int) -> list[tuple[slice, slice]]:
     return [(i, j) for i in slices(rows, high) for j in slices(columns, wide)]
 
 
-def triangle(m: int, threads: int) -> list[tuple[slice, slice]]:
-    """Return the tiles of an upper triangle; those on the diagonal, half as costly, come last."""
-    cuts = slices(m, 1 if threads == 1 else math.ceil(math.sqrt(2 * threads)))
+def triangle(m: int, threads: int, matrices: int = 1) -> list[tuple[slice, slice]]:
+    """Return the tiles of an upper triangle; those on the diagonal, half as costly, come last.
+
+    There are as many as give the threads about the same to do with all matrices of a stack; narrow
+    tiles cost more for what they compute.
+    """
+
+    def cost(cuts: int) -> float:
+        width, whole, halves = m / cuts, matrices * cuts * (cuts - 1) // 2, matrices * cuts
+        rounds, rest = divmod(whole, threads)  # the rest of the whole tiles, then pairs of halves
+        idle = threads - rest if rest else 0
+        spare = max(0, halves - 2 * idle)
+        last = rounds + (1 if rest else 0) + math.ceil(spare / threads) / 2
+        return last * width * (width + NARROW_TILE)
+
+    most = 1 if threads == 1 else 3 * math.isqrt(2 * threads)
+    cuts = slices(m, min(range(1, most + 1), key=cost))
     pairs = [(i, j) for k, i in enumerate(cuts) for j in cuts[k + 1 :]]
     return [*pairs, *((i, i) for i in cuts)]

@@ -23,12 +23,15 @@ _this_thread = threading.local()
 
 
 class TorchExecutor(DeviceExecutor):
-    """A torch device, "cpu" or "cuda:k"."""
+    """A torch device, "cpu" or "cuda:k".
+
+    kind, drawn : types of its arrays, and of the random numbers that they are filled with.
+    """
 
     can_draw = True
 
-    def __init__(self, torch: Any, place: Any, kind: Any) -> None:
-        self.torch, self.place, self.kind = torch, place, kind
+    def __init__(self, torch: Any, place: Any, kind: Any, drawn: Any) -> None:
+        self.torch, self.place, self.kind, self.drawn = torch, place, kind, drawn
         self.is_cuda = self.prefers_to_draw = place.type == "cuda"
 
     @contextmanager
@@ -62,7 +65,7 @@ class TorchExecutor(DeviceExecutor):
 
     def draw(self, seeds: Sequence[int], block: RandomBlock) -> Array:
         shape = (len(seeds), block.rows, block.width)
-        kind = {"dtype": self.kind, "device": self.place}
+        kind = {"dtype": self.drawn, "device": self.place}
         out = self.reused(lambda: self.torch.empty(shape, **kind))
         streams = [
             (reduce(_mix, (*block.key, block.start + r), 0), out[:, r : r + STREAM_ROWS].unbind(0))
@@ -84,7 +87,7 @@ class TorchExecutor(DeviceExecutor):
             recording.draws.append(fill)
         else:
             fill(seeds)
-        return out
+        return out.to(self.kind)
 
     def _generator(self) -> Any:
         """Return this thread's generator: seeded before every use, and never made in a graph."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays.namespace import Array, is_torch, transpose
-from onegrad.arrays.ops import Elementwise, in_chunks
+from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
@@ -27,7 +27,9 @@ FEW_MATRICES = 8  # below which a small product does not fill the device
 class TorchOps:
     """Torch tensors; see `Ops` for what each operation does."""
 
-    def __init__(self, device: str = "torch", dtype: str = "float64") -> None:
+    def __init__(
+        self, device: str = "torch", dtype: str = "float64", drawn: str | None = None
+    ) -> None:
         try:
             import torch
         except ImportError:
@@ -47,7 +49,14 @@ class TorchOps:
         self.torch, self.device = torch, device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self.kind = getattr(torch, dtype)
-        self.executor = TorchExecutor(torch, self.place, self.kind)
+        self.precision = "exact" if dtype == "float64" else dtype
+        self.working_bytes = self.dtype.itemsize
+        drawn_kind = self.kind if drawn is None else getattr(torch, drawn)
+        self.executor = TorchExecutor(torch, self.place, self.kind, drawn_kind)
+
+    @property
+    def exact(self) -> Ops:
+        return self
 
     @staticmethod
     def device_of(x: Array) -> str:
@@ -75,6 +84,9 @@ class TorchOps:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
         # the device's queue is not waited for
         return self.executor.reused(lambda: host.to(self.place, non_blocking=True))
+
+    def cast(self, x: Array) -> Array:
+        return x.to(self.kind)
 
     def zeros(self, *shape: int) -> Array:
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
@@ -115,6 +127,9 @@ class TorchOps:
         P = X @ transpose(W)
         return P if f is None else f(P)
 
+    def read_out(self, F: Array, A: Array) -> Array:
+        return F @ A
+
     def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
         c += (y[:, None, :] @ F)[:, 0]
 
@@ -124,20 +139,26 @@ class TorchOps:
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (..., k, m): C += A^T A
         C, A = C.view(-1, *C.shape[-2:]), _stack(A)
-        self._add_upper(
-            C, A, 512 if len(C) < FEW_MATRICES else max(128, min(512, C.shape[-1] // 8))
-        )
+        self._add_upper(C, transpose(A), A, self._leaf(C))
 
-    def _add_upper(self, C: Array, A: Array, leaf: int) -> None:
-        """C += A^T A without the blocks below the diagonal; those of size `leaf` are not cut."""
+    @staticmethod
+    def _leaf(C: Array) -> int:
+        """Return the size of the blocks on the diagonal that are computed whole."""
+        return 512 if len(C) < FEW_MATRICES else max(128, min(512, C.shape[-1] // 8))
+
+    def _add_upper(self, C: Array, A: Array, B: Array, leaf: int) -> None:
+        """C += A B without the blocks below the diagonal; those of size `leaf` are not cut."""
         m = C.shape[-1]
         if m <= leaf:
-            C.baddbmm_(transpose(A), A)
+            self._add_matmul(C, A, B)
             return
         h = max(64, m // 128 * 64)  # about half of m, at a multiple of 64
-        self._add_upper(C[:, :h, :h], A[..., :h], leaf)
-        C[:, :h, h:].baddbmm_(transpose(A[..., :h]), A[..., h:])
-        self._add_upper(C[:, h:, h:], A[..., h:], leaf)
+        self._add_upper(C[:, :h, :h], A[:, :h], B[..., :h], leaf)
+        self._add_matmul(C[:, :h, h:], A[:, :h], B[..., h:])
+        self._add_upper(C[:, h:, h:], A[:, h:], B[..., h:], leaf)
+
+    def _add_matmul(self, C: Array, A: Array, B: Array) -> None:
+        C.baddbmm_(A, B)
 
     def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
         for other in others:

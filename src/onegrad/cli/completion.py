@@ -117,6 +117,7 @@ def _words(action: argparse.Action, names: dict[str, list[str]]) -> list[str]:
 
 def _names_by_argument() -> dict[str, list[str]]:
     """Return names worth offering, by the argument that takes them."""
+    from onegrad.arrays import PRECISIONS
     from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
     from onegrad.theory import THEORIES
@@ -127,5 +128,6 @@ def _names_by_argument() -> dict[str, list[str]]:
         "figures": [*gallery.groups(), *gallery.files()],
         "device": ["cpu", "torch", "cuda"],
         "dtype": ["float64", "float32"],
+        "precision": list(PRECISIONS),
         "random": ["host", "device"],
     }

@@ -23,6 +23,9 @@ _EXAMPLES = (
     "onegrad simulate --n 1000 --d 500 --N 667 --alpha 0:0.45:10 --seeds 20",
     "onegrad simulate --n 100000 --d 50000 --N 60000 --dry-run",
 )
+OPTIONS = (
+    "device", "dtype", "precision", "model", "n_test", "leave_one_out", "random", "batch",
+)  # fmt: skip
 DEVICE_NUMBERS = "random numbers are drawn on the device; --random host draws the same on all"
 
 
@@ -38,6 +41,12 @@ def add_parser(subparsers: Any) -> None:
     )
     group.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     group.add_argument("--dtype", type=str.lower, default="float64", help="float64 or float32")
+    group.add_argument(
+        "--precision",
+        type=str.lower,
+        metavar="P",
+        help="instead of a dtype: exact, single or fast (tensor cores of a GPU; says its error)",
+    )
     group.add_argument(
         "--model",
         type=str.lower,
@@ -63,10 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
     problem_options = read_problem_options(args, alpha=DEFAULT_ALPHAS)
     problem, axes = problem_options.problem, problem_options.axes
-    options: dict[str, Any] = {
-        name: getattr(args, name)
-        for name in ("device", "dtype", "model", "n_test", "leave_one_out", "random", "batch")
-    }
+    options: dict[str, Any] = {name: getattr(args, name) for name in OPTIONS}
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
@@ -89,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
         columns += _add_theory(rows, problem, axes, simulation)
     print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
     print_table(rows, columns)
+    if simulation.precision_error is not None:
+        print(_precision_line(simulation))
     return 0
 
 
@@ -117,6 +125,20 @@ def _add_theory(
             row[f"{name}, theory"] = with_error(point[name] or 0.0, margin)
             row[f"z of {name}"] = round(float(z[name][i]), 1)
     return ["train, theory", "z of train", "test, theory", "z of test"]
+
+
+def _precision_line(simulation: Simulation) -> str:
+    """Return how far the means are from float64, at the point where that is most."""
+    import numpy as np
+
+    error = simulation.precision_error
+    assert error is not None
+    worst = {name: max(np.ravel(getattr(error, name).mean), key=abs) for name in ("train", "test")}
+    networks = f"{len(error.seeds)} networks" if len(error.seeds) > 1 else "one network"
+    return (
+        f"precision {simulation.provenance.precision}: train within {abs(worst['train']):.1e} and "
+        f"test within {abs(worst['test']):.1e} of float64, by {networks}"
+    )
 
 
 def _print_cost(cost: Cost, as_json: bool) -> int:

@@ -49,6 +49,11 @@ class Cell:
             if not isinstance(function, str):
                 raise InvalidInput(name, function, "written as text in a sweep")
 
+    @property
+    def precision(self) -> str:
+        """Precision as the store records it: the option of this name, or the dtype."""
+        return str(dict(self.options).get("precision", self.dtype))
+
     @cached_property
     def json(self) -> str:
         """Canonical JSON: sorted keys, no spaces, numbers as Python writes them."""

@@ -117,7 +117,7 @@ def lost_outcome(cell: Cell, message: str) -> Outcome:
 
 def _provenance(cell: Cell, device: str, commit: str | None, seconds: float) -> Provenance:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Provenance(__version__, commit, cell.dtype, device, seconds, platform.node(), now)
+    return Provenance(__version__, commit, cell.precision, device, seconds, platform.node(), now)
 
 
 @functools.cache

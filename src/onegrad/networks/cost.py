@@ -12,7 +12,14 @@ import numpy as np
 
 from onegrad.arrays import ExecutionPolicy, Ops
 from onegrad.functions.function import Function
-from onegrad.networks.plan import GradientGroup, Options, make_plan, peak_bytes
+from onegrad.networks.plan import (
+    GradientGroup,
+    Options,
+    Plan,
+    make_plan,
+    peak_bytes,
+    repeat_plan,
+)
 from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
@@ -114,7 +121,7 @@ class Rates:
             draw = partial(streams.entries, GAUSSIAN, (Purpose.TEST, 0), 0, 1024, 512)
             X = draw()
             P = ops.product(X, X)
-            C, b = P / 512, X[..., 0]
+            C, b = ops.exact.cast(P / 512), ops.exact.cast(X[..., 0])
             products = _seconds(ops, lambda i: ops.product(X[i], X[i]), k)
             factors = _seconds(ops, lambda i: solve_shifted(1.0 * C[i], [1.0], b[i]), k)
             drawing = _seconds(ops, lambda _: draw())
@@ -183,6 +190,7 @@ def cost(
     *,
     device: str = "cpu",
     dtype: str = "float64",
+    precision: str | None = None,
     random: str | None = None,
     model: str = "trained",
     n_test: int | None = None,
@@ -216,6 +224,7 @@ def cost(
         seeds,
         device=device,
         dtype=dtype,
+        precision=precision,
         model=model,
         n_test=n_test,
         leave_one_out=leave_one_out,
@@ -225,8 +234,23 @@ def cost(
         memory_limit=memory_limit,
         **axes,
     )
+    total = _plan_cost(plan)
+    if plan.ops.exact is plan.ops:
+        return total
+    repeats = _plan_cost(repeat_plan(plan))  # in float64: how far the run is from it
+    return Cost(
+        total.flops + repeats.flops,
+        total.bytes + repeats.bytes,
+        max(total.memory, repeats.memory),
+        total.seconds + repeats.seconds,
+    )
+
+
+def _plan_cost(plan: Plan) -> Cost:
+    """Return the cost of a plan by the rates that are measured here."""
     ops, replicates = plan.ops, len(plan.seeds)
-    rates = Rates.measured(ops, plan.policy, problem.sigma, plan.options.device_random)
+    sigma = plan.points[0].sigma
+    rates = Rates.measured(ops, plan.policy, sigma, plan.options.device_random)
     flops = bytes_made = seconds = 0.0
     for g in plan.groups:
         work = count_work(g.group, plan.options)

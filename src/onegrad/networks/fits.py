@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from onegrad.arrays import Array, Ops, transpose
+from onegrad.arrays import Array, Ops, namespace, transpose
 from onegrad.networks.input_rows import ridge_rows
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
+from onegrad.parallel import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
 from onegrad.ridge.moments import add_rows, empty_moments
 
+STACKED_ROWS = 2048  # whose features of all networks are made before their products
 TILE_NEURONS = 1024  # when the Gram matrix is over rows
 
 
@@ -34,24 +36,40 @@ def _primal(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:
     """Solve with F^T F, for fewer features than rows; leave-one-out takes a second pass."""
-    ops, p, B = sampler.ops, sampler.problem, sampler.stack_size
+    ops, p, B, E = sampler.ops, sampler.problem, sampler.stack_size, features.networks
+    together = E if features.stacked else 1  # networks whose moments are in one stack
+    memory: list[Array] = []
 
     def zeros() -> list[Moments]:
-        return [empty_moments(ops, B, features.width, p.n) for _ in range(features.networks)]
+        size = (ops, together * B, features.width, p.n)
+        return [empty_moments(*size) for _ in range(E // together)]
 
     def add(sums: list[Moments], block: SampleBlock) -> None:
-        for m, F in zip(sums, features.tiles(block), strict=True):
-            add_rows(m, F, block.y, p.intercept)
+        if features.stacked and pool_size() > 1:  # all tiles of all networks at once
+            if not memory:  # written again and again: fresh memory comes page by page
+                memory.append(ops.zeros(E * B, min(STACKED_ROWS, p.n), features.width))
+            for part in block.parts(STACKED_ROWS):
+                F = memory[0][:, : part.X.shape[1]]
+                features.stacked(part, F.reshape(E, B, *F.shape[1:]))
+                labels = namespace(part.y).concatenate([part.y] * E)
+                add_rows(ops, sums[0], F, labels, p.intercept)
+            return
+        for m, F in zip(of_networks(sums), features.tiles(block), strict=True):
+            add_rows(ops, m, F, block.y, p.intercept)
+
+    def of_networks(sums: list[Moments]) -> list[Moments]:
+        parts = [slice(e * B, (e + 1) * B) for e in range(together)]
+        return sums if together == 1 else [m.of_matrices(part) for m in sums for part in parts]
 
     def arrays(sums: list[Moments]) -> list[Array]:
         return [x for m in sums for x in m.arrays]
 
-    sums: list[Moments] = sum_over_rows(sampler, ridge_rows(p), zeros, add, arrays)
-    waiting = dict(enumerate(sums))
-    del sums
+    waiting = dict(
+        enumerate(of_networks(sum_over_rows(sampler, ridge_rows(p), zeros, add, arrays)))
+    )
 
     def equations(e: int) -> NormalEquations:  # their memory is free for the next factor
-        return NormalEquations.of(waiting.pop(e), p.intercept, overwrite=True)
+        return NormalEquations.of(waiting.pop(e).cast(ops.exact), p.intercept, overwrite=True)
 
     if not leave_one_out:
         return ops.map(lambda e: equations(e).path(ridges), list(waiting))
@@ -64,7 +82,7 @@ def _primal(
     squares = sum_over_rows(
         sampler,
         ridge_rows(p),
-        lambda: ops.zeros(len(paths), B, len(ridges)),
+        lambda: ops.exact.zeros(len(paths), B, len(ridges)),
         add_squares,
         lambda x: [x],
     )
@@ -79,7 +97,13 @@ def _dual(
     """Solve with F F^T, for fewer rows than features; the readout is F^T alpha."""
     ops, p, policy = sampler.ops, sampler.problem, sampler.policy
     B, N = sampler.stack_size, features.width
-    rows = sampler.all_ridge_rows()
+    rows, E = sampler.all_ridge_rows(), features.networks
+    if features.stacked and pool_size() > 1 and policy.fits_in_memory((E + 2) * B * p.n * N):
+        F = ops.zeros(E * B, p.n, N)
+        features.stacked(rows, F.reshape(E, B, p.n, N))
+        labels = namespace(rows.y).concatenate([rows.y] * E)
+        fit = _dual_of_features(ops, F, labels, ridges, p.intercept, leave_one_out)
+        return [fit.of_matrices(slice(e * B, (e + 1) * B)) for e in range(E)]
     if policy.fits_in_memory(3 * B * p.n * N):
         return [
             _dual_of_features(ops, F, rows.y, ridges, p.intercept, leave_one_out)
@@ -93,13 +117,13 @@ def _dual(
             ops.add_gram(gram[e], F, over_rows=True)
         sampler.tick()
     path = [
-        solve_dual(gram.pop(e), rows.y, ridges, p.intercept, leave_one_out)
+        _solve_dual(ops, gram.pop(e), rows.y, ridges, p.intercept, leave_one_out)
         for e in range(len(gram))
     ]
     coef = [ops.zeros(B, N, len(ridges)) for _ in path]
     for neurons in tiles:  # the features a second time: n x N was never held
         for a, fit, F in zip(coef, path, features.tiles(rows, neurons), strict=True):
-            a[:, neurons] = transpose(F) @ fit.coef
+            a[:, neurons] = ops.read_out(transpose(F), ops.cast(fit.coef))
         sampler.tick()
     return [replace(fit, coef=a) for a, fit in zip(coef, path, strict=True)]
 
@@ -116,5 +140,18 @@ def _dual_of_features(
     B, n = y.shape
     K = ops.zeros(B, n, n)
     ops.add_gram(K, F, over_rows=True)
-    fit = solve_dual(K, y, ridges, intercept, leave_one_out)
-    return replace(fit, coef=ops.product(transpose(F), transpose(fit.coef)))
+    fit = _solve_dual(ops, K, y, ridges, intercept, leave_one_out)
+    return replace(fit, coef=ops.read_out(transpose(F), ops.cast(fit.coef)))
+
+
+def _solve_dual(
+    ops: Ops,
+    K: Array,
+    y: Array,
+    ridges: Sequence[float],
+    intercept: bool,
+    leave_one_out: bool,
+) -> Fit:
+    """Solve with a Gram matrix over rows, in exact arithmetic."""
+    cast = ops.exact.cast
+    return solve_dual(cast(K), cast(y), ridges, intercept, leave_one_out)

@@ -74,11 +74,13 @@ def kernel_fit(
     """Fit kernel ridge on the rows of the ridge fit; return it and its risk (B, R) on test rows."""
     sampler, k = network.sampler, kernel(name, network)
     rows = sampler.all_ridge_rows()
-    K = k(rows.X, rows.X)
-    fit = solve_dual(K, rows.y, ridges, sampler.problem.intercept, leave_one_out)
+    cast = sampler.ops.exact.cast
+    K = cast(k(rows.X, rows.X))
+    fit = solve_dual(K, cast(rows.y), ridges, sampler.problem.intercept, leave_one_out)
     del K
     total = np.zeros((sampler.stack_size, len(ridges)))
     for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
-        r = block.clean[..., None] - k(block.X, rows.X) @ fit.coef - fit.intercept[:, None]
+        f = cast(k(block.X, rows.X)) @ fit.coef
+        r = block.clean[..., None] - f - fit.intercept[:, None]
         total += to_numpy((r * r).sum(-2))
     return fit, total / n_test

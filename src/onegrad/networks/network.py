@@ -28,11 +28,13 @@ class FeatureMap:
     width : features of each network.
     networks : number of networks.
     features : yields F (B, rows, neurons) of each network in turn; the next may overwrite it.
+    stacked : fills F (networks, B, rows, neurons) for all neurons, where that is offered.
     """
 
     width: int
     networks: int
     features: Callable[[SampleBlock, slice], Iterator[Array]]
+    stacked: Callable[[SampleBlock, Array], None] | None = None
 
     def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         """Yield the features of each network at a block of rows, for some of its neurons."""
@@ -97,6 +99,7 @@ class Network:
         p, ops = self.sampler.problem, self.sampler.ops
         B, N, d = W.shape
         n, full = p.rows_of_step, bool(p.output_scale)
+        unit = 2.0 ** round(math.log2(n))  # r/n in units of order one: half precision
 
         def zeros() -> Gradient:
             return Gradient(ops.zeros(B, N, d), *(ops.zeros(B, d) for _ in range(1 + full)))
@@ -105,7 +108,8 @@ class Network:
             r = block.y
             if full:
                 P = ops.product(block.X, W)  # (B, rows, N)
-                r = r - p.output_scale * (ops.apply(p.sigma, P) @ self.a[..., None])[..., 0]
+                f = ops.read_out(ops.apply(p.sigma, P), self.a[..., None])[..., 0]
+                r = r - p.output_scale * f
                 ops.add_weighted_rows(g.beta_labels, block.y / n, block.X)
                 slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:
@@ -113,11 +117,11 @@ class Network:
             # G = diag(a) sigma'(P)^T diag(r/n) X: scaling the thin factors spares two n x N passes
             weights = r / n
             ops.add_weighted_rows(g.beta, weights, block.X)
-            ops.add_product(g.G, slopes, ops.scale_rows(block.X, weights))
+            ops.add_product(g.G, slopes, ops.scale_rows(block.X, weights * unit))
 
         gradient = sum_over_rows(self.sampler, step_rows(p, step), zeros, add, Gradient.arrays)
         G = gradient.G
-        G *= self.a[..., None]
+        G *= self.a[..., None] / unit
         return gradient
 
     def trained_weights(self, eta: float) -> Array:
@@ -177,13 +181,22 @@ def shared_features(
     """Return the features f(X (W + eta G)^T) of one network per eta, from two products."""
 
     def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
-        P, Q = ops.product(block.X, W[:, neurons]), ops.product(block.X, G[:, neurons])
+        P, Q = products(block, neurons)
         F = None
         for eta in etas:
             F = ops.apply(f, P, Q, eta, out=F)
             yield F
 
-    return FeatureMap(int(W.shape[1]), len(etas), features)
+    def products(block: SampleBlock, neurons: slice) -> tuple[Array, Array]:
+        return ops.product(block.X, W[:, neurons]), ops.product(block.X, G[:, neurons])
+
+    def stacked(block: SampleBlock, F: Array) -> None:
+        P, Q = products(block, ALL_NEURONS)
+        for F_eta, eta in zip(F, etas, strict=True):
+            ops.apply(f, P, Q, eta, out=F_eta)
+
+    on_host = ops.device == "cpu"  # elsewhere networks one after the other fill the device
+    return FeatureMap(int(W.shape[1]), len(etas), features, stacked if on_host else None)
 
 
 def input_features(d: int) -> FeatureMap:

@@ -7,7 +7,7 @@ a problem share one gradient: a plan says how many of each, so that nothing is l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from onegrad.arrays import ExecutionPolicy, Floats, Ops, get_ops
 from onegrad.exceptions import InvalidInput, check_choice
-from onegrad.networks.fits import TILE_NEURONS
+from onegrad.networks.fits import STACKED_ROWS, TILE_NEURONS
 from onegrad.networks.input_rows import RowSet, rows_before
 from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel import thread_count
@@ -27,6 +27,7 @@ MODELS = (*STEP_MODELS, "random-features", "linear", *KERNEL_MODELS)
 NETWORK_MODELS = ("trained", "random-features")  # their features are made without temporaries
 
 MAX_SEED_COUNT = 10**7
+MIN_REPEATED, REPEATED_PART = 2, 64  # networks that are repeated in float64: two, or one in 64
 MEMORY_FRACTION = 0.8  # of the free memory that a run may take
 
 
@@ -132,6 +133,8 @@ def peak_bytes(
     row_entries = inputs + (1 if networks == 1 else 3) * N if direct else 3 * d + 5 * N
     row_entries += 3 * N if o.leave_one_out else 0
     block = min(policy.block_rows(1024, stack_size * max(N, d)), max_rows) * row_entries
+    if networks > 1 and threads > 1:  # features of all networks at a time
+        block += min(STACKED_ROWS, max_rows) * networks * N
     # the Gram matrix at work, its factor or eigenvectors; of several networks at a time
     factors = (4 if o.leave_one_out else 2) * min(networks, threads)
     if o.model in KERNEL_MODELS:
@@ -188,7 +191,7 @@ def plan_group(
     stack_size = min(batch or policy.stack_size(problem.N * problem.d), replicates)
 
     def peak_of_stack(policy: ExecutionPolicy) -> int:
-        sizes = {"stack_size": stack_size, "itemsize": ops.dtype.itemsize}
+        sizes = {"stack_size": stack_size, "itemsize": ops.working_bytes}
         return peak_bytes(problem, networks, options, policy=policy, **sizes)
 
     peak = peak_of_stack(policy)
@@ -219,7 +222,7 @@ def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str
     ways = [f"lower {sizes}"]
     if stack_size > 1:
         ways.append("lower batch")
-    if ops.dtype.itemsize == 8:
+    if ops.precision == "exact":
         ways.append("dtype float32")
     return ", ".join([*ways, "raise memory_limit"])
 
@@ -251,6 +254,7 @@ def make_plan(
     *,
     device: str = "cpu",
     dtype: str = "float64",
+    precision: str | None = None,
     rows: Any = None,
     model: str = "trained",
     n_test: int | None = None,
@@ -270,7 +274,7 @@ def make_plan(
     points, shape = problem.grid(**axes)
     groups = group_points(points, model)
     problems = [group.problem for group in groups]
-    ops = get_ops(device, dtype)
+    ops = get_ops(device, dtype, precision)
     policy = ops.policy(threads or thread_count())
     source = random_source(random, ops, problems)
     user_rows = None if rows is None else _user_rows(rows, problems, n_test)
@@ -278,6 +282,15 @@ def make_plan(
     arrange = partial(plan_group, batch=batch, memory_limit=memory_limit)
     arranged = (arrange(group, len(seed_numbers), options, ops, policy) for group in groups)
     return Plan(tuple(points), shape, seed_numbers, options, ops, policy, tuple(arranged))
+
+
+def repeat_plan(plan: Plan) -> Plan:
+    """Return the plan that repeats some networks of a plan in float64, on the same numbers."""
+    ops, seeds = plan.ops.exact, plan.seeds[: max(MIN_REPEATED, len(plan.seeds) // REPEATED_PART)]
+    policy = ops.policy(plan.policy.threads)
+    arrange = partial(plan_group, replicates=len(seeds), options=plan.options)
+    groups = tuple(arrange(g.group, ops=ops, policy=policy) for g in plan.groups)
+    return replace(plan, ops=ops, seeds=seeds, policy=policy, groups=groups)
 
 
 def seed_tuple(seeds: Any) -> tuple[int, ...]:

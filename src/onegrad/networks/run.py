@@ -178,7 +178,7 @@ def stack_errors(
     errors = {name: xp.stack([getattr(fit, name) for fit in all_fits], 1) for name in names}
     errors["risk"] = risks[0] if len(risks) == 1 else xp.concatenate(risks, 1)
     if any(etas):
-        errors["overlap"] = _overlap(network)
+        errors["overlap"] = plan.ops.exact.cast(_overlap(network))
     return errors
 
 
@@ -197,15 +197,16 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
     """Return E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
-    shape = (sampler.stack_size, len(path), int(path[0].coef.shape[-1]))
+    ops, coef = sampler.ops, [sampler.ops.cast(fit.coef) for fit in path]
+    shape = (sampler.stack_size, len(path), int(coef[0].shape[-1]))
 
     def add(squares: Array, block: SampleBlock) -> None:
-        for e, (F, fit) in enumerate(zip(features.tiles(block), path, strict=True)):
-            r = block.clean[..., None] - F @ fit.coef - fit.intercept[:, None]
+        for e, F in enumerate(features.tiles(block)):
+            r = block.clean[..., None] - ops.read_out(F, coef[e]) - path[e].intercept[:, None]
             squares[:, e] += (r * r).sum(-2)
 
     tests = RowSet(Purpose.TEST, n_test)
-    squares = sum_over_rows(sampler, tests, lambda: sampler.ops.zeros(*shape), add, lambda x: [x])
+    squares = sum_over_rows(sampler, tests, lambda: ops.exact.zeros(*shape), add, lambda x: [x])
     return squares / n_test
 
 

@@ -38,6 +38,12 @@ class SampleBlock:
     clean: Array
     y: Array
 
+    def parts(self, rows: int) -> Iterator[SampleBlock]:
+        """Yield the block as blocks of at most so many rows."""
+        for i in range(0, self.X.shape[1], rows):
+            X, clean, y = (x[:, i : i + rows] for x in (self.X, self.clean, self.y))
+            yield SampleBlock(self.purpose, self.start + i, X, clean, y)
+
 
 @dataclass(frozen=True)
 class LinearFit:

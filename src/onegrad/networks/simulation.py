@@ -11,15 +11,16 @@ import numpy as np
 
 from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
-from onegrad.exceptions import warn
+from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.json_values import json_values
-from onegrad.networks.plan import make_plan
+from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem, list_axes, representation_warnings
 
+MAX_ERROR_SHARE = 0.25  # of a standard error that the precision may take without a warning
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
 
@@ -52,6 +53,21 @@ class SimulationProvenance:
     random: str
     n_test: int | None  # None: the default of each problem
     seconds: float
+    precision: str = "exact"  # or "float32", "single", "fast"
+
+
+@dataclass(frozen=True)
+class PrecisionError:
+    """Relative difference of a run from float64, over networks that were computed in both.
+
+    seeds : of the networks that were repeated in float64, on the same random numbers.
+    train, test : (value - value in float64) / value in float64, with their means and standard
+        errors over these networks.
+    """
+
+    seeds: tuple[int, ...]
+    train: SampleMean
+    test: SampleMean
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,7 @@ class Simulation:
     leave_one_out : the leave-one-out error, if it was requested.
     overlap : the part of the learned direction that lies in the teacher's span.
     axes : the listed values of the grid, in the order of the arrays' axes.
+    precision_error : how far the run is from float64; None where it is in float64 or `dtype`.
 
     Examples
     --------
@@ -89,6 +106,7 @@ class Simulation:
     overlap: SampleMean
     provenance: SimulationProvenance
     axes: dict[str, list[Any]] = field(default_factory=dict)
+    precision_error: PrecisionError | None = None
 
     def __repr__(self) -> str:
         grid = "" if self.shape == () else f", grid {'x'.join(map(str, self.shape))}"
@@ -100,6 +118,11 @@ class Simulation:
         names = [*self._error_names, "overlap"]
         columns = {name: np.ravel(getattr(self, name).mean) for name in names}
         columns |= {f"{name}_se": np.ravel(getattr(self, name).se) for name in names}
+        if self.precision_error is not None:
+            for name in ("train", "test"):
+                error = getattr(self.precision_error, name)
+                columns[f"{name}_precision_error"] = np.ravel(error.mean)
+                columns[f"{name}_precision_error_se"] = np.ravel(error.se)
         fields = [p.to_dict() for p in self.points]
         varied = [
             name
@@ -163,6 +186,7 @@ def simulate(
     *,
     device: str = "cpu",
     dtype: str = "float64",
+    precision: str | None = None,
     rows: Any = None,
     model: str = "trained",
     n_test: int | None = None,
@@ -180,6 +204,11 @@ def simulate(
     ----------
     seeds : a count (0..k-1) or a list of whole numbers; (problem, seed) fixes the numbers.
     device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
+    precision : instead of a dtype, "exact" (float64), "single" or "fast": products on a GPU's
+        tensor cores, in three half-precision products or one, and ridge in float64. Some networks
+        are repeated in float64 on the same numbers: `precision_error` says how far the run is from
+        them, and a warning if that is more than a quarter of a standard error. In NumPy "single"
+        has float32 products, and "fast" is refused.
     rows : an array whose rows are used as inputs, each at most once per seed.
     model : one of `onegrad.networks.MODELS`: the trained network, an equivalent, or a baseline.
     n_test : fresh rows per seed that measure the test error (default max(1024, n/4)).
@@ -205,6 +234,7 @@ def simulate(
         seeds,
         device=device,
         dtype=dtype,
+        precision=precision,
         rows=rows,
         model=model,
         n_test=n_test,
@@ -221,8 +251,13 @@ def simulate(
         name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
         for name, values in run_plan(plan, progress).items()
     }
+    precision_error = None
+    if plan.ops.exact is not plan.ops:
+        precision_error = _precision_error(plan, quantities)
+        _warn_of_precision(precision_error, quantities)
+    seconds, types = time.perf_counter() - began, (plan.ops.dtype.name, plan.random)
     provenance = SimulationProvenance(
-        __version__, device, dtype, plan.random, n_test, seconds=time.perf_counter() - began
+        __version__, device, *types, n_test, seconds, plan.ops.precision
     )
     return Simulation(
         problem=problem,
@@ -232,5 +267,35 @@ def simulate(
         model=model,
         provenance=provenance,
         axes=list_axes(axes),
+        precision_error=precision_error,
         **{"leave_one_out": None, **quantities},  # type: ignore[arg-type]
     )
+
+
+def _precision_error(plan: Plan, quantities: dict[str, SampleMean]) -> PrecisionError:
+    """Repeat some networks in float64 and compare."""
+    repeated = repeat_plan(plan)
+    exact, k = run_plan(repeated), len(repeated.seeds)
+
+    def difference(name: str) -> SampleMean:
+        reference = exact[name].reshape(-1, *plan.shape)
+        return SampleMean.over_seeds(quantities[name].values[:k] / reference - 1)
+
+    return PrecisionError(repeated.seeds, difference("train"), difference("test"))
+
+
+def _warn_of_precision(error: PrecisionError, quantities: dict[str, SampleMean]) -> None:
+    """Warn where the means may be off by more than a part of their standard errors."""
+    for name in ("test", "train"):
+        mean, se = quantities[name].mean, quantities[name].se
+        off = getattr(error, name).mean
+        shares = np.abs(off * mean) / se  # NaN for a single network
+        if np.any(shares > MAX_ERROR_SHARE):
+            worst = np.nanargmax(np.ravel(shares))
+            text = (
+                f"the mean {name} error is off by {np.ravel(off)[worst]:.1e} of itself, "
+                f"{np.ravel(shares)[worst]:.2g} standard errors; precision='single' or 'exact' "
+                "would be closer"
+            )
+            warn(AssumptionWarning("simulate", "precision", text))
+            return

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from onegrad.arrays import Array
+from onegrad.arrays import Array, ops_of
 from onegrad.ridge.factor import Spectral
 
 
@@ -20,6 +20,11 @@ class Fit:
     train: Array  # (B, R) the objective at its minimum
     squared_loss: Array  # (B, R) its first term
     leave_one_out: Array | None = None  # (B, R)
+
+    def of_matrices(self, part: slice) -> Fit:
+        """Return the fits of some matrices of the stack."""
+        arrays = (getattr(self, f.name) for f in fields(self))
+        return Fit(*(None if x is None else x[part] for x in arrays))
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class LeaveOneOut:
 
     def squares(self, F: Array, y: Array) -> Array:
         """Return the sum, (B, R), over rows with features F (B, rows, N) and labels y (B, rows)."""
+        exact = ops_of(self.fit.coef)
+        F, y = exact.cast(F), exact.cast(y)
         centred = F if self.f_mean is None else F - self.f_mean[:, None]
         h = (self.spectral.forms(centred) + (self.f_mean is not None)) / self.rows
         residual = y[..., None] - F @ self.fit.coef - self.fit.intercept[:, None]

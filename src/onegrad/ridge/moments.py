@@ -10,7 +10,7 @@ millions of rows), or with weights that are not whole numbers, the sums carry or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
 from onegrad.arrays import Array, Ops, namespace, ops_of, symmetric
@@ -68,11 +68,22 @@ class Moments:
         y = self.yty**0.5 / target_step
         return bool((f * f).max() < MAX_UNITS and f.max() * y.max() < MAX_UNITS)
 
+    def cast(self, ops: Ops) -> Moments:
+        """Return the moments in the precision of `ops`."""
+        return self._mapped(ops.cast)
+
+    def of_matrices(self, part: slice) -> Moments:
+        """Return the moments of some matrices of a stack, as views."""
+        return self._mapped(lambda x: x[part])
+
     def in_units(self, step: Array) -> Moments:
         """Return the moments of the features times `step`: exact for powers of two."""
         FtF = self.FtF * step
         FtF *= step[:, None]
         return replace(self, F1=self.F1 * step, FtF=FtF, Fty=self.Fty * step[:, None])
+
+    def _mapped(self, f: Callable[[Array], Array]) -> Moments:
+        return Moments(self.rows, self.weight, *map(f, self.arrays))
 
     def _combined(self, other: Moments, sign: int) -> Moments:
         if self.Fty.shape != other.Fty.shape:
@@ -89,17 +100,16 @@ def empty_moments(ops: Ops, stack: int, width: int, expected: int) -> Moments:
     """
     one, many = ops.zeros(stack, 1), ops.zeros(stack, width)
     products = ops.zeros(stack, width, width), ops.zeros(stack, width, 1)
-    return Moments(expected, float(expected), many, one, *products, ops.zeros(stack, 1))
+    return Moments(expected, float(expected), many, one, *products, ops.exact.zeros(stack, 1))
 
 
-def add_rows(m: Moments, F: Array, y: Array, intercept: bool) -> None:
+def add_rows(ops: Ops, m: Moments, F: Array, y: Array, intercept: bool) -> None:
     """Add rows in place: features F (B, rows, N), labels y (B, rows); means for an intercept."""
-    ops = ops_of(F)
     ops.add_gram(m.FtF, F)
     ops.add_weighted_rows(m.Fty[..., 0], y, F)
-    m.yty[..., 0] += (y * y).sum(-1)
+    m.yty[..., 0] += (y * y).sum(-1, dtype=m.yty.dtype)
     if intercept:
-        m.F1[...] += F.sum(-2)
+        m.F1[...] += F.sum(-2, dtype=m.F1.dtype)
         m.y1[..., 0] += y.sum(-1)
 
 

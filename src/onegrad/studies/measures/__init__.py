@@ -22,7 +22,7 @@ MEASURES = {
     "errors": Measure(
         errors,
         seeded=True,
-        options=("model", "n_test", "random"),
+        options=("model", "n_test", "random", "precision"),
         device_record=device_record,
     ),
     "theory": Measure(theory, seeded=False, options=("theory", "printed")),

@@ -24,10 +24,20 @@ MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
 
 
 def errors(cell: Cell, device: str) -> CellValues:
-    """Return the errors of networks, (seeds, etas, ridges)."""
+    """Return the errors of networks, (seeds, etas, ridges).
+
+    With the option `precision` also how far they are from float64, NaN where that was not measured.
+    """
     options = arguments_of(cell)
     simulation = simulate(cell.problem, seeds_of(cell), device=device, dtype=cell.dtype, **options)
-    return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
+    values = {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
+    if simulation.precision_error is not None:
+        for q in ("train", "test"):
+            differences = np.full_like(values[q], np.nan)
+            repeated = getattr(simulation.precision_error, q).values
+            differences[: len(repeated)] = repeated
+            values[f"{q}_precision_error"] = differences
+    return values
 
 
 def theory(cell: Cell, _device: str) -> CellValues:

@@ -1,0 +1,158 @@
+r"""Float32 tensors whose products run on the tensor cores, in half precision with float32 sums.
+
+With :math:`h(x)` the half-precision number nearest to x, of 11 bits, and
+:math:`l(x) = h(x - h(x))`,
+
+.. math:: x \approx h(x) + l(x), \qquad xy \approx h(x)h(y) + h(x)\,l(y) + l(x)\,h(y)
+
+"single" takes the three products (22 bits). "fast" takes the first, and its features *are* numbers
+of half precision: Gram matrix, F^T y and predictions are those of one and the same matrix, so that
+rounding acts like a little noise in the features and not like a Gram matrix that is not one. Normal
+equations are solved in float64.
+
+Tensor cores round every addition towards zero: a sum of k products is 5e-9 k of itself too small.
+So sums are taken in parts, added to each other in float32, and the diagonal of a Gram matrix is a
+sum of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from onegrad.arrays.namespace import Array, transpose
+from onegrad.arrays.ops import Elementwise
+from onegrad.arrays.torch_ops import TorchOps
+
+SUMMED_TERMS = {"single": 512, "fast": 2048}  # of a sum inside the tensor cores
+FEW_TERMS = 256  # of sums whose results are small
+MIN_WHOLE_BLOCK = 128  # columns of a Gram matrix whose block on the diagonal is computed whole
+
+
+class TensorCoreOps(TorchOps):
+    """Torch tensors in single precision; see `Ops` for what each operation does."""
+
+    def __init__(self, device: str, precision: str) -> None:
+        super().__init__(device, "float32")
+        self.precision = precision
+        self.is_fast = precision == "fast"
+        self.working_bytes = 8 if self.is_fast else 12
+
+    @cached_property
+    def exact(self) -> TorchOps:
+        return TorchOps(self.device, "float64", drawn="float32")
+
+    def apply(
+        self,
+        f: Elementwise,
+        x: Array,
+        y: Array | None = None,
+        scale: float = 0.0,
+        out: Array | None = None,
+    ) -> Array:
+        F = super().apply(f, x, y, scale, out)
+        return F.half() if self.is_fast else F
+
+    # -- products ----------------------------------------------------------------------------
+
+    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
+        (left, right), *more = self._terms(X, W)
+        P = _bmm(left, transpose(right), in_half=self.is_fast and f is not None)
+        for left, right in more:
+            _add_bmm(P, left, transpose(right))
+        if f is None:
+            return P
+        return f(P).half() if self.is_fast else f(P)
+
+    def read_out(self, F: Array, A: Array) -> Array:
+        if not self.is_fast:
+            return F @ A
+        size = A.abs().amax((-2, -1), keepdim=True)  # A has small and large entries: 22 bits
+        F, both = F.half(), self.torch.cat(_halves(A / size), -1)
+        out = self.zeros(*F.shape[:-1], both.shape[-1])
+        for k in _parts(F.shape[-1], SUMMED_TERMS["fast"]):
+            _add_bmm(out, F[..., k], both[:, k])
+        return (out[..., : A.shape[-1]] + out[..., A.shape[-1] :]) * size
+
+    def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
+        if not self.is_fast:
+            super().add_weighted_rows(c, y, F)
+            return
+        rows, F = self.torch.stack(_halves(y), 1), F.half()
+        (B, n, N), whole = F.shape, F.shape[1] // FEW_TERMS * FEW_TERMS
+        if whole:  # one product for all parts
+            left = rows[..., :whole].reshape(B, 2, -1, FEW_TERMS).transpose(1, 2)
+            right = F[:, :whole].reshape(-1, FEW_TERMS, N)
+            c += _bmm(left.reshape(-1, 2, FEW_TERMS), right).view(B, -1, N).sum(1)
+        if whole < n:
+            c += _bmm(rows[..., whole:], F[:, whole:]).sum(1)
+
+    def add_product(self, C: Array, A: Array, B: Array) -> None:
+        C, A, B = (x.reshape(-1, *x.shape[-2:]) for x in (C, A, B))
+        for k in _parts(A.shape[1], SUMMED_TERMS["fast"]):  # of any sign: they stay small
+            for left, right in self._terms(A[:, k], B[:, k]):
+                _add_bmm(C, transpose(left), right)
+
+    def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
+        C, A = (x.reshape(-1, *x.shape[-2:]) for x in (C, A))
+        rows, axis = (_same, 2) if over_rows else (transpose, 1)  # C += rows(A) rows(A)^T
+        A = A.half() if self.is_fast else A
+        wide = self.kind if A.is_cuda else self.torch.float64  # a CPU adds one by one
+        squares = self.torch.linalg.vector_norm(A, dim=axis, dtype=wide) ** 2
+        diagonal = C.diagonal(0, -2, -1) + squares
+        leaf = max(MIN_WHOLE_BLOCK, C.shape[-1] // 8)
+        for k in _parts(A.shape[axis], SUMMED_TERMS[self.precision]):
+            part = rows(A.narrow(axis, k.start, k.stop - k.start))
+            for left, right in self._terms(part, part):
+                self._add_upper(C, left, transpose(right), leaf)
+        C.diagonal(0, -2, -1).copy_(diagonal)
+
+    def _terms(self, A: Array, B: Array) -> list[tuple[Array, Array]]:
+        """Return the half-precision factors whose products add up to that of A and B."""
+        if self.is_fast:
+            return [(A.half(), B.half())]
+        (a, a_low), (b, b_low) = _halves(A), _halves(B)
+        return [(a, b), (a, b_low), (a_low, b)]
+
+    def _add_matmul(self, C: Array, A: Array, B: Array) -> None:
+        _add_bmm(C, A, B)
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _parts(length: int, size: int) -> list[slice]:
+    """Return slices of at most so many terms."""
+    return [slice(i, min(i + size, length)) for i in range(0, length, size)]
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    """Return h(x) and h(x - h(x)), 11 bits each."""
+    high = x.half()
+    return high, (x - high.float()).half()  # kernels of one type are the fast ones
+
+
+def _bmm(A: Array, B: Array, in_half: bool = False) -> Array:
+    """Return the product of half-precision matrices in float32, or rounded to half precision.
+
+    Sums are in float32, on a CPU in float64.
+    """
+    if not A.is_cuda:
+        P = A.double() @ B.double()
+        return P.half() if in_half else P.float()
+    return _torch().bmm(A, B) if in_half else _torch().bmm(A, B, out_dtype=_torch().float32)
+
+
+def _add_bmm(C: Array, A: Array, B: Array) -> None:
+    """Add A B to C (float32), for half-precision A and B."""
+    if A.is_cuda:
+        _torch().baddbmm(C, A, B, out_dtype=_torch().float32, out=C)
+    else:
+        C.add_(_bmm(A, B))
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch
