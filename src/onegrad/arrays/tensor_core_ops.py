@@ -79,13 +79,13 @@ class TensorCoreOps(TorchOps):
             super().add_weighted_rows(c, y, F)
             return
         rows, F = self.torch.stack(_halves(y), 1), F.half()
-        (B, n, N), whole = F.shape, F.shape[1] // FEW_TERMS * FEW_TERMS
-        if whole:  # one product for all parts
-            left = rows[..., :whole].reshape(B, 2, -1, FEW_TERMS).transpose(1, 2)
-            right = F[:, :whole].reshape(-1, FEW_TERMS, N)
+        (B, n, N), full_rows = F.shape, F.shape[1] // FEW_TERMS * FEW_TERMS
+        if full_rows:  # one product for all parts
+            left = rows[..., :full_rows].reshape(B, 2, -1, FEW_TERMS).transpose(1, 2)
+            right = F[:, :full_rows].reshape(-1, FEW_TERMS, N)
             c += _bmm(left.reshape(-1, 2, FEW_TERMS), right).view(B, -1, N).sum(1)
-        if whole < n:
-            c += _bmm(rows[..., whole:], F[:, whole:]).sum(1)
+        if full_rows < n:
+            c += _bmm(rows[..., full_rows:], F[:, full_rows:]).sum(1)
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C, A, B = (x.reshape(-1, *x.shape[-2:]) for x in (C, A, B))

@@ -37,8 +37,8 @@ def triangle(m: int, threads: int, matrices: int = 1) -> list[tuple[slice, slice
     """
 
     def cost(cuts: int) -> float:
-        width, whole, halves = m / cuts, matrices * cuts * (cuts - 1) // 2, matrices * cuts
-        rounds, rest = divmod(whole, threads)  # the rest of the whole tiles, then pairs of halves
+        width, squares, halves = m / cuts, matrices * cuts * (cuts - 1) // 2, matrices * cuts
+        rounds, rest = divmod(squares, threads)  # the rest of the squares, then pairs of halves
         idle = threads - rest if rest else 0
         spare = max(0, halves - 2 * idle)
         last = rounds + (1 if rest else 0) + math.ceil(spare / threads) / 2
