@@ -1,24 +1,32 @@
 """The simulation engine on one GPU: agreement with the CPU, speed, and where the time goes.
 
-    python benchmarks/gpu.py [--device cuda] [--small] [--parts agreement,components,runs,limits]
+    python benchmarks/gpu.py [--device cuda] [--small] [--parts PARTS] [--json FILE]
 
-Rates count useful flops only, as benchmarks/simulate.py does; seconds include everything.
+Parts: agreement, components, runs, errors, limits, rounds. Rates count useful flops only, as
+benchmarks/simulate.py does; seconds include everything, the networks that a precision repeats in
+float64, too. The ratio is to the rate of the largest product in the arithmetic of that precision.
 `--device torch --small` runs the same script without a GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+import warnings
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from simulate import useful_flops
 
 import onegrad as og
-from onegrad.arrays import get_ops
-from onegrad.networks import simulate
+from onegrad.arrays import PRECISIONS, get_ops
+from onegrad.networks import make_plan, run_plan, simulate
+from onegrad.parallel import blas_threads, thread_count
 from onegrad.ridge.shifted import solve_shifted
 
 AGREEMENT = (
@@ -82,18 +90,15 @@ def seconds(f: Callable[[], object], sync: Callable[[], None], repeats: int = 3)
     return float(np.median(times))
 
 
-def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
-    """The pieces a replicate consists of; returns the matrix-product rate."""
+def components(device: str, m: int, stack: tuple[int, int, int, int]) -> None:
+    """The pieces a replicate consists of."""
     ops = get_ops(device)
     place = ops.place  # type: ignore[attr-defined]
     sync = torch.cuda.synchronize if place.type == "cuda" else (lambda: None)
     make = {"dtype": torch.float64, "device": place}
     A = torch.randn(1, m, m, **make)
     C = torch.zeros(1, m, m, **make)
-    t = seconds(lambda: torch.matmul(A, A), sync)
-    rate = 2 * m**3 / t
-    print(f"\ncomponents, one {m} x {m} matrix")
-    print(f"  product               {t * 1e3:9.2f} ms  {rate / 1e12:6.2f} TFLOP/s")
+    print(f"\ncomponents, one {m} x {m} matrix, in float64")
     t = seconds(lambda: ops.add_gram(C, A), sync)
     print(f"  Gram matrix           {t * 1e3:9.2f} ms  {m**3 / t / 1e12:6.2f} TFLOP/s useful")
     C.zero_()
@@ -134,44 +139,130 @@ def components(device: str, m: int, stack: tuple[int, int, int, int]) -> float:
     print(f"  one triangular solve  {t * 1e3:9.2f} ms")
     t = seconds(lambda: torch.tanh(F), sync)
     print(f"  tanh                  {t * 1e3:9.2f} ms  {16 * F.numel() / t / 1e12:6.2f} TB/s")
-    return rate
 
 
-def throughput(device: str, small: bool, rate: float) -> None:
-    """Whole runs."""
-    cases = [
-        ("one large", {"n": 16384, "d": 8192, "N": 16384}, 1, 1, 4, 1, 50),
-        ("32 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 32, 35),
-        ("64 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 64, 35),
-        ("128 stacked", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 512, 128, 35),
-        ("one at a time", {"n": 5120, "d": 512, "N": 1024}, 1, 1, 16, 1, None),
-        ("many steps", {"n": 5120, "d": 512, "N": 1024}, 8, 10, 64, 32, 25),
-    ]
+def product_rates(device: str, m: int) -> dict[str, float]:
+    """Operations per second of one large product, by the precision that consists of it."""
+    place = get_ops(device).place  # type: ignore[attr-defined]
+    sync = torch.cuda.synchronize if place.type == "cuda" else (lambda: None)
+    A = torch.randn(1, m, m, dtype=torch.float64, device=place)
+    ops = {name: get_ops(device, precision=name) for name in PRECISIONS}
+    times = {
+        name: seconds(partial(ops[name].product, x, x), sync)
+        for name, x in (("exact", A), ("single", A.float()), ("fast", A.float()))
+    }
+    rates = {name: 2 * m**3 / t for name, t in times.items()}
+    print(f"\nproduct of two {m} x {m} matrices, TFLOP/s, conversions to half precision included")
+    print("  " + ", ".join(f"{name} {rate / 1e12:.1f}" for name, rate in rates.items()), flush=True)
+    return rates
+
+
+CASES = {
+    "one large": ({"n": 16384, "d": 8192, "N": 16384}, 1, 1, 32, 1, (46, 110, 220)),
+    "stacked": ({"n": 5120, "d": 512, "N": 1024}, 1, 1, 1024, 128, (30, 60, 110)),
+    "8 eta x 10 ridges": ({"n": 5120, "d": 512, "N": 1024}, 8, 10, 256, 32, (21, 40, 60)),
+}
+
+
+def throughput(device: str, small: bool, rates: dict[str, float]) -> list[dict[str, Any]]:
+    """Whole runs, by case and precision."""
+    cases = CASES
     if small:
-        cases = [("small", {"n": 640, "d": 64, "N": 128}, 2, 2, 4, 2, None)]
-    print("\nwhole runs, everything included")
-    head = f"{'case':14} {'random':7} {'n':>6} {'d':>5} {'N':>6} {'etas':>4} {'ridges':>6}"
-    print(f"{head} {'seeds':>5} {'batch':>5} {'seconds':>8} {'TFLOP/s':>8} {'ratio':>6}  target")
-    for random in ("device", "host"):
-        for name, sizes, etas, ridges, seeds, batch, target in cases:
-            problem = og.Problem(**sizes, teacher="H1 + H2/2", noise=0.5)
-            axes = {
-                "eta": list(np.linspace(2, 8, etas)),
-                "ridge": list(np.geomspace(1e-3, 1, ridges)),
-            }
-            run = {"device": device, "random": random, "batch": batch}
-            count = max(batch, seeds // 4) if random == "host" else seeds
-            if random == "host" and name not in ("one large", "128 stacked", "small"):
-                continue
-            simulate(problem, batch, **run, **axes)
-            took = min(simulate(problem, count, **run, **axes).provenance.seconds for _ in "ab")
-            flops = count * useful_flops(problem, etas, ridges) / took
-            row = f"{name:14} {random:7} {problem.n:6d} {problem.d:5d} {problem.N:6d} {etas:4d}"
-            print(
-                f"{row} {ridges:6d} {count:5d} {batch:5d} {took:8.3f} {flops / 1e12:8.2f} "
-                f"{flops / rate:6.2f}  {'' if target is None else f'>= {target}'}",
-                flush=True,
-            )
+        cases = {"small": ({"n": 640, "d": 64, "N": 128}, 2, 2, 4, 2, (0, 0, 0))}
+    print("\nwhole runs, everything included; error: of the mean test error, as the run states it")
+    print(f"{'case':18} {'precision':9} {'seeds':>5} {'seconds':>8} {'TFLOP/s':>8} {'ratio':>6} "
+          f"{'wanted':>6} {'without repeats':>15} {'error':>9} {'train':>9}")  # fmt: skip
+    table = []
+    for name, (sizes, etas, ridges, seeds, batch, wanted) in cases.items():
+        problem = og.Problem(**sizes, teacher="H1 + H2/2", noise=0.5)
+        axes = {
+            "eta": list(np.linspace(2, 8, etas)),
+            "ridge": list(np.geomspace(1e-3, 1, ridges)),
+        }
+        for precision, goal in zip(PRECISIONS, wanted, strict=True):
+            count = max(batch, seeds // 8) if precision == "exact" else seeds
+            run = {"device": device, "batch": batch, "precision": precision, **axes}
+            simulate(problem, batch, **run)
+            result = simulate(problem, count, **run)
+            plan, began = make_plan(problem, count, **run), time.perf_counter()
+            run_plan(plan)
+            alone = time.perf_counter() - began
+            took, error = result.provenance.seconds, result.precision_error
+            flops = count * useful_flops(problem, etas, ridges)
+            row = {
+                "case": name, "precision": precision, "seeds": count, "seconds": took,
+                "rate": flops / took, "product": rates.get(precision, np.nan), "wanted": goal,
+                "rate_without_repeats": flops / alone,
+                "test_error": 0.0 if error is None else float(np.abs(error.test.mean).max()),
+                "train_error": 0.0 if error is None else float(np.abs(error.train.mean).max()),
+            }  # fmt: skip
+            table.append(row)
+            print(f"{name:18} {precision:9} {count:5d} {took:8.3f} {flops / took / 1e12:8.1f} "
+                  f"{row['rate'] / row['product']:6.2f} {goal:6d} {flops / alone / 1e12:15.1f} "
+                  f"{row['test_error']:9.1e} {row['train_error']:9.1e}", flush=True)  # fmt: skip
+    return table
+
+
+def errors(device: str, small: bool) -> list[dict[str, Any]]:
+    """The error that a run states beside the true one, on random problems with host numbers."""
+    rng = np.random.default_rng(24)
+    largest, count, seeds = (90, 3, 4) if small else (400, 20, 32)
+    print("\nrelative difference from float64: stated (by two networks), measured (by all)")
+    table = []
+    for _ in range(count):
+        d = int(rng.integers(40, largest))
+        problem = og.Problem(
+            n=int(d * rng.uniform(1.5, 6)), d=d, N=int(d * rng.uniform(1, 5)),
+            alpha=round(float(rng.uniform(0, 0.6)), 2), ridge=float(10 ** rng.uniform(-5, 0)),
+            activation=str(rng.choice(["tanh", "erf", "relu", "gelu", "softplus"])),
+            teacher="H1 + H2/2", noise=float(rng.choice([0, 0.5])),
+            intercept=bool(rng.integers(2)),
+        )  # fmt: skip
+        run = {"device": device, "random": "host"}
+        exact = simulate(problem, seeds, **run)
+        fields = {k: problem.to_dict()[k] for k in ("n", "d", "N", "alpha", "ridge", "activation")}
+        line = " ".join(f"{k}={v:.3g}" if k == "ridge" else f"{k}={v}" for k, v in fields.items())
+        for precision in PRECISIONS[1:]:
+            result = simulate(problem, seeds, precision=precision, **run)
+            row = {"precision": precision, **fields}
+            for name in ("test", "train"):
+                stated, true = getattr(result.precision_error, name), getattr(exact, name)
+                row[f"{name}_stated"] = float(stated.mean)
+                row[f"{name}_measured"] = float(getattr(result, name).mean / true.mean - 1)
+                row[f"{name}_se"] = float(true.se / true.mean)
+            table.append(row)
+            line += f" | {precision}: test {row['test_stated']:+.0e} {row['test_measured']:+.0e}"
+            line += f", train {row['train_stated']:+.0e} {row['train_measured']:+.0e}"
+        print(f"{line} | standard error {row['test_se']:.0e}", flush=True)
+    for precision in PRECISIONS[1:]:
+        rows = [row for row in table if row["precision"] == precision]
+        for name in ("test", "train"):
+            size = np.sort([abs(row[f"{name}_measured"]) for row in rows])
+            print(f"{precision} {name}: median {np.median(size):.1e}, largest {size[-1]:.1e}")
+    return table
+
+
+def rounds(device: str, small: bool) -> list[dict[str, Any]]:
+    """The rounds of the alternating family: one core, all cores, the device."""
+    n, d = (2000, 10) if small else (25_000, 20)  # 20,000 of the sample are searched
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(n)
+    print(f"\nrounds of the alternating family, {n} rows, {d} inputs")
+    table = []
+    for place, threads in ((device, thread_count()), ("cpu", thread_count()), ("cpu", 1)):
+        model = og.AlternatingRegressor(device=place, random_state=0, corrections="none")
+        with blas_threads(threads):
+            began = time.perf_counter()
+            model.fit(X, y)
+            took = time.perf_counter() - began
+        score = float(model.fitted_.statistics.choice["held_out_score"])
+        table.append({"device": place, "threads": threads, "seconds": took, "score": score})
+        print(
+            f"  {place:6} {threads:2d} core(s) {took:7.2f} s, held-out score {score:.5f}",
+            flush=True,
+        )
+    return table
 
 
 def limits(device: str, small: bool) -> None:
@@ -204,18 +295,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="sizes for a machine without a GPU")
-    parser.add_argument("--parts", default="agreement,components,runs,limits")
+    parser.add_argument("--parts", default="agreement,components,runs,errors,limits,rounds")
+    parser.add_argument("--json", type=Path, help="file for the numbers of runs, errors and rounds")
     args = parser.parse_args()
+    machine = args.device
     if args.device.startswith("cuda"):
-        print(torch.cuda.get_device_name(args.device), "torch", torch.__version__)
+        machine = f"{torch.cuda.get_device_name(args.device)}, torch {torch.__version__}"
+        print(machine)
+    numbers: dict[str, Any] = {"machine": machine}
+    warnings.simplefilter("ignore", og.AssumptionWarning)  # speed is measured here
+    size = 256 if args.small else 16384
     if "agreement" in args.parts:
         agreement(args.device)
-    sizes = (256, (4, 640, 64, 128)) if args.small else (16384, (32, 5120, 512, 1024))
-    rate = components(args.device, *sizes) if "components" in args.parts else float("nan")
+    if "components" in args.parts:
+        components(args.device, size, (4, 640, 64, 128) if args.small else (32, 5120, 512, 1024))
     if "runs" in args.parts:
-        throughput(args.device, args.small, rate)
+        numbers["product_rates"] = product_rates(args.device, size)
+        numbers["runs"] = throughput(args.device, args.small, numbers["product_rates"])
+    if "errors" in args.parts:
+        numbers["errors"] = errors(args.device, args.small)
     if "limits" in args.parts:
         limits(args.device, args.small)
+    if "rounds" in args.parts:
+        numbers["rounds"] = rounds(args.device, args.small)
+    if args.json:
+        args.json.write_text(json.dumps(numbers, indent=1) + "\n")
 
 
 if __name__ == "__main__":

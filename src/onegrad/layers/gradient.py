@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Array, Floats, namespace, ops_of
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import clip
@@ -37,8 +37,8 @@ def weight_gradient(rows: ScaledRows, layer: Layer, A: Floats, residual: Residua
 
 
 def gradient_outer_product(
-    rows: ScaledRows, *networks: tuple[Layer, Floats], by_column: bool = False
-) -> Floats:
+    rows: ScaledRows, *networks: tuple[Layer, Array], by_column: bool = False
+) -> Array:
     r"""(d, d) :math:`M = \frac1{\sum w}\sum_i w_i \sum_k \nabla f_k(z_i)\nabla f_k(z_i)^\top`.
 
     .. math:: \nabla f_k(z) = W^\top\big(\sigma'(Wz+b)\odot a_{h,k}\big) + a_{z,k}
@@ -50,7 +50,8 @@ def gradient_outer_product(
     """
     scaling = networks[0][0].scaling
     folds = by_column and scaling.copies > 1
-    M = np.zeros((scaling.columns if folds else rows.z.shape[1],) * 2)
+    d = scaling.columns if folds else rows.z.shape[1]
+    M = ops_of(rows.z).zeros(d, d)
     constant = (rows.z == rows.z[:1]).all(0)
     outputs = range(networks[0][1].shape[1])
     for block in rows.blocks():
@@ -58,7 +59,7 @@ def gradient_outer_product(
         slopes = [n.activation.derivative(n.preactivations(block.z)) for n, _ in networks]
         for k in outputs:
             g = sum(_slope(n, s, a[:, k]) for (n, a), s in zip(networks, slopes, strict=True))
-            g *= np.sqrt(block.w)[:, None] / len(networks)
+            g *= namespace(g).sqrt(block.w)[:, None] / len(networks)
             g[:, constant] = 0.0
             if folds:
                 g *= chain
@@ -68,7 +69,7 @@ def gradient_outer_product(
     return M
 
 
-def _slope(layer: Layer, slopes: Floats, a: Floats) -> Any:
+def _slope(layer: Layer, slopes: Array, a: Array) -> Any:
     """(m, d) gradients of one output with coefficients a, from the neurons' slopes (m, N)."""
     skip = layer.width - len(layer.W)
     g = (slopes * a[skip:]) @ layer.W

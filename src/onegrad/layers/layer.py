@@ -19,7 +19,12 @@ import numpy as np
 
 from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
-from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows, row_slices
+from onegrad.layers.rows import (
+    DEVICE_BLOCK_ROWS,
+    FEATURE_BLOCK_ROWS,
+    ScaledRows,
+    row_slices,
+)
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.parallel import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
@@ -56,6 +61,10 @@ class Layer:
     def width(self) -> int:
         """Number of features."""
         return int(self.W.shape[0] + (self.W.shape[1] if self.skip else 0))
+
+    def on(self, ops: Ops) -> Layer:
+        """Return the layer on the device of these operations."""
+        return self if ops.device == "cpu" else DeviceLayer.of(self, ops)
 
     def __call__(self, x: Array) -> Array:
         """(n, width) features of the rows x."""
@@ -162,6 +171,6 @@ class DeviceLayer(Layer):
 
     def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
         xp = namespace(y)
-        for rows in row_slices(len(y)):
+        for rows in row_slices(len(y), DEVICE_BLOCK_ROWS):
             f = xp.round(self.features(z(rows)) / self.step)
             yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)

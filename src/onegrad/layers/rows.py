@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Array, Ops, is_torch
 
 FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
+DEVICE_BLOCK_ROWS = 8192  # the same on another device
 
 
 @dataclass(frozen=True)
 class ScaledRows:
     """Scaled inputs z (m, d), coded targets t (m, K) and weights w (m,)."""
 
-    z: Floats
-    t: Floats
-    w: Floats
+    z: Array
+    t: Array
+    w: Array
 
     def __len__(self) -> int:
         return len(self.z)
@@ -25,9 +26,14 @@ class ScaledRows:
     def __getitem__(self, rows: Any) -> ScaledRows:
         return ScaledRows(self.z[rows], self.t[rows], self.w[rows])
 
+    def on(self, ops: Ops) -> ScaledRows:
+        """Return the rows on the device of these operations."""
+        return ScaledRows(ops.asarray(self.z), ops.asarray(self.t), ops.asarray(self.w))
+
     def blocks(self) -> Iterator[ScaledRows]:
         """Yield a bounded number of rows at a time: features of all rows are never held at once."""
-        return (self[rows] for rows in row_slices(len(self)))
+        size = DEVICE_BLOCK_ROWS if is_torch(self.z) else FEATURE_BLOCK_ROWS
+        return (self[rows] for rows in row_slices(len(self), size))
 
 
 def row_slices(n: int, size: int = FEATURE_BLOCK_ROWS) -> Iterator[slice]:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Array, Floats, ops_of
+from onegrad.arrays import Array, Floats, ops_of, to_numpy
 from onegrad.exceptions import NotConverged
 from onegrad.ridge.factor import Factor, Spectral
 from onegrad.ridge.fit import Fit, LeaveOneOut
@@ -61,7 +61,7 @@ class NormalEquations:
     @cached_property
     def scale(self) -> float:
         """Mean variance of a feature, which relative ridges multiply; one if all are constant."""
-        trace = float(np.trace(self.G)) / len(self.G)
+        trace = float(self.G.trace()) / len(self.G)
         return trace if trace > 1e-300 else 1.0
 
     # -- one ridge ---------------------------------------------------------------------------
@@ -79,14 +79,14 @@ class NormalEquations:
     def solve(self, ridge: float, factor: Factor | None = None) -> Readout:
         """Return the minimiser, from the Cholesky factor of G + ridge if that is known already."""
         a = (factor or self.factor(ridge)).solve(self.v)
-        return Readout(ridge, a, self.y_mean - self.f_mean @ a)
+        return Readout(ridge, to_numpy(a), to_numpy(self.y_mean - self.f_mean @ a))
 
     def removal_cost(self, readout: Readout, factor: Factor) -> Floats:
         r"""Return, for each feature (N,), how much the penalised loss would grow without it.
 
         .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
         """
-        return np.asarray((readout.coef**2).sum(1) / factor.inverse_diagonal())
+        return np.asarray((readout.coef**2).sum(1) / to_numpy(factor.inverse_diagonal()))
 
     def leverage(self, F: Floats, factor: Factor) -> Floats:
         r"""Return the leverage of the rows f of F, shape (n,).
@@ -102,12 +102,13 @@ class NormalEquations:
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
         """Return the eigenvalues of G, largest first; or so many leading ones, by Lanczos."""
-        if leading is None or 2 * leading >= len(self.G):
-            return np.asarray(scipy.linalg.eigvalsh(self.G, check_finite=False)[::-1])
+        G = to_numpy(self.G)
+        if leading is None or 2 * leading >= len(G):
+            return np.asarray(scipy.linalg.eigvalsh(G, check_finite=False)[::-1])
         from scipy.sparse.linalg import eigsh
 
-        start = np.ones(len(self.G))  # the same result every time
-        return np.sort(eigsh(self.G, leading, v0=start, return_eigenvectors=False))[::-1]
+        start = np.ones(len(G))  # the same result every time
+        return np.sort(eigsh(G, leading, v0=start, return_eigenvectors=False))[::-1]
 
     # -- a path of ridges, one target, matrices in a stack -------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, to_numpy
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import row_slices
@@ -97,7 +97,8 @@ def evaluate_layer(
     layer = training_set.with_grid(layer)
     equations = training_set.equations(layer, intercept)
     held_out = training_set.held_out
-    F = layer.features(held_out.z)
+    ops = training_set.ops
+    F = layer.on(ops).features(training_set.device_held_out.z)
 
     @cache
     def factor(relative: float) -> Factor:
@@ -106,7 +107,7 @@ def evaluate_layer(
     @cache
     def candidate(relative: float) -> Candidate:
         readout = equations.solve(relative * equations.scale, factor(relative))
-        predicted = F @ readout.coef + readout.intercept
+        predicted = to_numpy(F @ ops.asarray(readout.coef)) + readout.intercept
         losses = training_set.losses(predicted) if len(held_out) else np.zeros(0)
         score = training_set.score(losses)
         return Candidate(layer, readout, relative, score, losses, predicted, label, readout)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, keep_freed_memory
+from onegrad.arrays import Floats, get_ops, keep_freed_memory
 from onegrad.arrays.memory import free_bytes
 from onegrad.data import Source, sum_over_partitions
 from onegrad.data.partition_sum import S
@@ -108,7 +108,8 @@ def fit(
     if not len(sample.y):
         raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     keep_freed_memory()  # candidates take and free the same memory again and again
-    threads = thread_count()
+    threads, ops = thread_count(), get_ops(execution.device)
+    ops.policy(threads)  # a device is ready before threads share it
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
         prepare = partial(
             prepare_training_set,
@@ -117,6 +118,7 @@ def fit(
             hold_out=hold_out if settings.chooses else 0.0,
             step_share=settings.fresh_step_share,
             threads=threads,
+            ops=ops,
         )
         training_set = settings.choose_inputs(lambda s: check_memory(prepare(scale=s)))
         progress = FitProgress(execution.report, settings.max_candidates(training_set))

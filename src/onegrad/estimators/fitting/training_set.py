@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, Ops, get_ops
 from onegrad.data.encoding import Encoding, SampleTargets, encode, input_names
 from onegrad.data.likely_mistakes import warn_of_few_digits, warn_of_lone_values
 from onegrad.data.sample import Sample
@@ -40,6 +41,7 @@ class TrainingSet:
     step_rows_end : key below which rows are left out of the readout of the final model, too.
     threads : number of threads that add up moments.
     progress : counts candidates, and says when to stop.
+    ops : operations of the device on which sums over rows are made.
     """
 
     update: ScaledRows
@@ -54,6 +56,7 @@ class TrainingSet:
     step_rows_end: int
     threads: int
     progress: FitProgress = field(default_factory=FitProgress)
+    ops: Ops = field(default_factory=get_ops)
 
     @property
     def inputs(self) -> int:
@@ -95,9 +98,25 @@ class TrainingSet:
         """Return the layer with the grid of its features on the readout's first rows."""
         return layer.with_grid(self.fit.z[:FEATURE_BLOCK_ROWS])
 
+    @cached_property
+    def device_update(self) -> ScaledRows:
+        """The rows of the update, on the device."""
+        return self.update.on(self.ops)
+
+    @cached_property
+    def device_fit(self) -> ScaledRows:
+        """The rows of the readout, on the device."""
+        return self.device_update if self.fit is self.update else self.fit.on(self.ops)
+
+    @cached_property
+    def device_held_out(self) -> ScaledRows:
+        """The rows that are held out, on the device."""
+        return self.held_out.on(self.ops)
+
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Return the normal equations of the readout's rows, for a layer with a grid."""
-        moments = layer.scaled_moments(self.fit, self.threads)
+        threads = self.threads if self.ops.device == "cpu" else 1
+        moments = layer.on(self.ops).scaled_moments(self.device_fit, threads)
         return NormalEquations.of(moments, intercept, overwrite=True)
 
 
@@ -109,6 +128,7 @@ def prepare_training_set(
     hold_out: float,
     step_share: float | None,
     threads: int,
+    ops: Ops,
 ) -> TrainingSet:
     """Encode, scale and code a sample, and hold some of it out.
 
@@ -119,7 +139,7 @@ def prepare_training_set(
         targets as they are.
     hold_out : share of the rows that is held out.
     step_share : share of the rows that make the first-layer update and nothing else, or None.
-    threads : number of threads that add up moments.
+    threads, ops : number of threads that add up moments, and operations of the device that does.
     """
     targets = task.targets(sample, scale != "raw")
     t = targets.encode(sample.y)
@@ -155,8 +175,17 @@ def prepare_training_set(
     else:
         calibration = CalibrationRows.held_out(rows[held], sample.keys[held])
     parts = rows[update], rows[readout], rows[held]
+    coding = encoding, scaling, targets
     return TrainingSet(
-        *parts, encoding, scaling, targets, len(t), sample.keys, calibration, step_rows_end, threads
+        *parts,
+        *coding,
+        len(t),
+        sample.keys,
+        calibration,
+        step_rows_end,
+        threads,
+        FitProgress(),
+        ops,
     )
 
 

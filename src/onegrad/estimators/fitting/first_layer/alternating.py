@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onegrad.arrays import Floats
+from onegrad.arrays import Floats, to_numpy
 from onegrad.estimators.fitting.candidates import (
     FIRST_RIDGE,
     Candidate,
@@ -217,7 +217,7 @@ def search(
 ) -> Candidates:
     """Pool the neurons of all searches, which run in parallel, and go on at full width."""
     capacity = settings.capacity_for(training_set)
-    sampler = NeuronSampler.of(training_set.update, float(settings.clip))
+    sampler = NeuronSampler.of(training_set.update, float(settings.clip), training_set.ops)
     wide = NeuronSearch(training_set, settings, capacity, capacity.width, sampler, rng)
     if capacity.searches == 1:
         return wide.run()
@@ -406,22 +406,25 @@ class NeuronSearch:
 
     def renew(self, candidate: Candidate, width: int) -> Neurons | None:
         """Return the neurons that are worth most, and new ones; None where f is constant."""
-        layer, rows = candidate.layer, self.training_set.update
+        ops, rows = self.training_set.ops, self.training_set.device_update
+        layer = candidate.layer.on(ops)
         outputs = rows.t.shape[1]
         metric_rows = rows
         if outputs > 1:
             metric_rows = rows[: max(METRIC_GRADIENTS // outputs, self.training_set.inputs)]
-        M = gradient_outer_product(metric_rows, (layer, candidate.update_readout.coef))
+        coef = ops.asarray(candidate.update_readout.coef)
+        M = to_numpy(gradient_outer_product(metric_rows, (layer, coef)))
         if not M.any():
             return None
         stay = round(STAYING_SHARE * width)
         entrants = self.draw(ENTRANTS_PER_PLACE * (width - stay), M)
         readout = candidate.readout
-        fitted = [layer.features(block.z) @ readout.coef for block in rows.blocks()]
-        residual = rows.t - np.concatenate(fitted) - readout.intercept
+        coef = ops.asarray(readout.coef)
+        fitted = [to_numpy(layer.features(block.z) @ coef) for block in rows.blocks()]
+        residual = self.training_set.update.t - np.concatenate(fitted) - readout.intercept
         assert candidate.worth is not None
         best = np.argsort(-candidate.worth, kind="stable")[:stay]
-        staying = Neurons(layer.W[best], layer.b[best])
+        staying = Neurons(candidate.layer.W[best], candidate.layer.b[best])
         return staying + self.sampler.best_entrants(entrants, residual, ENTRANTS_PER_PLACE)
 
     def gradient_steps(self, candidate: Candidate) -> Iterator[Candidate]:

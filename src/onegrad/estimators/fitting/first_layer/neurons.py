@@ -16,14 +16,14 @@ All are scaled to unit variance of w.z, so that one ridge is fair to all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
-from onegrad.layers.rows import ScaledRows, row_slices
+from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_numpy
+from onegrad.layers.rows import DEVICE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import clip
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
@@ -72,14 +72,18 @@ class Metric:
 
 @dataclass(frozen=True)
 class NeuronSampler:
-    """Draws neurons from rows: inputs z (n, d) as neurons see them, and weights w (n,)."""
+    """Draws neurons from rows: inputs z (n, d) as neurons see them, and weights w (n,).
+
+    ops : operations of the device on which entrants are compared.
+    """
 
     z: Floats
     w: Floats
+    ops: Ops = field(default_factory=get_ops)
 
     @classmethod
-    def of(cls, rows: ScaledRows, bound: float) -> NeuronSampler:
-        return cls(clip(rows.z, bound), rows.w)
+    def of(cls, rows: ScaledRows, bound: float, ops: Ops | None = None) -> NeuronSampler:
+        return cls(clip(rows.z, bound), rows.w, ops or get_ops())
 
     @cached_property
     def covariance(self) -> Floats:
@@ -88,9 +92,14 @@ class NeuronSampler:
         return C
 
     @cached_property
-    def single(self) -> Any:
-        """The inputs in single precision: enough to compare neurons."""
-        return self.z.astype(np.float32)
+    def in_single(self) -> Ops:
+        """The operations in single precision: enough to compare neurons."""
+        return get_ops(self.ops.device, "float32")
+
+    @cached_property
+    def single(self) -> Array:
+        """The inputs in single precision, on the device."""
+        return self.in_single.asarray(self.z)
 
     def draw_rows(self, u: Floats) -> Indices:
         """Return rows drawn by weight with uniform numbers u."""
@@ -124,18 +133,21 @@ class NeuronSampler:
         The measure is what the neuron alone would take off the residual's sum of squares,
         sum_k Cov(h, r_k)^2 / Var(h).
         """
-        W, b = entrants.W.astype(np.float32), entrants.b.astype(np.float32)
+        W, b = map(self.in_single.asarray, (entrants.W, entrants.b))
         with_one = np.column_stack([residual, np.ones(len(residual))])
-        right = (with_one * self.w[:, None]).astype(np.float32)
-        first = np.zeros((len(W), right.shape[1]))  # sums of w h r and w h
-        square = np.zeros(len(W))
-        for rows in row_slices(len(self.z), CACHE_ROWS_OF_ENTRANTS):
+        right = self.in_single.asarray(with_one * self.w[:, None])
+        sums = self.ops.zeros(len(W), right.shape[1])  # of w h r and w h
+        squares = self.ops.zeros(len(W))
+        xp = namespace(W)
+        size = DEVICE_BLOCK_ROWS if is_torch(W) else CACHE_ROWS_OF_ENTRANTS
+        for rows in row_slices(len(self.z), size):
             h = self.single[rows] @ W.T
             h += b
-            np.maximum(h, 0, out=h)
-            first += h.T @ right[rows]
-            np.square(h, out=h)
-            square += right[rows, -1] @ h
+            xp.clip(h, 0, None, out=h)
+            sums += h.T @ right[rows]
+            h *= h
+            squares += right[rows, -1] @ h
+        first, square = to_numpy(sums), to_numpy(squares)
         total = self.w.sum()
         mean = first[:, -1] / total
         covariance = first[:, :-1] - mean[:, None] * (self.w @ residual)
