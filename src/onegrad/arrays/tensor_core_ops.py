@@ -89,37 +89,37 @@ class TensorCoreOps(TorchOps):
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C, A, B = (x.reshape(-1, *x.shape[-2:]) for x in (C, A, B))
-        for k in _parts(A.shape[1], SUMMED_TERMS["fast"]):  # of any sign: they stay small
-            for left, right in self._terms(A[:, k], B[:, k]):
-                _add_bmm(C, transpose(left), right)
+        for left, right in self._terms(A, B):  # sums of any sign: they stay small
+            for k in _parts(A.shape[1], SUMMED_TERMS["fast"]):
+                _add_bmm(C, transpose(left[:, k]), right[:, k])
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         C, A = (x.reshape(-1, *x.shape[-2:]) for x in (C, A))
-        rows, axis = (_same, 2) if over_rows else (transpose, 1)  # C += rows(A) rows(A)^T
+        axis = 2 if over_rows else 1
         A = A.half() if self.is_fast else A
         wide = self.kind if A.is_cuda else self.torch.float64  # a CPU adds one by one
         squares = self.torch.linalg.vector_norm(A, dim=axis, dtype=wide) ** 2
         diagonal = C.diagonal(0, -2, -1) + squares
         leaf = max(MIN_WHOLE_BLOCK, C.shape[-1] // 8)
-        for k in _parts(A.shape[axis], SUMMED_TERMS[self.precision]):
-            part = rows(A.narrow(axis, k.start, k.stop - k.start))
-            for left, right in self._terms(part, part):
-                self._add_upper(C, left, transpose(right), leaf)
+        terms = SUMMED_TERMS[self.precision]
+        for left, right in self._terms(A, A):
+            for k in _parts(A.shape[axis], terms):
+                L, R = (x.narrow(axis, k.start, k.stop - k.start) for x in (left, right))
+                L, R = (L, transpose(R)) if over_rows else (transpose(L), R)
+                self._add_upper(C, L, R, leaf)
+            terms = SUMMED_TERMS["fast"]  # corrections are small
         C.diagonal(0, -2, -1).copy_(diagonal)
 
     def _terms(self, A: Array, B: Array) -> list[tuple[Array, Array]]:
         """Return the half-precision factors whose products add up to that of A and B."""
         if self.is_fast:
             return [(A.half(), B.half())]
-        (a, a_low), (b, b_low) = _halves(A), _halves(B)
+        a, a_low = _halves(A)
+        b, b_low = (a, a_low) if B is A else _halves(B)
         return [(a, b), (a, b_low), (a_low, b)]
 
     def _add_matmul(self, C: Array, A: Array, B: Array) -> None:
         _add_bmm(C, A, B)
-
-
-def _same(x: Array) -> Array:
-    return x
 
 
 def _parts(length: int, size: int) -> list[slice]:
