@@ -129,11 +129,17 @@ def along_linear(labels: LabelLaw) -> Function:
 
 
 def labels_given_index(
-    labels: LabelLaw, overlaps: Floats, index: Floats, norm: Floats, p: Floats
+    labels: LabelLaw,
+    overlaps: Floats,
+    index: Floats,
+    norm: Floats,
+    p: Floats,
+    energy: float | None = None,
 ) -> LabelCoefficients:
     """Return labels given the index and the squared length of x off it, on samples of weight p.
 
     overlaps : of v with the indices of the labels.
+    energy : mean square of the teacher; by default that of standard normal indices.
 
     The samples of the first half are the longer ones, at the same indices. What the nodes cannot
     carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.
@@ -147,7 +153,8 @@ def labels_given_index(
         Y0, Y1 = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1
         hessian = (1 - q) * hessian
         square = (1 - q) * square + q * f.second_moment
-    total, explained = f.second_moment, p @ (Y0**2 + (Y1**2).sum(0))
+    total = f.second_moment if energy is None else energy
+    explained = p @ (Y0**2 + (Y1**2).sum(0))
     if explained > total:  # aliased
         shrink = np.sqrt(total / explained)
         Y0, Y1, explained = Y0 * shrink, Y1 * shrink, total
@@ -191,10 +198,11 @@ def off_root(overlaps: Floats) -> Floats:
 
 def _single_index(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
     """Return E f, its linear and quadratic coefficients off v, and E f^2 on the samples."""
-    off, spread = np.sqrt(1 - theta**2), norm[0] - norm[-1]  # spread = 2 sqrt(2/d)
-    Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), spread**2 / 32)
-    longer, shorter = np.split(Y0, 2)
-    hessian = np.tile(2 * (longer - shorter) / spread, 2)
+    off, (longer, shorter) = np.sqrt(1 - theta**2), np.split(norm, 2)
+    deviation = float((longer[0] - shorter[0]) / (longer[0] + shorter[0]))  # sqrt(2/d)
+    Y0, slope, square = gaussian_averages(f, theta * index, off * np.sqrt(norm), deviation**2 / 8)
+    change = np.subtract(*np.split(Y0, 2))
+    hessian = np.tile(2 * change / (longer - shorter), 2)
     return Y0, slope[None], hessian[None, None], square
 
 

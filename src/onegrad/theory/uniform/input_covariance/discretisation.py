@@ -23,7 +23,7 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.input_covariance.explicit_step import KERNELS, SLOTS, ExplicitStep
+from onegrad.theory.uniform.input_covariance.explicit_step import KERNELS, ExplicitStep
 from onegrad.theory.uniform.input_covariance.preparation import (
     MAX_TEACHER_FLUCTUATION,
     PreparedDraw,
@@ -45,14 +45,19 @@ MIN_BLOCK = 1e-9  # squared part of a block in the directions that count
 class CorrelatedNeurons:
     """Nodes of a neuron.
 
-    g, own : readout and epsilon; length : sign of the fluctuation of its length.
+    g, bias, own : readout, input at the mean of the inputs, and epsilon.
+    epsilon, noise : epsilon_2 and gamma^2 g^2 nu phi_0.
+    length : sign of the fluctuation of its length.
     omega : initial weight along v in units of its deviation, over sqrt(d).
     s, along_v : weight along v after the step and kappa_v.
     coefficients : of the kernels in K_u, (KERNELS, U).
     """
 
     g: Floats
+    bias: Floats
     own: Floats
+    epsilon: Floats
+    noise: Floats
     length: Floats
     omega: Floats
     s: Floats
@@ -67,7 +72,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     d, N, spectrum, activation = problem.d, problem.N, step.spectrum, step.activation
     full = problem.residual == "full"
     neurons = _neurons(prepared, nodes.neuron)
-    g, epsilon = neurons.g, step.epsilon(neurons.g)
+    g, epsilon = neurons.g, neurons.epsilon
 
     directions = _directions(step)
     Kv = (step.kernels @ step.v).T @ neurons.coefficients  # (D, U)
@@ -84,11 +89,16 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     rho = np.sqrt(rho2)[:, None]
 
     x, p = prepared.index_rule.nodes(nodes.index)
-    index, p = np.tile(x, 2), np.tile(p, 2) / 2
-    signs = np.repeat(TWO_POINT_NODES, len(x))
-    norm = 1 + signs * lengths.samples
+    scales, scale_weights = spectrum.scales
+    scale = np.tile(np.repeat(scales, len(x)), 2)
+    index, p = np.tile(np.outer(np.sqrt(scales), x).ravel(), 2), np.outer(scale_weights, p).ravel()
+    p, signs = np.tile(p, 2) / 2, np.repeat(TWO_POINT_NODES, len(p))
+    norm = scale * (1 + signs * lengths.samples)
     value, slope, square = gaussian_averages(
-        problem.sigma, neurons.s[:, None] * index, rho * np.sqrt(norm), lengths.samples**2 / 8
+        problem.sigma,
+        neurons.bias[:, None] + neurons.s[:, None] * index,
+        rho * np.sqrt(norm),
+        lengths.flattening,
     )
     B = slope / rho
     grown = 1 + neurons.own + epsilon * (step.mean + step.shift)
@@ -99,15 +109,18 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     along_teacher = float(teacher @ (step.sigma * teacher))
     relative = along_teacher / (lengths.samples * lengths.sample_trace)  # over sqrt(t_2 d/2)
     fluctuation = min(2 / d * relative, MAX_TEACHER_FLUCTUATION)
-    teacher_norm = 1 + signs * fluctuation
-    Y = labels_given_index(step.labels, np.array([step.theta]), index, teacher_norm, p)
+    teacher_norm = scale * (1 + signs * fluctuation)
+    Y = labels_given_index(
+        step.labels, np.array([step.theta]), index, teacher_norm, p, step.label_energy
+    )
 
     kappa_teacher, varpi = _teacher_blocks(prepared, neurons, directions, k)
     squares = _quadratic_part(
         hessian=Y.hessian[0, 0],
         value=value,
         norm=norm,
-        teacher_norm=teacher_norm,
+        fluctuation=fluctuation,
+        scale=scale,
         variance=kappa_teacher @ varpi[:, 0] ** 2 / d,
         common=rho2 * along_teacher / (d * lengths.sample_trace),
         rho2=rho2,
@@ -174,24 +187,36 @@ def concentration(prepared: PreparedDraw) -> float:
 def _neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
     """Return nodes of a neuron: k in its weight along v, a few in each smaller fluctuation."""
     problem, step = prepared.problem, prepared.step
-    activation = step.activation
     x, p = prepared.neuron_rule.nodes(k)
-    parts = [_neurons_of_one_length(prepared, x, p, float(c1)) for c1 in prepared.slopes]
+    parts = [_neurons_of_one_length(prepared, x, p, float(c1)) for c1 in prepared.slopes.ravel()]
     g, s, omega, sign, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    length = np.repeat(TWO_POINT_NODES, len(s) // 2)
+    size = len(s) // prepared.slopes.size  # of one bias and one length
+    length = np.tile(np.repeat(TWO_POINT_NODES, size), len(step.activations))
+    weight = weight * np.repeat(step.bias_weights, 2 * size) / 2
+
+    def by_bias(name: str) -> Floats:
+        return np.repeat([getattr(a, name) for a in step.activations], 2 * size)
+
+    gamma_g, c1 = step.gamma * g, np.repeat(prepared.slopes.ravel(), size)
     along_row = g / math.sqrt(problem.N)
     full = problem.residual == "full"
     initial = math.sqrt(step.initial_along_v)
-    own = activation.d3 * step.b / initial**2 * (initial * omega + step.row_along_v * along_row)
-    noise = math.sqrt(step.energy * activation.own_noise / problem.rows_of_step)
-    own += noise * length * np.sign(sign) - full * activation.own_output * along_row
-    own *= step.gamma * g
-    coefficients = step.coefficients(g, own)
+    own = by_bias("d3") * step.b / initial**2 * (initial * omega + step.row_along_v * along_row)
+    own_noise = np.sqrt(step.energy * by_bias("own_noise") / problem.rows_of_step)
+    own += own_noise * length * np.sign(sign) - full * by_bias("own_output") * along_row
+    own *= gamma_g
+    epsilon, noise = by_bias("d2") * gamma_g, gamma_g**2 * by_bias("nu") * problem.phi_step
+    coefficients = step.coefficients(epsilon, noise, own)
+    mean_square = step.spectrum.mean_square
+    bias = by_bias("bias") + gamma_g * c1 * step.moved_bias
+    bias += epsilon * mean_square * step.b / initial * omega
     along_v = np.maximum(
         ((step.kernels @ step.v) @ step.v) @ coefficients, MIN_ALONG_V * step.initial_along_v
     )
     s = s + omega * (np.sqrt(along_v) - initial)
-    return CorrelatedNeurons(g, own, length, omega, s, along_v, weight / 2, coefficients)
+    return CorrelatedNeurons(
+        g, bias, own, epsilon, noise, length, omega, s, along_v, weight, coefficients
+    )
 
 
 def _neurons_of_one_length(
@@ -222,7 +247,7 @@ def _directions(step: ExplicitStep) -> Floats:
     """Return orthonormal directions off v: the teacher's, then those that neurons lean along."""
     sigma_v = step.sigma * step.v
     candidates = [step.beta, sigma_v]
-    if step.activation.d2:
+    if any(a.d2 for a in step.activations):
         candidates.append(step.kernels[3] @ step.v)  # Sigma M Sigma v
     if step.problem.residual == "full":
         candidates.append(step.row)
@@ -245,9 +270,9 @@ def _orthonormal(vectors: Floats, basis: Floats, tol: float) -> Floats:
 def _bulk_variances(prepared: PreparedDraw, neurons: CorrelatedNeurons) -> Floats:
     """Return d times the variance of weights in the groups of the bulk, (U, R, k)."""
     step, s = prepared.step, prepared.step.spectrum.values
-    moved = np.outer(step.epsilon(neurons.g), s) * (step.mean + step.shift * s)
+    moved = np.outer(neurons.epsilon, s) * (step.mean + step.shift * s)
     mean = s * (1 + np.outer(neurons.own, s) + moved) ** 2
-    noise = np.outer(step.noise_of_step(neurons.g), s**2) * step.energy
+    noise = np.outer(neurons.noise, s**2) * step.energy
     return _spread(prepared, neurons, s, mean, noise, prepared.lengths.fraction)
 
 
@@ -266,7 +291,7 @@ def _spread(
     """
     step, nodes = prepared.step, prepared.noise
     smallest = MIN_VARIANCE * step.spectrum.moment(1)
-    deviation = np.outer(step.epsilon(neurons.g), s) * math.sqrt(prepared.lengths.t1)
+    deviation = np.outer(neurons.epsilon, s) * math.sqrt(prepared.lengths.t1)
     root = np.sqrt(np.maximum(mean, smallest))[:, :, None] + deviation[:, :, None] * nodes.mu
     by_length = prepared.lengths.given_length(s, prepared.problem.d, fraction)
     change = 1 + np.outer(neurons.length, by_length)
@@ -315,7 +340,8 @@ def _quadratic_part(
     hessian: Floats,
     value: Floats,
     norm: Floats,
-    teacher_norm: Floats,
+    fluctuation: float,
+    scale: Floats,
     variance: Floats,
     common: Floats,
     rho2: Floats,
@@ -324,10 +350,10 @@ def _quadratic_part(
 
     variance, common : variance of a neuron's weight there, and what its length tells of it, (U,).
     """
-    spread = teacher_norm[0] - 1
-    size = teacher_norm * math.sqrt(max(1 - 1.5 * spread**2, 0.0))
-    longer, shorter = np.split(value, 2, axis=1)
-    bend = size * np.tile((longer - shorter) / ((norm[0] - norm[-1]) * rho2[:, None]), 2)
+    signs = np.repeat(TWO_POINT_NODES, len(scale) // 2)
+    size = scale * (1 + signs * fluctuation) * math.sqrt(max(1 - 1.5 * fluctuation**2, 0.0))
+    change = np.subtract(*np.split(value, 2, axis=1)) / np.subtract(*np.split(norm, 2))
+    bend = size * np.tile(change / rho2[:, None], 2)
     return QuadraticPart(
         Y=(size * hessian / math.sqrt(2))[None],
         mean=(math.sqrt(2) * (variance - common))[None, :, None] * bend,
@@ -344,7 +370,7 @@ def _row_shares(prepared: PreparedDraw, directions: Floats) -> Floats:
         return np.zeros(len(spectrum.values) * len(prepared.noise.weight))
     off = step.row - step.v * (step.v @ step.row) - directions.T @ (directions @ step.row)
     fresh = spectrum.values * spectrum.counts / (prepared.problem.d * tau2)
-    share = fresh - (off**2).reshape(SLOTS, -1).sum(0)
+    share = fresh - (off**2).reshape(-1, len(spectrum.values)).sum(0)
     return np.asarray(tau2 * np.outer(share, prepared.noise.weight).ravel())
 
 

@@ -4,11 +4,12 @@ With :math:`x = \Sigma^{1/2}\xi` and weights :math:`\tilde w = \Sigma^{1/2}w`, i
 initial weights have the covariance :math:`\Sigma/d`, and the step is multiplied by
 :math:`\Sigma`. Inside a group of equal eigenvalues only four directions are singled out: that of
 the teacher, of the readout row :math:`\Sigma^{1/2}W_0^\top a`, of the noise n of the step, and of
-the noise of :math:`M\Sigma v`. So every vector has 4R coordinates, and :math:`\Sigma` is diagonal:
+the noise of :math:`M\Sigma v`; a fifth where inputs have a mean m. So every vector has 4R or 5R
+coordinates, and :math:`\Sigma` is diagonal:
 
 .. math::
-    g_0 &= \tfrac1{n_0}\Xi^\top r = T\,E[r\tau] + n, \qquad h = \Sigma g_0 = bv, \qquad
-    T = (\hat\beta, \hat u) \\
+    g_0 &= \tfrac1{n_0}\Xi^\top r = T\,E[r\tau] + n, \qquad T = (\hat\beta, \hat u), \qquad
+    h = \Sigma g_0 + Er\,\Sigma^{1/2}m = bv \\
     \bar M &= E[M\mid n] = Er\,I + T(E[r\tau\tau^\top] - Er)T^\top
         + \mathrm{sym}\,\frac{TE[r^2\tau]n^\top}{Er^2} + \frac{Er^3}{(Er^2)^2}nn^\top
 
@@ -23,11 +24,12 @@ the covariance :math:`K_u/d`,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
 from onegrad.theory.uniform.input_covariance.scaled_functions import (
@@ -40,9 +42,11 @@ from onegrad.theory.uniform.input_covariance.teacher_draws import TeacherDraw
 from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
-SLOTS = 4  # directions in each group: teacher, readout row, noise of the step, noise of M Sigma v
-TEACHER, ROW, NOISE, MOVED = range(SLOTS)
+# directions in each group: of the teacher, the readout row, the noise of the step, the noise of
+# M Sigma v and, where there is one, the inputs' mean
+TEACHER, ROW, NOISE, MOVED, MEAN = range(5)
 KERNELS = 7  # matrices that K_u is a combination of
+BIAS_NODES = 3
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,22 @@ class ExplicitStep:
     beta, row : unit vectors of the teacher and, orthogonal to it, of the readout row, (D,).
     v, b, theta : learned direction, length of h and overlap v.beta.
     initial_along_v : v^T Sigma v.
-    labels, residual_noise, residual_mean : law of the labels and the rest of the residual.
+    activations, bias_weights : numbers of the activation at each bias w_0.m of a neuron.
+    moved_bias : m.h, how far the step moves a bias for gamma g c_1 = 1.
+    labels, label_energy : law of the labels, and the teacher's mean square.
+    residual_noise, residual_mean : the rest of the residual.
     output : linear part of the initial output in the residual, c_1 tau, or zero.
     shift : what M moves by, times Sigma, for the full residual of equal readouts.
-    mean, energy : E r, E r^2.
+    mean, energy : E r, E r^2 |x|^2/tr Sigma.
     kernels : the matrices of K_u, (KERNELS, D, D).
     """
 
     problem: Problem
     spectrum: InputSpectrum
     activation: ActivationNumbers
+    activations: tuple[ActivationNumbers, ...]
+    bias_weights: Floats
+    moved_bias: float
     gamma: float
     sigma: Floats
     beta: Floats
@@ -72,6 +82,7 @@ class ExplicitStep:
     theta: float
     initial_along_v: float
     labels: LabelLaw
+    label_energy: float
     residual_noise: float
     residual_mean: float
     output: float
@@ -86,23 +97,13 @@ class ExplicitStep:
         full = self.problem.residual == "full"
         return full * self.activation.tau * float(self.v @ self.row)
 
-    def coefficients(self, g: Floats, own: Floats) -> Floats:
+    def coefficients(self, epsilon: Floats, noise: Floats, own: Floats) -> Floats:
         """Return the coefficients of the kernels in K_u, (KERNELS, U).
 
-        own : epsilon, the step of a neuron along its own initial weight.
+        epsilon, noise : epsilon_2 and gamma^2 g^2 nu phi_0 of neurons; own : epsilon.
         """
-        epsilon, noise = self.epsilon(g), self.noise_of_step(g)
-        return np.array(
-            [np.ones_like(g), 2 * own, own**2, 2 * epsilon, own * epsilon, epsilon**2, noise]
-        )
-
-    def epsilon(self, g: Floats) -> Floats:
-        r"""Return :math:`\epsilon_2 = d_2\gamma g`."""
-        return self.activation.d2 * self.gamma * g
-
-    def noise_of_step(self, g: Floats) -> Floats:
-        r"""Return :math:`\gamma^2g^2\nu\phi_0`."""
-        return (self.gamma * g) ** 2 * self.activation.nu * self.problem.phi_step
+        one = np.ones_like(own)
+        return np.array([one, 2 * own, own**2, 2 * epsilon, own * epsilon, epsilon**2, noise])
 
 
 def take_explicit_step(
@@ -115,43 +116,71 @@ def take_explicit_step(
     s, m, d, n0 = spectrum.values, spectrum.counts, problem.d, problem.rows_of_step
     full, phi = problem.residual == "full", problem.phi_step
     t1, t2 = spectrum.moment(1), spectrum.moment(2)
-    activation = activation_numbers(problem.sigma, math.sqrt(t1))
+    activations, bias_weights = _activations(problem, spectrum)
+    activation = _averaged(activations, bias_weights)
     q = float(s @ draw.shares)
-    labels = replace(LabelLaw.of(problem), teacher=stretched(problem.sigma_star, math.sqrt(q)))
+    offset = draw.offset * math.sqrt(spectrum.mean_square / d)
+    scales, scale_weights = spectrum.scales
+    teachers = [stretched(problem.sigma_star, math.sqrt(q * z), offset) for z in scales]
+    label_energy = float(scale_weights @ [f.second_moment for f in teachers])
+    teacher = stretched(problem.sigma_star, math.sqrt(q), offset)
+    labels = replace(LabelLaw.of(problem), teacher=teacher)
     # equal readouts add up d_2/2 (|x|^2 - tr Sigma)/d
     shared = activation.d2**2 / 2 * mean_readout(problem) ** 2 * problem.N / d * t2
     noise = math.sqrt(problem.noise**2 + full * (activation.variance + shared))
     output = full * activation.c1 * activation.tau
-    law = residual_law(labels, noise, n0, output, -full * constant)
-    energy = float(law.p @ law.r**2)
+    laws = [
+        residual_law(replace(labels, teacher=f), noise, n0, output, -full * constant)
+        for f in teachers
+    ]
+    law = _scaled_law(laws, scales, scale_weights)
+    energy = float(law.p @ (law.r**2 * law.scale))
 
-    sigma = np.tile(s, SLOTS)
-    beta = _in_slot(TEACHER, np.sqrt(s * draw.shares / q))
-    row = _in_slot(ROW, np.sqrt(s * m / (d * t1)))
+    slots = 4 if spectrum.mean is None else 5
+
+    def in_slot(slot: int, x: Floats) -> Floats:
+        """Return the vector with these coordinates, one per group, in one slot."""
+        vector = np.zeros((slots, len(x)))
+        vector[slot] = x
+        return vector.ravel()
+
+    sigma = np.tile(s, slots)
+    beta = in_slot(TEACHER, np.sqrt(s * draw.shares / q))
+    row = in_slot(ROW, np.sqrt(s * m / (d * t1)))
     row = row - beta * (beta @ row)
     row /= np.linalg.norm(row)
     T = np.column_stack([beta, row])[:, : len(law.tau)]
     # a single direction has no room for two orthogonal vectors: its noise lies along the teacher
     size = math.sqrt(energy / n0)
-    n = _in_slot(NOISE, size * np.where(spectrum.single, 0.0, np.sqrt(m)))
-    n = n + _in_slot(TEACHER, size * draw.noise_signs)
+    n = in_slot(NOISE, size * np.where(spectrum.single, 0.0, np.sqrt(m)))
+    n = n + in_slot(TEACHER, size * draw.noise_signs)
     n = n - T @ (T.T @ n)
     c = law.tau @ (law.p * law.r)
     variance = float(law.p @ (law.r**2 * law.tau_tau[0, 0])) - c[0] ** 2
     c[0] += draw.fluctuation * math.sqrt(max(variance, 0.0) / n0)
-    h = sigma * (T @ c + n)
+    g0, mean = T @ c + n, float(law.p @ law.r)
+    h, moved_bias = sigma * g0, 0.0
+    if spectrum.mean is not None:
+        along_mean = in_slot(MEAN, np.sqrt(s * spectrum.mean))  # Sigma^(1/2) m
+        h = h + mean * along_mean
+        moved_bias = mean * spectrum.mean_square + float(along_mean @ g0)
     b = float(np.linalg.norm(h))
     v = h / b
 
     shift = -full * activation.d2 * mean_readout(problem) * math.sqrt(problem.N) / d
     M = _given_noise(law, law.r, T, n) + shift * np.diag(sigma)
     S = _given_noise(law, law.r**2, T, n)
-    if activation.d2:
-        M = M + _noise_of_moved_v(law, T, n, sigma * v, S, spectrum, phi)
+    if any(a.d2 for a in activations):
+        squares = _noise_of_moved_v(law, T, n, sigma * v, S, spectrum, phi)
+        outer = np.outer(in_slot(MOVED, np.sqrt(squares)), sigma * v)
+        M = M + (outer + outer.T) / float((sigma * v) @ (sigma * v))
     return ExplicitStep(
         problem,
         spectrum,
         activation,
+        activations,
+        bias_weights,
+        moved_bias,
         problem.step / math.sqrt(problem.N),
         sigma,
         beta,
@@ -161,36 +190,73 @@ def take_explicit_step(
         theta=float(v @ beta),
         initial_along_v=float(v @ (sigma * v)),
         labels=labels,
+        label_energy=label_energy,
         residual_noise=noise,
         residual_mean=-full * constant,
         output=output,
         shift=shift,
-        mean=float(law.p @ law.r),
+        mean=mean,
         energy=energy,
         kernels=_kernels(sigma, M, S),
     )
 
 
-def _in_slot(slot: int, x: Floats) -> Floats:
-    """Return the vector with these coordinates, one per group, in one slot."""
-    vector = np.zeros((SLOTS, len(x)))
-    vector[slot] = x
-    return vector.ravel()
+def _activations(
+    problem: Problem, spectrum: InputSpectrum
+) -> tuple[tuple[ActivationNumbers, ...], Floats]:
+    """Return the activation's numbers at nodes of a neuron's bias w_0.m, and their weights."""
+    tau, deviation = math.sqrt(spectrum.moment(1)), math.sqrt(spectrum.mean_square / problem.d)
+    x, weights = gauss_hermite(BIAS_NODES) if deviation else (np.zeros(1), np.ones(1))
+    return tuple(activation_numbers(problem.sigma, tau, deviation * z) for z in x), weights
 
 
-def _given_noise(law: ResidualLaw, w: Floats, T: Floats, n: Floats) -> Floats:
+def mean_activation(problem: Problem, spectrum: InputSpectrum) -> ActivationNumbers:
+    """Return the numbers of a problem's activation, averaged over the biases of its neurons."""
+    return _averaged(*_activations(problem, spectrum))
+
+
+def _averaged(activations: tuple[ActivationNumbers, ...], weights: Floats) -> ActivationNumbers:
+    return ActivationNumbers(*(float(x) for x in weights @ [astuple(a) for a in activations]))
+
+
+@dataclass(frozen=True)
+class ScaledLaw(ResidualLaw):
+    """A law of residuals with the scale zeta of the inputs at each node, (J,)."""
+
+    scale: Floats = field(default_factory=lambda: np.ones(1))
+
+
+def _scaled_law(laws: list[ResidualLaw], scales: Floats, weights: Floats) -> ScaledLaw:
+    """Return the mixture of laws on inputs of several scales."""
+
+    def joined(name: str, factors: Floats) -> Floats:
+        parts = [f * getattr(law, name) for f, law in zip(factors, laws, strict=True)]
+        return np.concatenate(parts, axis=-1)
+
+    one = np.ones(len(laws))
+    return ScaledLaw(
+        r=joined("r", one),
+        p=joined("p", weights),
+        tau=joined("tau", np.sqrt(scales)),
+        tau_tau=joined("tau_tau", scales),
+        scale=np.repeat(scales, [len(law.r) for law in laws]),
+    )
+
+
+def _given_noise(law: ScaledLaw, w: Floats, T: Floats, n: Floats) -> Floats:
     """Return E[w xi xi^T | n] for a function w of the residual, (D, D)."""
-    p, r = law.p, law.r
+    r, p = law.r, law.p * law.scale
     energy = float(p @ r**2)
     plain = float(p @ w)
-    along = law.tau_tau @ (p * w) - plain * np.eye(len(law.tau))
+    along = law.tau_tau @ (law.p * w) - plain * np.eye(len(law.tau))
     cross = np.outer(T @ (law.tau @ (p * w * r)), n) / energy
     matrix = T @ along @ T.T + cross + cross.T
-    return plain * np.eye(len(n)) + matrix + float(p @ (w * r * r)) / energy**2 * np.outer(n, n)
+    twice = float((p * law.scale) @ (w * r * r)) / energy**2
+    return plain * np.eye(len(n)) + matrix + twice * np.outer(n, n)
 
 
 def _noise_of_moved_v(
-    law: ResidualLaw,
+    law: ScaledLaw,
     T: Floats,
     n: Floats,
     w: Floats,
@@ -198,21 +264,18 @@ def _noise_of_moved_v(
     spectrum: InputSpectrum,
     phi: float,
 ) -> Floats:
-    r"""Return what the noise of M adds along :math:`w = \Sigma v`.
+    r"""Return the energies, one per group, of the noise y of M along :math:`w = \Sigma v`.
 
-    .. math:: (yw^\top + wy^\top)/|w|^2
-
-    y has the energies :math:`\phi_0w^\top Sw\,m_r/d` less those along n, which are in the mean.
+    :math:`y_r^2 = \phi_0w^\top Sw\,m_r/d` less what is along n, which the mean of M has; M
+    gets :math:`(yw^\top + wy^\top)/|w|^2`.
     """
-    p, r, m = law.p, law.r, spectrum.counts
+    r, m, p = law.r, spectrum.counts, law.p * law.scale
     energy = float(p @ r**2)
     along_n = (law.tau @ (p * r * r)) @ (T.T @ w) / energy
-    along_n += float(p @ r**3) / energy**2 * (n @ w)
-    in_noise = n.reshape(SLOTS, -1)[NOISE]
+    along_n += float((p * law.scale) @ r**3) / energy**2 * (n @ w)
+    in_noise = n.reshape(-1, len(m))[NOISE]
     squares = m / m.sum() * phi * float(w @ S @ w) - along_n**2 * in_noise**2
-    y = _in_slot(MOVED, np.sqrt(np.maximum(np.where(spectrum.single, 0.0, squares), 0.0)))
-    outer = np.outer(y, w)
-    return (outer + outer.T) / float(w @ w)
+    return np.maximum(np.where(spectrum.single, 0.0, squares), 0.0)
 
 
 def _kernels(sigma: Floats, M: Floats, S: Floats) -> Floats:

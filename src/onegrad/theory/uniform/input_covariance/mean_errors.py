@@ -118,6 +118,6 @@ def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Re
     largest = max(neglected, *(bars.test for bars, _ in stated))
     reason = FEW_DIRECTIONS if largest == neglected else stated[0][1]
     warnings = concerns(problem, relative, reason, spreads.test / refinement.finest.test)
-    energies = [d.step.labels.teacher.second_moment + problem.noise**2 for d in draws]
+    energies = [d.step.label_energy + problem.noise**2 for d in draws]
     errors = errors_of_refinement(refinement, relative, spreads, warnings)
     return replace(errors, label_energy=float(np.mean(energies)))

@@ -23,11 +23,10 @@ from onegrad.theory.uniform.graded_rule import (
     smooth_width,
 )
 from onegrad.theory.uniform.input_covariance.explicit_step import (
-    SLOTS,
     ExplicitStep,
+    mean_activation,
     take_explicit_step,
 )
-from onegrad.theory.uniform.input_covariance.scaled_functions import activation_numbers
 from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum, gauss_rule
 from onegrad.theory.uniform.input_covariance.teacher_draws import teacher_draws
 from onegrad.theory.uniform.label_law import along_linear
@@ -47,7 +46,7 @@ class Lengths:
     fraction : part of each group that v and the lean along it leave to the bulk, (R,).
     t1, t2 : :math:`\sum_r f_rm_rs_r^k/d`, the traces of what is left for weights.
     weights : relative deviation of a weight's squared length; sphere : whether its length is fixed.
-    samples, teacher : the same of a sample's, and of the teacher's variance off v given it.
+    samples, flattening : the same of a sample's, and how much flatter than Gaussian it is then.
     sample_trace : :math:`\mathrm{tr}P\Sigma P/d`.
     """
 
@@ -57,6 +56,7 @@ class Lengths:
     weights: float
     sphere: bool
     samples: float
+    flattening: float
     sample_trace: float
 
     def given_length(self, values: Floats, d: int, fraction: Floats | float = 1.0) -> Floats:
@@ -85,7 +85,7 @@ class NoiseOfStep:
 class PreparedDraw:
     """One draw of the teacher, before nodes are chosen.
 
-    slopes : c_1 of neurons of two lengths.
+    slopes : c_1 of neurons of two lengths at each bias, (biases, 2).
     index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
     across : nodes and probabilities of a neuron's initial weight along v given the weight after
         the step; two unless the step multiplies it.
@@ -112,7 +112,7 @@ def prepare_draws(problem: Problem, spectrum: InputSpectrum) -> tuple[PreparedDr
 
 def _constants(problem: Problem, spectrum: InputSpectrum) -> tuple[float, ...]:
     """Return equally likely constants of the initial output in the residual."""
-    c0 = activation_numbers(problem.sigma, math.sqrt(spectrum.moment(1))).c0
+    c0 = mean_activation(problem, spectrum).c0
     if problem.residual != "full" or abs(c0) < MAX_CENTRED_MEAN:
         return (0.0,)
     if problem.readout == "constant":
@@ -126,7 +126,8 @@ def _prepare(step: ExplicitStep) -> PreparedDraw:
     trace = step.spectrum.moment(1)
     change = TWO_POINT_NODES * min(lengths.weights, MAX_LENGTH_FLUCTUATION) * lengths.t1
     sizes = np.sqrt(np.maximum(trace + change, MIN_RELATIVE_LENGTH * trace))
-    slopes = np.asarray(gaussian_averages(sigma, np.zeros(2), sizes).slope / sizes)
+    biases = np.array([[a.bias] for a in step.activations])
+    slopes = np.asarray(gaussian_averages(sigma, biases, sizes).slope / sizes)
     growth = _largest_along_v(step) / step.initial_along_v
     index, neuron = _rules(step, growth)
     return PreparedDraw(
@@ -138,7 +139,7 @@ def _lengths(step: ExplicitStep) -> Lengths:
     """Return how lengths fluctuate once v is taken out."""
     spectrum, problem = step.spectrum, step.problem
     s, m, d = spectrum.values, spectrum.counts, problem.d
-    removed = (step.v**2).reshape(SLOTS, -1).sum(0) * s / step.initial_along_v  # adds up to one
+    removed = (step.v**2).reshape(-1, len(s)).sum(0) * s / step.initial_along_v  # adds up to one
     t1 = float((m - removed) @ s / d)
     t2 = max(float((m - removed) @ s**2 / d), t1**2)
     sphere = problem.weights == "sphere"
@@ -146,13 +147,17 @@ def _lengths(step: ExplicitStep) -> Lengths:
     sample_t1 = spectrum.moment(1) - step.initial_along_v / d
     sample_t2 = spectrum.moment(2) - (2 * float(sigma_v @ sigma_v) - step.initial_along_v**2) / d
     samples = math.sqrt(2 * max(sample_t2, sample_t1**2) / d) / sample_t1
+    samples = min(samples, MAX_SAMPLE_FLUCTUATION)
+    # lengths of a user's rows may fluctuate less than Gaussian ones
+    narrower = min(spectrum.length_deviation / spectrum.gaussian_deviation, 1.0)
     return Lengths(
         fraction=np.clip((m - removed) / m, 0.0, 1.0),
         t1=t1,
         t2=t2,
         weights=math.sqrt(max(2 * (t2 - sphere * t1**2) / d, 0.0)) / t1,
         sphere=sphere,
-        samples=min(samples, MAX_SAMPLE_FLUCTUATION),
+        samples=narrower * samples,
+        flattening=samples**2 / 8,
         sample_trace=sample_t1,
     )
 
@@ -180,7 +185,10 @@ def _largest_along_v(step: ExplicitStep) -> float:
     """Return the variance along v after the step of a neuron with a large readout, times d."""
     g = np.array([1.0, -1.0]) * _large_readout(step.problem)
     along = (step.kernels @ step.v) @ step.v
-    return float(max((along @ step.coefficients(g, np.zeros(2))).max(), step.initial_along_v))
+    epsilon = step.gamma * g * max((a.d2 for a in step.activations), key=abs)
+    noise = (step.gamma * g) ** 2 * step.activation.nu * step.problem.phi_step
+    largest = (along @ step.coefficients(epsilon, noise, np.zeros(2))).max()
+    return float(max(largest, step.initial_along_v))
 
 
 def _large_readout(problem: Problem) -> float:

@@ -23,7 +23,9 @@ MIN_EVEN_PART = 1e-9  # E sigma'' below it is rounding
 
 @dataclass(frozen=True)
 class ActivationNumbers:
-    r"""Averages of the activation and its slope at :math:`\tau z`, z standard normal.
+    r"""Averages of the activation and its slope at :math:`b + \tau z`, z standard normal.
+
+    bias : b, the input of a neuron at the mean of the inputs.
 
     c0, c1, d2, d3 : :math:`E\sigma, E\sigma', E\sigma'', E\sigma'''`.
     variance : of :math:`\sigma`; nu : energy of its slope beyond its linear part.
@@ -32,6 +34,7 @@ class ActivationNumbers:
     """
 
     tau: float
+    bias: float
     c0: float
     c1: float
     d2: float
@@ -43,9 +46,9 @@ class ActivationNumbers:
 
 
 @lru_cache(maxsize=256)
-def activation_numbers(sigma: Function, tau: float) -> ActivationNumbers:
+def activation_numbers(sigma: Function, tau: float, bias: float = 0.0) -> ActivationNumbers:
     """Return the averages of an activation."""
-    f = stretched(sigma, tau)  # f' = tau sigma'
+    f = stretched(sigma, tau, bias)  # f' = tau sigma'
 
     def mean(g: Callable[[Floats], Floats]) -> float:
         return float(expect(g, f.kinks))
@@ -61,6 +64,7 @@ def activation_numbers(sigma: Function, tau: float) -> ActivationNumbers:
     own_output = mean(lambda z: z * (f(z) - c0) * slope(z)) / tau - c1**2 - c1 * d3
     return ActivationNumbers(
         tau,
+        bias,
         c0,
         c1,
         d2,
@@ -73,9 +77,9 @@ def activation_numbers(sigma: Function, tau: float) -> ActivationNumbers:
 
 
 @lru_cache(maxsize=1024)
-def stretched(f: Function, scale: float) -> Function:
-    """Return z -> f(scale z)."""
-    if abs(scale - 1) < 1e-12:
+def stretched(f: Function, scale: float, shift: float = 0.0) -> Function:
+    """Return z -> f(shift + scale z)."""
+    if abs(scale - 1) < 1e-12 and not shift:
         return f
     polynomial = None
     if f.polynomial is not None:
@@ -83,11 +87,11 @@ def stretched(f: Function, scale: float) -> Function:
         z, p = gauss_hermite(len(degrees) + 2)
         basis = np.polynomial.hermite_e.hermevander(z, len(degrees) - 1)
         factorials = np.array([math.factorial(k) for k in degrees], dtype=float)
-        polynomial = tuple((p * f(scale * z)) @ basis / factorials)
+        polynomial = tuple((p * f(shift + scale * z)) @ basis / factorials)
     return Function(
-        f"{f.name} at {scale:.12g}",
-        lambda x: f(scale * x),
-        lambda x: scale * f.derivative(scale * x),
-        kinks=tuple(kink / scale for kink in f.kinks),
+        f"{f.name} at {shift:.12g} + {scale:.12g} z",
+        lambda x: f(shift + scale * x),
+        lambda x: scale * f.derivative(shift + scale * x),
+        kinks=tuple((kink - shift) / scale for kink in f.kinks),
         polynomial=polynomial,
     )

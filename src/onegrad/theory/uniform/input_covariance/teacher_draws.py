@@ -30,11 +30,13 @@ class TeacherDraw:
     shares : squared parts of the teacher in the groups of directions, (R,); they add up to one.
     noise_signs : sign of the step's noise along the teacher's part in single directions, (R,).
     fluctuation : sign of the fluctuation of c.
+    offset : the teacher's index at the mean of the inputs, in units of its deviation.
     """
 
     shares: Floats
     noise_signs: Floats
     fluctuation: float
+    offset: float = 0.0
 
 
 def teacher_draws(spectrum: InputSpectrum) -> tuple[TeacherDraw, ...]:
@@ -48,14 +50,23 @@ def teacher_draws(spectrum: InputSpectrum) -> tuple[TeacherDraw, ...]:
     if not len(single):
         return tuple(TeacherDraw(plain, np.zeros(len(plain)), sign) for sign in (1.0, -1.0))
     draws = []
-    for squares, signs, fluctuation in zip(*_design(len(single), RANDOM_DRAWS), strict=True):
+    offsets = _normal_levels(RANDOM_DRAWS) * (spectrum.mean_square > 0)
+    design = _design(len(single), RANDOM_DRAWS)
+    for squares, signs, fluctuation, offset in zip(*design, offsets, strict=True):
         shares, noise_signs = plain.copy(), np.zeros(len(plain))
         shares[single] = squares * plain[single]
         rest = max(1 - shares[single].sum(), MIN_SHARE_OF_THE_REST)
         shares[~spectrum.single] *= rest / plain[~spectrum.single].sum()
         noise_signs[single] = signs
-        draws.append(TeacherDraw(shares, noise_signs, float(fluctuation)))
+        draws.append(TeacherDraw(shares, noise_signs, float(fluctuation), float(offset)))
     return tuple(draws)
+
+
+def _normal_levels(size: int) -> Floats:
+    """Return means of a standard normal in equally likely bins, of unit variance, shuffled."""
+    x = ndtri(np.linspace(0, 1, size + 1))
+    levels = -size * np.diff(np.exp(-x * x / 2)) / np.sqrt(2 * np.pi)
+    return np.random.default_rng(2).permutation(levels / levels.std())
 
 
 @lru_cache
