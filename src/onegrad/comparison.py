@@ -109,7 +109,10 @@ class Comparison:
         text = (
             f"{verdict}: the test error falls from {self.untrained:.3g} without a step to "
             f"{with_error(measured[-1], se[-1])} on {len(self.simulation.seeds)} networks, "
-            f"{test[-1]:.3g} by theory, {side} the bound {bound[-1]:.3g} for every kernel."
+            f"{test[-1]:.3g} by theory"
+        )
+        text += (
+            "." if np.isnan(bound[-1]) else f", {side} the bound {bound[-1]:.3g} for every kernel."
         )
         if measured[-1] >= self.untrained:
             text = text.replace("falls", "goes")

@@ -153,3 +153,14 @@ def _replace_ratio(
     numbers[implied] = [
         size_from_ratio(name, factor, reference, numbers[reference][0]) for factor in factors
     ]
+
+
+def load_rows(path: str) -> Any:
+    """Return the array of a .npy file, the value of --rows."""
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        problem = f"not a .npy file of numbers ({error})"
+        raise InvalidInput("--rows", Path(path), problem=problem) from None

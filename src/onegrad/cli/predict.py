@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_command, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_problem_options, load_rows, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
@@ -31,6 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--printed", action="store_true", help="the staircase's formulas as printed in the paper"
     )
+    parser.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
     parser.add_argument("--plot", metavar="FILE", help="draw the curve (.svg, .png or .pdf)")
 
 
@@ -44,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
             raise InvalidInput(
                 "--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11"
             )
-    prediction = predict(problem, theory=args.theory, printed=args.printed, **axes)
+    rows_of_inputs = None if args.rows is None else load_rows(args.rows)
+    prediction = predict(
+        problem, theory=args.theory, printed=args.printed, rows=rows_of_inputs, **axes
+    )
     if args.plot:
         save_plot(args.plot, prediction)
     rows: list[dict[str, Any]] = prediction.results()

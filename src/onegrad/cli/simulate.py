@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import add_command, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_problem_options, load_rows, read_problem_options
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
@@ -78,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _print_cost(cost(problem, read_seeds(args.seeds), **(options | axes)), args.json)
     if args.rows is not None:
-        options["rows"] = _load_rows(args.rows)
+        options["rows"] = load_rows(args.rows)
     progress = TerminalProgress("simulate", quiet=args.json)
     simulation = simulate(problem, read_seeds(args.seeds), progress=progress, **(options | axes))
     if simulation.provenance.random == "device" and args.random is None:
@@ -91,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     columns = [*extra, "alpha", "eta", "ridge", "train", "test"]
     if args.leave_one_out:
         columns.append("leave_one_out")
-    if args.model == "trained" and args.rows is None:
-        columns += _add_theory(rows, problem, axes, simulation)
+    if args.model == "trained":
+        columns += _add_theory(rows, problem, axes, simulation, options.get("rows"))
     print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
     print_table(rows, columns)
     if simulation.precision_error is not None:
@@ -107,14 +106,21 @@ def _with_errors(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_theory(
-    rows: list[dict[str, Any]], problem: Problem, axes: dict[str, Any], simulation: Simulation
+    rows: list[dict[str, Any]],
+    problem: Problem,
+    axes: dict[str, Any],
+    simulation: Simulation,
+    inputs: Any,
 ) -> list[str]:
-    """Add predictions and deviations in standard deviations; return their columns."""
+    """Add predictions and deviations in standard deviations; return their columns.
+
+    inputs : a user's rows, or None.
+    """
     from onegrad.comparison import deviations
     from onegrad.theory import predict
 
     try:
-        prediction = predict(problem, **axes)
+        prediction = predict(problem, rows=inputs, **axes)
     except (OutOfScope, NotConverged) as reason:
         print_note("onegrad simulate", f"no theory beside it: {reason}")
         return []
@@ -162,13 +168,3 @@ def read_seeds(text: str) -> int | list[int]:
     if not seeds:
         raise InvalidInput("--seeds", text, "a count or a list of whole numbers")
     return seeds if "," in text else seeds[0]
-
-
-def _load_rows(path: str) -> Any:
-    import numpy as np
-
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        problem = f"not a .npy file of numbers ({error})"
-        raise InvalidInput("--rows", Path(path), problem=problem) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,20 @@ from onegrad.theory.scope import (
 )
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES
+from onegrad.theory.uniform import uniform_errors
+from onegrad.theory.uniform.input_covariance import InputSpectrum
 
 Column = np.ndarray[Any, Any]
+MIN_ROWS = 20  # of which a covariance is estimated
 
 
 def predict(
-    problem: Problem, theory: str = "uniform", *, printed: bool = False, **axes: Any
+    problem: Problem,
+    theory: str = "uniform",
+    *,
+    printed: bool = False,
+    rows: Any = None,
+    **axes: Any,
 ) -> Prediction:
     """Predict the errors of a problem under a theory; lists among `axes` make a grid.
 
@@ -33,6 +42,8 @@ def predict(
         thresholds, n to infinity), "small-step" (eta of order one, n to infinity) or
         "random-features" (the untrained network).
     printed : with "staircase", the formulas as printed, wrong factors included.
+    rows : an array whose rows are the inputs, as in `simulate`: with "uniform", the prediction is
+        for inputs of their mean, covariance and lengths.
     axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2].
 
     Examples
@@ -57,13 +68,17 @@ def predict(
     require_known_fields(name, chosen.fields, problems)
     require_representable(name, problems)
     with numerical_failures(f"{name} theory"):
-        errors = chosen.function(problems)
+        if rows is None:
+            errors = chosen.function(problems)
+        else:
+            errors = uniform_errors(problems, inputs=_spectrum_of(rows, name, problems))
         if not printed:
             errors = require_possible(f"{name} theory", errors, problems)
     warnings = (*errors.warnings, *representation_warnings(problems))
     warn(*warnings)
     noise = np.array([p.noise**2 for p in problems])
     kernel_bound = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
+    kernel_bound[~np.isnan(np.broadcast_to(errors.label_energy, len(problems)))] = np.nan
 
     def shaped(values: Column | None) -> Any:
         """Return a column of numbers, or of rows of them, in the shape of the grid."""
@@ -100,6 +115,25 @@ def predict(
         dash=chosen.dash,
         jumps=chosen.jumps,
     )
+
+
+def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSpectrum:
+    """Return the spectrum of a user's rows, if they fit the problems and the theory reads them."""
+    if theory != "uniform":
+        raise InvalidInput("rows", problem=f"the {theory} theory does not read them")
+    try:
+        X = np.asarray(rows, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput("rows", allowed="an array of numbers, one row per input") from None
+    for d in {problem.d for problem in problems}:
+        if X.ndim != 2 or X.shape[1] != d or len(X) < MIN_ROWS:
+            allowed = f"an array of shape (m, d) with m >= {MIN_ROWS} and d = {d}"
+            raise InvalidInput("rows", X.shape, allowed)
+    if not np.isfinite(X).all():
+        raise InvalidInput("rows", problem="there is a NaN or infinity")
+    if not X.var(0).any():
+        raise InvalidInput("rows", problem="all rows are equal")
+    return InputSpectrum.of_rows(X)
 
 
 def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:

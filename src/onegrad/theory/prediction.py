@@ -73,7 +73,7 @@ class Prediction(Errors):
         single networks scatter around it (standard deviation), each with train and test.
     alpha, eta, ridge : the points; alpha is NaN where eta = 0.
     kernel_bound : lower bound on the test error of every kernel at n of the order of d, which is
-        also the test error of the best linear predictor.
+        also the test error of the best linear predictor; NaN for inputs with a covariance.
     axes : the listed values of the grid, in the order of the arrays' axes.
     printed : whether these are a theorem's formulas as printed, wrong factors included.
     label, dash, jumps : name in legends, matplotlib's line style, and whether curves jump at the

@@ -11,7 +11,7 @@ from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
+from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.discretisation import (
     concentration,
@@ -31,9 +31,12 @@ from onegrad.theory.uniform.refinement import (
 from onegrad.theory.uniform.spread import spread
 
 COVARIANCE_LAWS = ("power-law", "spiked")
+MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
-NEGLECTED_BY_CONCENTRATION = 10.0
+MAX_CONCENTRATION = 1.0  # beyond it predictions were off by tens of percent
 FEW_DIRECTIONS = "few directions that carry most of a neuron's output beside the learned one"
+DIFFERENT_TEACHERS = "errors that differ from teacher to teacher"
+NOT_GAUSSIAN = "rows of few directions or uneven lengths, which are not as good as Gaussian"
 
 
 def covariance_errors(
@@ -89,22 +92,17 @@ def _mean_over_draws(
         return Refinement(means, float("nan"), True, spacings, means.last)
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
-    means = evaluate_at_nodes(draws, refined.finest.nodes, refined.finest.last, draw_equations)
+    means = evaluate_at_nodes(
+        draws, refined.finest.nodes, refined.finest.last, draw_equations, MEAN_TOLERANCE
+    )
     return replace(refined, finest=means, last=means.last)
 
 
 def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement) -> Errors:
     """Return the errors with their accuracy, spread and warnings, over all draws."""
     values = refinement.finest.values
-    stated = [
-        stated_accuracy(neglected_sizes(problem, step_numbers(draw.step), v), "input covariance")
-        for draw, v in zip(draws, values, strict=True)
-    ]
-    neglected = NEGLECTED_BY_CONCENTRATION * float(np.mean([concentration(d) for d in draws])) ** 2
-    relative = TrainTest(
-        train=float(np.mean([bars.train for bars, _ in stated])) + neglected,
-        test=float(np.mean([bars.test for bars, _ in stated])) + neglected,
-    )
+    sizes = _neglected_sizes(problem, draws, refinement)
+    relative, reason = stated_accuracy(sizes, "input covariance")
     within = [
         spread(problem, v, draw.step.labels.teacher) for draw, v in zip(draws, values, strict=True)
     ]
@@ -115,9 +113,33 @@ def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Re
         return float(np.sqrt(np.mean(squares) + np.var([getattr(v, kind) for v in values])))
 
     spreads = TrainTest(train=scatter("train"), test=scatter("test"))
-    largest = max(neglected, *(bars.test for bars, _ in stated))
-    reason = FEW_DIRECTIONS if largest == neglected else stated[0][1]
     warnings = concerns(problem, relative, reason, spreads.test / refinement.finest.test)
     energies = [d.step.label_energy + problem.noise**2 for d in draws]
     errors = errors_of_refinement(refinement, relative, spreads, warnings)
     return replace(errors, label_energy=float(np.mean(energies)))
+
+
+def _neglected_sizes(
+    problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement
+) -> NeglectedSizes:
+    """Return the numbers that neglected terms grow with: those of isotropic inputs, and more."""
+    values, spectrum = refinement.finest.values, draws[0].step.spectrum
+    of_draws = [
+        neglected_sizes(problem, step_numbers(draw.step), v)
+        for draw, v in zip(draws, values, strict=True)
+    ]
+    sizes = {name: float(np.mean([s[name] for s in of_draws])) for name in of_draws[0]}
+    carried = float(np.mean([concentration(draw) for draw in draws]))
+    if carried > MAX_CONCENTRATION:
+        covered = "steps after which more than one direction beside the learned one counts"
+        raise OutOfScope("uniform", "eta", problem.step, covered)
+    sizes[FEW_DIRECTIONS] = carried / (1 + carried)
+    tests = np.array([v.test for v in values])
+    sizes[DIFFERENT_TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(draws))
+    if spectrum.lengths is not None:
+        nodes, weights = spectrum.scales
+        sizes[NOT_GAUSSIAN] = float(
+            2 * spectrum.moment(2) / (spectrum.moment(1) ** 2 * problem.d)
+            + 0.1 * np.sqrt(weights @ (nodes - 1) ** 2)
+        )
+    return sizes
