@@ -23,7 +23,7 @@ from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.input_covariance import InputSpectrum
 
 Column = np.ndarray[Any, Any]
-MIN_ROWS = 20  # of which a covariance is estimated
+MIN_COVARIANCE_ROWS = 20  # of which a covariance is estimated
 
 
 def predict(
@@ -126,8 +126,8 @@ def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSp
     except (TypeError, ValueError):
         raise InvalidInput("rows", allowed="an array of numbers, one row per input") from None
     for d in {problem.d for problem in problems}:
-        if X.ndim != 2 or X.shape[1] != d or len(X) < MIN_ROWS:
-            allowed = f"an array of shape (m, d) with m >= {MIN_ROWS} and d = {d}"
+        if X.ndim != 2 or X.shape[1] != d or len(X) < MIN_COVARIANCE_ROWS:
+            allowed = f"an array of shape (m, d) with m >= {MIN_COVARIANCE_ROWS} and d = {d}"
             raise InvalidInput("rows", X.shape, allowed)
     if not np.isfinite(X).all():
         raise InvalidInput("rows", problem="there is a NaN or infinity")

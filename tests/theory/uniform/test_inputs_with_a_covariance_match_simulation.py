@@ -6,6 +6,7 @@ benchmarks/settings/reach_covariance.json.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_a_wrong_factor_in_the_spectrum_fails():
     setting = SETTINGS[3]
     problem = og.Problem(**setting["problem"])
     law = InputSpectrum.of_law(problem)
-    wrong = InputSpectrum(1.1 * law.values, law.counts, law.teacher_cosine)
+    wrong = replace(law, values=1.1 * law.values)
     plain = problem.replace(inputs="gaussian")  # the spectrum says what the inputs are
     errors = uniform_errors([plain.replace(alpha=a) for a in setting["alpha"]], inputs=wrong)
     mean, se = map(np.array, _numbers(setting))
