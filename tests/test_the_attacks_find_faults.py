@@ -179,7 +179,7 @@ def test_an_interrupt_with_a_traceback() -> None:
     for code, text in ((130, "onegrad: interrupted\n"), (0, ""), (-2, "")):
         terminals._judge_interrupt(counts, "", code, text, True)
     assert not counts.faults and sum(counts.ends.values()) == 3
-    for code, text in ((130, "Traceback (most\ninterrupted\n"), (-2, "a"), (77, "")):
+    for code, text in ((130, "Traceback (most\n onegrad/a.py"), (-2, "a"), (77, "")):
         terminals._judge_interrupt(counts, "", code, text, True)
     assert counts.faults == {"foreign": 3}
 

@@ -8,9 +8,8 @@ only. Type checkers read the imports below; tests/test_public_api.py compares th
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
-from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
+TYPE_CHECKING = False  # as that of typing, which takes a while to load
 
 if TYPE_CHECKING:
     from onegrad.comparison import Comparison as Comparison
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from onegrad.estimators import OneStepClassifier as OneStepClassifier
     from onegrad.estimators import OneStepFeatures as OneStepFeatures
     from onegrad.estimators import OneStepRegressor as OneStepRegressor
+    from onegrad.exceptions import AssumptionWarning as AssumptionWarning
+    from onegrad.exceptions import InvalidInput as InvalidInput
+    from onegrad.exceptions import NotConverged as NotConverged
+    from onegrad.exceptions import OutOfScope as OutOfScope
     from onegrad.functions import Function as Function
     from onegrad.functions import exponents as exponents
     from onegrad.functions import register as register
@@ -44,6 +47,10 @@ _LAZY = {
     "OneStepClassifier": "onegrad.estimators",
     "OneStepFeatures": "onegrad.estimators",
     "OneStepRegressor": "onegrad.estimators",
+    "AssumptionWarning": "onegrad.exceptions",
+    "InvalidInput": "onegrad.exceptions",
+    "NotConverged": "onegrad.exceptions",
+    "OutOfScope": "onegrad.exceptions",
     "Function": "onegrad.functions",
     "exponents": "onegrad.functions",
     "register": "onegrad.functions",

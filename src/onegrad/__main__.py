@@ -10,10 +10,12 @@ import _thread
 import os
 import signal
 import sys
-from types import FrameType
-from typing import Any, NoReturn
 
-from onegrad.io.streams import close_standard_output, repair_streams
+from onegrad import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, NoReturn
 
 INTERRUPTED = 130  # exit code
 
@@ -24,6 +26,8 @@ def run_program() -> int:
     if handled:
         signal.signal(signal.SIGINT, _interrupt)
         sys.unraisablehook = _interrupt_again
+    from onegrad.io.streams import close_standard_output, repair_streams
+
     repair_streams()
     try:
         from onegrad.cli import main as run_command
