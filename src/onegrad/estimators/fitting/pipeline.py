@@ -39,6 +39,10 @@ from onegrad.estimators.model.fitted import (
     largest_first,
     mean,
 )
+from onegrad.estimators.model.permutation_importance import (
+    inputs_by_column,
+    permutation_importances,
+)
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
 from onegrad.estimators.model.targets import NO_LINK
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
@@ -252,8 +256,17 @@ def describe_fit(
         loss = scored.score(scored.losses(correction.predicted))
         measures = targets.measures(predicted, rows.t, rows.w)
     networks = [(member.layer, member.readout.coef) for member in members]
+    importances = np.zeros(0)
+    if len(held_out):
+        importances = permutation_importances(
+            held_out,
+            [(candidates.best.layer, candidates.best.readout) for candidates in learned],
+            inputs_by_column(training_set.encoding, training_set.scaling),
+            targets.loss,
+        )
     return FitStatistics(
         metric=gradient_outer_product(training_set.update, *networks, by_column=True),
+        column_importances=importances,
         untrained=untrained,
         residuals=residuals,
         residual_weights=rows.w,

@@ -224,6 +224,7 @@ class FitStatistics:
     Parameters
     ----------
     metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
+    column_importances : of each column of X, by permuting it; empty where no rows were held out.
     untrained : eigenvalues of the untrained features' covariance, largest first.
     residuals : (m, K) residuals of held-out rows that were left out, scaled targets.
     residual_weights, effective_rows : (m,) weights with which they count, and the number of rows of
@@ -235,6 +236,7 @@ class FitStatistics:
     """
 
     metric: Floats
+    column_importances: Floats
     untrained: Floats
     residuals: Floats
     residual_weights: Floats
@@ -338,7 +340,13 @@ class Fitted:
 
     @property
     def column_importances(self) -> Floats:
-        """Importance of each column of X: the sum over the inputs that it is encoded as."""
+        """Importance of each column of X: what held-out rows lose when it is permuted.
+
+        Where none were held out, or no column helps, the sum of the metric's diagonal over the
+        inputs that it is encoded as.
+        """
+        if self.statistics.column_importances.any():
+            return self.statistics.column_importances
         importances = self.statistics.importances
         return importances if self.encoding is None else self.encoding.sum_by_column(importances)
 

@@ -24,6 +24,7 @@ from onegrad.estimators.model.fitted import (
     RowChanges,
 )
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
+from onegrad.estimators.model.permutation_importance import inputs_by_column
 from onegrad.estimators.model.saving import (
     DIGESTS,
     HEAD_ARRAYS,
@@ -139,6 +140,7 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
     header.setdefault("ridges", [header.get("ridge")])
     arrays.setdefault("residual_weights", np.ones(len(arrays["residuals"])))
     arrays.setdefault("class_shares", np.zeros(0))
+    arrays.setdefault("column_importances", np.zeros(0))
     return header, arrays
 
 
@@ -168,6 +170,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         choice["held_out_score"] = measures.get("R2", measures.get("accuracy", np.nan))
     statistics = FitStatistics(
         **{name: arrays[name] for name in STATISTICS_ARRAYS},
+        column_importances=arrays["column_importances"],
         effective_rows=float(header.get("effective_rows", len(arrays["residuals"]))),
         link=Link(
             float(header["slope"]), float(header.get("link_rows", np.inf)), arrays["class_shares"]
@@ -275,7 +278,8 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
     sizes = {"c": d // copies, "d": d, "K": targets.outputs}
     sizes |= {"m": len(arrays["residuals"]), "u": arrays["untrained"].size}
     classes = 0 if isinstance(targets, NumericTargets) else len(targets.values)
-    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "class_shares": "C"}
+    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "class_shares": "C", "column_importances": "i"}
+    sizes["i"] = arrays["column_importances"].size
     sizes["C"] = classes if len(arrays["class_shares"]) else 0  # before version 0.3 there are none
     if isinstance(targets, NumericTargets):
         shapes |= {f"y_{name}": shape for name, shape in TARGET_ARRAYS.items()}
@@ -318,6 +322,10 @@ def _check_values(fitted: Fitted) -> None:
     if fitted.encoding is not None and len(fitted.encoding.inputs) != d:
         problem = f"they make {len(fitted.encoding.inputs)} inputs; the layer has {d}"
         raise InvalidInput("columns", problem=problem)
+    by_column = fitted.statistics.column_importances
+    columns = inputs_by_column(fitted.encoding, fitted.layers[0].scaling)
+    if len(by_column) not in (0, len(columns)) or (by_column < 0).any():
+        raise InvalidInput("column importances", allowed="one number per column")
     of_members = (number for m in fitted.members for number in (m.ridge, m.share))
     sizes = (fitted.members[0].sums.weight, fitted.statistics.link.slope, *of_members)
     if fitted.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:

@@ -153,6 +153,7 @@ def _arrays(fitted: Fitted) -> Arrays:
             arrays |= {numbered(name, number): array for name, array in head.items()}
     arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
     arrays["class_shares"] = fitted.statistics.link.shares
+    arrays["column_importances"] = fitted.statistics.column_importances
     if fitted.neighbours is not None:
         near = fitted.neighbours.rows
         arrays |= {f"near_{name}": getattr(near, name) for name in ("keys", *NEARBY_ARRAYS)}

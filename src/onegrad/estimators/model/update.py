@@ -14,6 +14,10 @@ from onegrad.data.partitions import RowBlock
 from onegrad.data.tally import add_tallies
 from onegrad.estimators.model.fitted import Fitted, RowChanges
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
+from onegrad.estimators.model.permutation_importance import (
+    inputs_by_column,
+    permutation_importances,
+)
 from onegrad.estimators.model.row_sums import (
     RowSums,
     block_keys,
@@ -120,6 +124,12 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     statistics = replace(
         fitted.statistics,
         metric=gradient_outer_product(rows, *fitted.networks, by_column=True),
+        column_importances=permutation_importances(
+            rows,
+            [(member.layer, member.readout) for member in fitted.members],
+            inputs_by_column(fitted.encoding, fitted.layers[0].scaling),
+            targets.loss,
+        ),
         residuals=t - predicted,
         residual_weights=w,
         effective_rows=float(w.sum() ** 2 / (w @ w)),

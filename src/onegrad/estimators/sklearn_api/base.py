@@ -262,7 +262,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Floats:
-        """Importance of each column of X: the sum over the inputs that it is encoded as.
+        """Importance of each column of X: what held-out rows lose when it is permuted.
 
         All of them add up to one, or are zero where the fitted function is constant.
         """

@@ -1,0 +1,92 @@
+r"""Importance of columns: how much worse held-out rows are predicted when a column is permuted.
+
+.. math:: I_c = \max\big(0,\ \overline{\ell(f(z_{\pi c}), t)} - \overline{\ell(f(z), t)}\big)
+
+A column that the network uses in vain has none. Permuting the inputs J of a column changes the
+preactivations by :math:`\Delta z_J W_J^\top`: all columns together cost as much as one prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.data.encoding import Encoding
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import Scaling, clip
+from onegrad.ridge import Readout
+
+MAX_WORK = 3e8  # rows times neurons times permutations that are computed
+MAX_ROWS = 1000  # rows of which each column is permuted
+MIN_ROWS = 30
+SHIFTS = (1 / 3, 2 / 3)  # rows are in the order of hashes: a shift is a random permutation
+
+
+def permutation_importances(
+    rows: ScaledRows,
+    networks: Sequence[tuple[Layer, Readout]],
+    columns: Iterable[Sequence[int]],
+    losses: Callable[[Floats, Floats, Floats], Floats],
+) -> Floats:
+    """Return (columns,) importances that add up to one, or are zero where no column helps.
+
+    Parameters
+    ----------
+    rows : scaled rows that no readout was fitted on.
+    networks : first layers with their readouts, whose mean predicts.
+    columns : the numbers of the inputs that each column becomes.
+    losses : (m, K) predictions, targets and weights -> (m,) losses.
+    """
+    inputs = [list(numbers) for numbers in columns]
+    neurons = sum(len(layer.W) for layer, _ in networks)
+    work = neurons * len(SHIFTS) * max(len(inputs), 1)
+    rows = rows[: int(min(max(MAX_WORK / work, MIN_ROWS), MAX_ROWS))]
+    states = [_State(layer, readout, rows.z) for layer, readout in networks]
+
+    def mean_loss(z: Floats, changed: list[int]) -> float:
+        predicted = np.mean([state.predict(z, changed) for state in states], axis=0)
+        return float(rows.w @ losses(predicted, rows.t, rows.w) / rows.w.sum())
+
+    before = mean_loss(rows.z, [])
+    importances = np.zeros(len(inputs))
+    for column, numbers in enumerate(inputs):
+        for share in SHIFTS:
+            z = rows.z.copy()
+            z[:, numbers] = np.roll(z[:, numbers], max(int(share * len(z)), 1), axis=0)
+            importances[column] += max(mean_loss(z, numbers) - before, 0.0)
+    total = importances.sum()
+    return importances / total if total > 0 else importances
+
+
+def inputs_by_column(encoding: Encoding | None, scaling: Scaling) -> list[list[int]]:
+    """Return the numbers of the scaled inputs that each column of X becomes, on all scales."""
+    sizes = [1] * scaling.columns if encoding is None else [len(c.inputs) for c in encoding.columns]
+    ends = np.cumsum(sizes).tolist()
+    starts = [scale * scaling.columns for scale in range(scaling.copies)]
+    return [
+        [start + j for start in starts for j in range(end - size, end)]
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+
+
+class _State:
+    """A network at some rows, whose preactivations are remembered."""
+
+    def __init__(self, layer: Layer, readout: Readout, z: Floats) -> None:
+        self.layer, self.readout = layer, readout
+        self.clipped = clip(z, layer.bound)
+        self.h = layer.preactivations(z)
+
+    def predict(self, z: Floats, changed: list[int]) -> Floats:
+        """Return the (m, K) predictions of rows that differ in some inputs alone."""
+        layer, readout = self.layer, self.readout
+        h = self.h
+        if changed:
+            difference = clip(z[:, changed], layer.bound) - self.clipped[:, changed]
+            h = h + difference @ layer.W[:, changed].T
+        skip = layer.width - len(layer.W)
+        predicted: Floats = layer.activation(h) @ readout.coef[skip:] + readout.intercept
+        return predicted + z[:, :skip] @ readout.coef[:skip] if skip else predicted
