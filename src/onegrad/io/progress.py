@@ -43,13 +43,20 @@ def as_progress(progress: Progress | Callable[[int, int], None] | None) -> Progr
 class TerminalProgress(Progress):
     """A line that is rewritten on a terminal, or a plain line every few seconds elsewhere.
 
-    A computation calls it with (done, total). A sweep reports its cells: begin, step, end.
+    A computation calls it with (done, total). A sweep reports its cells: begin, step, end. With
+    `seconds_per_line` plain lines come that often, and at the end of every count.
     """
 
     def __init__(
-        self, label: str = "cells", stream: TextIO | None = None, *, quiet: bool = False
+        self,
+        label: str = "cells",
+        stream: TextIO | None = None,
+        *,
+        quiet: bool = False,
+        seconds_per_line: float | None = None,
     ) -> None:
         super().__init__()
+        self.seconds_per_line = seconds_per_line
         self.label, self.quiet = label, quiet
         self.stream: TextIO | None = sys.stderr if stream is None else stream
         self.begin(0)
@@ -62,7 +69,8 @@ class TerminalProgress(Progress):
         if done < total:
             self._show(bar=True)
             return
-        if self._is_terminal() or self.shown > self.start:  # else over before a line was due
+        always = self._is_terminal() or self.seconds_per_line is not None
+        if always or self.shown > self.start:  # else over before a line was due
             self._finish(bar=True)
         self.begin(0)
 
@@ -111,7 +119,7 @@ class TerminalProgress(Progress):
     def _show(self, bar: bool = False) -> None:
         """Write the line if one is due."""
         now = time.monotonic()
-        if now - self.shown >= (0.1 if self._is_terminal() else 5.0):
+        if now - self.shown >= (0.1 if self._is_terminal() else self.seconds_per_line or 5.0):
             self.shown = now
             self._write(self._line(bar))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model import saving, update
 from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
+from onegrad.estimators.model.onnx_export import save_onnx
 from onegrad.estimators.model.report import Report
 from onegrad.estimators.model.row_sums import RowSums, sum_rows
 from onegrad.estimators.sklearn_api.input_data import (
@@ -35,8 +36,15 @@ from onegrad.estimators.sklearn_api.input_data import (
     more_rows,
     numeric_blocks,
 )
-from onegrad.exceptions import AssumptionWarning, InvalidInput, warn, warn_deprecated
+from onegrad.exceptions import (
+    AssumptionWarning,
+    InvalidInput,
+    check_choice,
+    warn,
+    warn_deprecated,
+)
 from onegrad.io.progress import TerminalProgress
+from onegrad.pictures.model_plots import draw_importances
 
 
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
@@ -145,7 +153,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         jobs = 1 if self.n_jobs is None else self.n_jobs
         if self.verbose and progress is None:
-            progress = TerminalProgress()
+            progress = TerminalProgress(seconds_per_line=1.0)
         fitted = pipeline.fit(
             data,
             task,
@@ -323,6 +331,35 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if "text/html" in bundle and hasattr(self, "fitted_"):
             bundle["text/html"] += self.report()._repr_html_()
         return bundle
+
+    def plot(self, kind: str = "importances", X: Any = None, y: Any = None, ax: Any = None) -> Any:
+        """Draw what was learned, or how rows that are not in the model are predicted.
+
+        Parameters
+        ----------
+        kind : "importances"; of regressors "predicted" (against true values) and "intervals" (of
+            coverage 0.9); of classifiers "calibration" (how often probabilities are right).
+        X, y : rows for all kinds but importances.
+        ax : matplotlib axes; new ones by default.
+        """
+        check_is_fitted(self)
+        check_choice("kind", kind, ("importances", *self._pictures))
+        if kind == "importances":
+            return draw_importances(ax, self.column_names_, self.feature_importances_)
+        if X is None or y is None:
+            raise InvalidInput("X, y", problem=f"{kind!r} needs rows that are not in the model")
+        return self._pictures[kind](self, ax, X, np.asarray(y))
+
+    _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+
+    def save_onnx(self, path: str | Path) -> None:
+        """Write the fitted networks as an ONNX graph, for other programs; needs `onnx`.
+
+        Its input X is a matrix in double precision, its output `predicted`, or `label` (the number
+        of the class) and `probabilities`.
+        """
+        check_is_fitted(self)
+        save_onnx(self.fitted_, path)
 
     def save(self, path: str | Path, rows: str = "sums") -> None:
         """Write the fitted estimator to a file that holds numbers and JSON, no code.

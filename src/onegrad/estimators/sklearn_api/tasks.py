@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from onegrad.estimators.model.fitted import Fitted
 from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.exceptions import InvalidInput
+from onegrad.pictures.model_plots import draw_calibration, draw_intervals, draw_predictions
 
 
 class Interval(NamedTuple):
@@ -93,6 +95,15 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         if targets.single:
             width = width[0]
         return Interval(mean - width, mean + width)
+
+    def _draw_predicted(self, ax: Any, X: Any, y: Any) -> Any:
+        return draw_predictions(ax, np.ravel(self.predict(X)), np.ravel(y))
+
+    def _draw_intervals(self, ax: Any, X: Any, y: Any) -> Any:
+        low, high = self.predict_interval(X)
+        return draw_intervals(ax, *map(np.ravel, (self.predict(X), low, high, y)))
+
+    _pictures = MappingProxyType({"predicted": _draw_predicted, "intervals": _draw_intervals})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,6 +190,15 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         scores = self._scores(X)
         self._warn_of_changes("probabilities")
         return self._targets.log_probabilities(scores, self.fitted_.statistics.link)
+
+    def _draw_calibration(self, ax: Any, X: Any, y: Any) -> Any:
+        p = self.predict_proba(X)
+        if isinstance(self._targets, MultilabelTargets):
+            confidence, correct = np.maximum(p, 1 - p), (p > 0.5) == (y == 1)
+            return draw_calibration(ax, confidence.ravel(), np.ravel(correct))
+        return draw_calibration(ax, p.max(1), self.classes_[p.argmax(1)] == y)
+
+    _pictures = MappingProxyType({"calibration": _draw_calibration})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
