@@ -20,8 +20,8 @@ from onegrad.layers.scaling import Scaling, clip
 from onegrad.ridge import Readout
 
 MAX_WORK = 3e8  # rows times neurons times permutations that are computed
-MAX_ROWS = 1000  # rows of which each column is permuted
-MIN_ROWS = 30
+MAX_PERMUTED_ROWS = 1000  # rows of which each column is permuted
+MIN_PERMUTED_ROWS = 30
 SHIFTS = (1 / 3, 2 / 3)  # rows are in the order of hashes: a shift is a random permutation
 
 
@@ -43,7 +43,7 @@ def permutation_importances(
     inputs = [list(numbers) for numbers in columns]
     neurons = sum(len(layer.W) for layer, _ in networks)
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
-    rows = rows[: int(min(max(MAX_WORK / work, MIN_ROWS), MAX_ROWS))]
+    rows = rows[: int(min(max(MAX_WORK / work, MIN_PERMUTED_ROWS), MAX_PERMUTED_ROWS))]
     states = [_State(layer, readout, rows.z) for layer, readout in networks]
 
     def mean_loss(z: Floats, changed: list[int]) -> float:
