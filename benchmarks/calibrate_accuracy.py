@@ -44,7 +44,9 @@ COEFFICIENTS = Path(accuracy.__file__).parent / "accuracy.json"
 FILES = ("precise_settings", "calibration_settings", "random_settings", "wide_settings")
 CHECKED = ("held_out_precise",)
 WHOLE = ("precise_settings",)  # files of which both halves are fitted: held_out_precise verifies
-LEVEL = 0.955  # of values covered in the half that is fitted
+LEVEL = (
+    0.92  # of the values of the fitted half, by weight: precise ones of the usual range reach 96 %
+)
 WIDTH = 0.1  # of the kink of the loss, in log(deviation)
 PRIOR = 0.02  # per unit of log(coefficient^2): a term that explains nothing vanishes
 PRECISE = 2e-3  # relative standard error below which bars are tested alone
@@ -52,6 +54,8 @@ PRECISE = 2e-3  # relative standard error below which bars are tested alone
 MIN_COEFFICIENTS = {
     "the error of the theory itself": 2.0,
     "very small sizes": 0.3,
+    "an activation with an even part and a strong step on few rows": 0.1,
+    "readouts of both signs, an activation with an even part and a strong step": 0.1,
     "steep tails of the features near interpolation": 1.0,
     "a constant of the initial output that changes the length of neurons": 0.3,
     "ridge near zero at the interpolation threshold": 0.05,
@@ -106,6 +110,7 @@ def fit_bars(
     """
     known = np.where(se > PRECISE, 4 * se**2, 0.0)  # precise values are covered by bars alone
     floor, f2 = known + quadrature**2 + 1e-12, f**2
+    weight = 1 / (1 + se / PRECISE)  # values that share seeds deviate together
     largest = f2.max(0)
     shape = f2 / np.where(largest > 0, largest, 1.0)  # squares over the largest of each term
     log_off = np.log(np.maximum(np.abs(off), 1e-6))
@@ -117,8 +122,8 @@ def fit_bars(
         positive = np.logaddexp(0.0, beyond / WIDTH) * WIDTH  # max(beyond, 0), smoothed
         slope = LEVEL - expit(-beyond / WIDTH)
         value = positive - (1 - LEVEL) * beyond
-        gradient = PRIOR - 0.5 * (slope / square) @ share
-        return float(value.sum()) + PRIOR * float(log.sum()), gradient
+        gradient = PRIOR - 0.5 * (weight * slope / square) @ share
+        return float(weight @ value) + PRIOR * float(log.sum()), gradient
 
     lowest = 2 * np.log(np.maximum(low * np.sqrt(largest), 1e-6))
     starts = np.random.default_rng(0).uniform(-12, -4, (12, f.shape[1]))

@@ -15,8 +15,8 @@ import onegrad as og
 NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Comparison", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
-    "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost",
-    "exponents", "predict", "register", "simulate", "spectrum", "spike_count", "thresholds",
+    "Optimum", "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost",
+    "exponents", "optimum", "predict", "register", "simulate", "spectrum", "spike_count", "thresholds",
 }  # fmt: skip
 
 SCRIPT = """
@@ -61,7 +61,7 @@ def test_rooms_loaded_later_do_not_shadow_functions():
 
 
 @pytest.mark.parametrize(
-    "name", ["cost", "predict", "simulate", "spectrum", "spike_count", "thresholds"]
+    "name", ["cost", "optimum", "predict", "simulate", "spectrum", "spike_count", "thresholds"]
 )
 def test_help_shows_the_function(name):
     import onegrad.networks

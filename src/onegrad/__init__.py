@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from onegrad.networks import simulate as simulate
     from onegrad.networks.cost import cost as cost  # also the name of a module
     from onegrad.problem import Problem as Problem
+    from onegrad.theory import Optimum as Optimum
     from onegrad.theory import Prediction as Prediction
     from onegrad.theory import Spectrum as Spectrum
+    from onegrad.theory import optimum as optimum
     from onegrad.theory import predict as predict
     from onegrad.theory import spectrum as spectrum
     from onegrad.theory import spike_count as spike_count
@@ -58,8 +60,10 @@ _LAZY = {
     "cost": "onegrad.networks",
     "simulate": "onegrad.networks",
     "Problem": "onegrad.problem",
+    "Optimum": "onegrad.theory",
     "Prediction": "onegrad.theory",
     "Spectrum": "onegrad.theory",
+    "optimum": "onegrad.theory",
     "predict": "onegrad.theory",
     "spectrum": "onegrad.theory",
     "spike_count": "onegrad.theory",
@@ -77,6 +81,7 @@ __all__ = [
     "OneStepClassifier",
     "OneStepFeatures",
     "OneStepRegressor",
+    "Optimum",
     "OutOfScope",
     "Prediction",
     "Problem",
@@ -85,6 +90,7 @@ __all__ = [
     "compare",
     "cost",
     "exponents",
+    "optimum",
     "predict",
     "register",
     "simulate",

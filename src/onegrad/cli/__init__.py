@@ -23,6 +23,7 @@ COMMANDS = (
     "predict",
     "simulate",
     "compare",
+    "optimum",
     "spectrum",
     "reproduce",
     "sweep",

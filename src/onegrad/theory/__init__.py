@@ -4,6 +4,7 @@ from onegrad.theory.asymptotic.windows import spike_count, thresholds
 from onegrad.theory.bounds import kernel_lower_bound, tau_star, theorem7_bound
 from onegrad.theory.direction import direction
 from onegrad.theory.dispatch import predict, spectrum
+from onegrad.theory.optimisation import Optimum, optimum
 from onegrad.theory.prediction import Errors, Prediction, TrainTest
 from onegrad.theory.spectral_law import Spectrum, Spike
 from onegrad.theory.theories import THEORIES, Theory, register_theory
@@ -13,6 +14,7 @@ __all__ = [
     "THEORIES",
     "Errors",
     "LearnedCoefficients",
+    "Optimum",
     "Prediction",
     "Spectrum",
     "Spike",
@@ -21,6 +23,7 @@ __all__ = [
     "direction",
     "kernel_lower_bound",
     "learned_coefficients",
+    "optimum",
     "predict",
     "register_theory",
     "spectrum",

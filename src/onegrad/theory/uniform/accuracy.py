@@ -49,6 +49,7 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
         "the error of the theory itself": 1e-3,
         "small sizes": max(labels, 1.0) / smallest,
         "very small sizes": (10 / smallest) ** 2,
+        "a strong step": 0.01 * strong,
         "an activation with steep tails at a small d": tails / d,
         "an activation with steep tails and a strong step": tails * strong,
         # rows whose features are many times larger than others decide the fit
