@@ -1,6 +1,7 @@
 """Speed of the simulation engine beside the matrix products of which it consists.
 
     python benchmarks/simulate.py [--quick] [--seeds 1]
+    python benchmarks/simulate.py --float32             # processor time in less than float64
 
 Efficiency is useful flops / (seconds x the matrix-product rate measured in the same process).
 Useful flops: 2 n d N per product with X or X_tilde, n N min(n, N) per Gram matrix, m^3/3 per
@@ -20,7 +21,7 @@ from functools import partial
 import numpy as np
 
 import onegrad as og
-from onegrad.networks import cost, simulate
+from onegrad.networks import cost, make_plan, run_plan, simulate
 from onegrad.parallel import thread_count
 
 
@@ -57,12 +58,32 @@ CASES = {
 }
 
 
+def compare_types() -> None:
+    """Processor time of one network on one thread, by type, without networks that are repeated."""
+    for sizes in ({"n": 2048, "d": 1024, "N": 2048}, {"n": 5120, "d": 512, "N": 1024}):
+        problem = og.Problem(**sizes, noise=0.5)
+        seconds: dict[str, float] = {}
+        for _ in range(3):
+            for name in ("float64", "float32", "single"):
+                kind = {"precision": name} if name == "single" else {"dtype": name}
+                plan, began = make_plan(problem, 1, threads=1, **kind), time.process_time()
+                run_plan(plan)
+                took = time.process_time() - began
+                seconds[name] = min(seconds.get(name, np.inf), took)
+        times = ((name, s, seconds["float64"] / s) for name, s in seconds.items())
+        faster = ", ".join(f"{name} {s:.2f} s ({ratio:.2f})" for name, s, ratio in times)
+        print(f"{sizes}: {faster}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one pass over the first case")
     parser.add_argument("--seeds", type=int, help="networks (default: twice the cores)")
     parser.add_argument("--long", action="store_true", help="also a million rows")
+    parser.add_argument("--float32", action="store_true", help="time by type instead")
     args = parser.parse_args()
+    if args.float32:
+        return compare_types()
     k = thread_count()
     print(f"{k} core(s)")
     head = f"{'case':12} {'n':>6} {'d':>5} {'N':>5} {'etas':>4} {'ridges':>6} {'seeds':>5}"
@@ -89,7 +110,7 @@ def main() -> None:
             flush=True,
         )
         if args.quick:
-            return
+            return None
     for n in (16_384, 65_536, 262_144, *([1_000_000] if args.long else [])):
         streamed = og.Problem(n=n, d=512, N=1024, eta=4.0)
         foreseen = cost(streamed, [0], n_test=4096)
@@ -100,6 +121,7 @@ def main() -> None:
             f"peak memory of this process {peak:.2f} GiB",
             flush=True,
         )
+    return None
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ NOT_RUN = {
     "docs/add_a_figure.md": 2,  # modules of the package
     "docs/experiments.md": 2,  # full runs
     "docs/explorer.md": 1,  # minutes
-    "docs/performance.md": 4,  # benchmarks
+    "docs/performance.md": 3,  # benchmarks
     "docs/reliability.md": 1,  # soak
 }
 
