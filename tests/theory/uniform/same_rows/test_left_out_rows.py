@@ -22,7 +22,7 @@ PROBLEM = og.Problem(
 def test_the_left_out_error_is_that_of_networks(readout):
     problem = PROBLEM.replace(readout=readout)
     networks = og.simulate(problem, seeds=24, leave_one_out=True)
-    eq = same_equations(problem, 0.0, SameNodes(bins=8, index=7, readout=12), second_order=True)
+    eq = same_equations(problem, 0.0, SameNodes(bins=8, index=7, readout=12))
     left_out, test = left_out_error(eq), same_errors(eq).values.test
     measured = networks.leave_one_out
     assert abs(left_out - measured.mean) < 3 * measured.se

@@ -37,7 +37,7 @@ def quiet(problem):
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes, alpha):
     """L(c loss, c penalty) = c L: derivatives by the weight of the loss and by lambda add up."""
-    eq = same_equations(BASE.replace(**changes, alpha=alpha), 0.0, NODES, second_order=True)
+    eq = same_equations(BASE.replace(**changes, alpha=alpha), 0.0, NODES)
     solution = solve(eq)
     ones = np.ones(eq.forms.p.shape)
     parameters = [Parameter(0.0, 0.0, ones), Parameter(0.0, 1.0, 0 * ones)]

@@ -99,13 +99,15 @@ class SameEquations:
     energy: float
 
 
-def same_equations(
-    problem: Problem, constant: float, nodes: SameNodes, second_order: bool
-) -> SameEquations:
-    """Return the equations with given numbers of nodes."""
+def same_equations(problem: Problem, constant: float, nodes: SameNodes) -> SameEquations:
+    """Return the equations with given numbers of nodes.
+
+    What is of order 1/d averages out over normal readouts if the activation is odd.
+    """
     step = step_on_its_rows(problem, constant)
     training = training_rows(problem, step, nodes.bins, nodes.index)
     types = neuron_types(problem, step, training, nodes.readout)
+    second_order = problem.readout != "gaussian" or step.c2 != 0.0
     rule = _fresh_rule(problem, step, types)
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
     features = training_features(problem, step, types, training.rows)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Places:
     second_order: bool
     intercept: bool
 
-    @property
+    @cached_property
     def products(self) -> tuple[tuple[int, int], ...]:
         """Pairs of v and the teacher's directions, each with a set of its own."""
         directions = range(1 + self.layout.indices)
@@ -87,7 +88,7 @@ class Places:
         """Set of the multipliers of these."""
         return self.set(3 + len(self.products))
 
-    @property
+    @cached_property
     def sets(self) -> int:
         """Number of variables in sets, with the intercept, which is the last of them."""
         count = 4 + len(self.products) if self.second_order else 1
@@ -97,12 +98,12 @@ class Places:
         """Return the place of the field of a direction; that of r is the constraint's."""
         return slice(*(self.sets + 3 * self.types * k for k in (direction, direction + 1)))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of variables."""
         return self.sets + 3 * self.types * (self.layout.directions + 1)
 
-    @property
+    @cached_property
     def read_directly(self) -> np.ndarray:
         """Variables with rows in the design: the sets, and the initial weights along v."""
         initial = self.sets + self.types + np.arange(self.types)
@@ -272,7 +273,8 @@ def quadratic_problem(labels: LabelProblem, state: FieldState) -> Quadratic:
     places, rows = labels.places, labels.training.rows
     design = training_design(labels, state.a)
     weight = rows.p * state.pi
-    H = reading_form(places, rows, weight, (design, state.e_tilde), (design, state.e_tilde))
+    at = design, state.e_tilde
+    H = reading_form(places, rows, weight, at, at)
     H += moved_form(places, rows, state.X)
     H += prior_form(labels, 1 / state.a, state.a, state.V0)
     if places.second_order:
@@ -306,24 +308,28 @@ def reading_form(
 ) -> Floats:
     """Return E[weight sum_qq' E[q q'] Phi_q Phi_q'^T], each side a design and vectors e."""
     n, at, U3 = places.count, places.read_directly, 3 * places.types
-    D1, D2 = left[0], right[0]
+    symmetric, directions = left is right, range(places.layout.directions + 1)
+    (D1, e1), (D2, e2) = left, right
     q, size = D1.shape[2:]
-    e1, e2 = (side[1].reshape(-1, U3) for side in (left, right))
-    M1, M2 = rows.moments @ D1, rows.moments @ D2
+    e1, e2 = e1.reshape(-1, U3), e2.reshape(-1, U3)
+    flat, moments = weight.reshape(-1, 1), rows.moments.reshape(-1, q, q)
+    D1, D2 = D1.reshape(-1, q, size), D2.reshape(-1, q, size)
+    M2 = moments @ D2
+    M1 = M2 if symmetric else moments @ D1
     H = np.zeros((n, n))
-    weighted = (weight[..., None, None] * D1).reshape(-1, size)
+    weighted = (flat[:, :, None] * D1).reshape(-1, size)
     H[np.ix_(at, at)] = weighted.T @ M2.reshape(-1, size)
-    flat = weight.reshape(-1, 1)
-    moments = rows.moments.reshape(-1, q, q)
-    M1, M2 = M1.reshape(-1, q, size), M2.reshape(-1, q, size)
-    for i in range(places.layout.directions + 1):
+    for i in directions:
         field = places.field(i)
-        H[at, field] += (M1[:, 1 + i] * flat).T @ e2
-        H[field, at] += e1.T @ (M2[:, 1 + i] * flat)
-        for k in range(places.layout.directions + 1):
-            H[field, places.field(k)] += (
-                e1 * (flat[:, 0] * moments[:, 1 + i, 1 + k])[:, None]
-            ).T @ e2
+        across = (M1[:, 1 + i] * flat).T @ e2
+        H[at, field] += across
+        H[field, at] += across.T if symmetric else e1.T @ (M2[:, 1 + i] * flat)
+        for k in directions[i:] if symmetric else directions:
+            other = places.field(k)
+            block = (e1 * (flat * moments[:, 1 + i, 1 + k, None])).T @ e2
+            H[field, other] += block
+            if symmetric and k > i:
+                H[other, field] += block.T
     return H
 
 

@@ -22,7 +22,7 @@ from onegrad.theory.uniform.same_rows.errors import (
     same_equations,
     same_errors,
 )
-from onegrad.theory.uniform.same_rows.training_rows import MAX_INDICES
+from onegrad.theory.uniform.same_rows.training_rows import MAX_INDICES, energy_of_long_rows
 from onegrad.theory.uniform.spread import spread
 
 NODES_PER_BIN = 7
@@ -112,10 +112,7 @@ def evaluate_same_rows(problem: Problem, nodes: SameNodes) -> SameEvaluation:
     """Return the errors of a problem with given numbers of nodes."""
     full = problem.residual == "full"
     constants = output_constants(problem) if full else (0.0,)
-    values = tuple(
-        same_errors(same_equations(problem, constant, nodes, second_order=True))
-        for constant in constants
-    )
+    values = tuple(same_errors(same_equations(problem, constant, nodes)) for constant in constants)
     return SameEvaluation(
         nodes,
         train=float(np.mean([v.values.train for v in values])),
@@ -130,6 +127,12 @@ def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
     finest, error = refinement.finest, refinement.quadrature_error
     first = finest.values[0]
     sizes = neglected_sizes(problem, first.step, first.values)
+    teacher = LabelLaw.of(problem).teacher
+    energy = teacher.second_moment + problem.noise**2
+    # the sums of r x are fixed along v and the teacher's directions too, where long rows count
+    sizes["labels with heavy tails at a small d"] = energy_of_long_rows(teacher) / (
+        energy * problem.d
+    )
     stated, reason = stated_accuracy(sizes, "same rows")
     scatter = spread(problem, first.values)
     warnings = concerns(problem, stated, reason, scatter.test / first.values.test)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class RowLayout:
         """Place of r."""
         return 1 + self.directions
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """Pairs (i, k), i <= k, of the teacher's directions whose products are row variables."""
         return tuple(itertools.combinations_with_replacement(range(self.indices), 2))
@@ -155,14 +156,14 @@ def step_on_its_rows(problem: Problem, constant: float) -> StepNumbers:
     full = problem.residual == "full"
     signal = step.theta * step.b
     linear = signal**2 + full * step.c1**2
-    longer = (1 - labels.replaced) * _energy_of_long_rows(labels.teacher) + 2 * full * step.c1**2
+    longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * full * step.c1**2
     b = float(np.sqrt(step.b**2 - linear / problem.n + problem.phi * longer / problem.d))
     theta, backward = signal / b, full * step.c1 / b
     sideways = backward * theta / np.sqrt(1 - theta**2)
     return replace(step, b=b, theta=theta, backward=backward, sideways=sideways)
 
 
-def _energy_of_long_rows(f: Function | MultiIndex) -> float:
+def energy_of_long_rows(f: Function | MultiIndex) -> float:
     """Return E[f^2 (|u|^2 - m)] over the indices u."""
     if isinstance(f, Function):
         return expect(lambda z: f(z) ** 2 * (z * z - 1), f.kinks)
