@@ -2,9 +2,10 @@
 
     python benchmarks/gpu.py [--device cuda] [--small] [--parts PARTS] [--json FILE]
 
-Parts: agreement, components, runs, errors, limits, rounds. Rates count useful flops only, as
-benchmarks/simulate.py does; seconds include everything, the networks that a precision repeats in
-float64, too. The ratio is to the rate of the largest product in the arithmetic of that precision.
+Parts: agreement, components, runs, errors, limits, rounds; and kernels, if named. Rates count
+useful flops only, as benchmarks/simulate.py does; seconds include everything, the networks that a
+precision repeats in float64, too. The ratio is to the rate of the largest product in the arithmetic
+of that precision.
 `--device torch --small` runs the same script without a GPU.
 """
 
@@ -203,6 +204,30 @@ def throughput(device: str, small: bool, rates: dict[str, float]) -> list[dict[s
     return table
 
 
+def kernels(device: str, small: bool) -> None:
+    """Kernels that take longest in one stack of each case, by precision."""
+    from torch.profiler import profile
+
+    for name, (sizes, etas, ridges, _, batch, _) in CASES.items():
+        scale = 16 if small else 1
+        problem = og.Problem(**{k: v // scale for k, v in sizes.items()}, teacher="H1 + H2/2")
+        axes = {
+            "eta": list(np.linspace(2, 8, etas)),
+            "ridge": list(np.geomspace(1e-3, 1, ridges)),
+        }
+        for precision in PRECISIONS[1:]:
+            run = {"device": device, "precision": precision, "batch": batch}
+            plan = make_plan(problem, 1 if small else batch, **run, **axes)
+            run_plan(plan)
+            with profile() as watched:
+                run_plan(plan)
+            print(f"\n{name}, {precision}")
+            longest = sorted(watched.key_averages(), key=lambda k: -k.self_device_time_total)
+            for kernel in longest[:15]:
+                took = kernel.self_device_time_total / 1e3
+                print(f"  {took:8.2f} ms in {kernel.count:5d} calls: {kernel.key[:80]}")
+
+
 def errors(device: str, small: bool) -> list[dict[str, Any]]:
     """The error that a run states beside the true one, on random problems with host numbers."""
     rng = np.random.default_rng(24)
@@ -312,6 +337,8 @@ def main() -> None:
     if "runs" in args.parts:
         numbers["product_rates"] = product_rates(args.device, size)
         numbers["runs"] = throughput(args.device, args.small, numbers["product_rates"])
+    if "kernels" in args.parts:
+        kernels(args.device, args.small)
     if "errors" in args.parts:
         numbers["errors"] = errors(args.device, args.small)
     if "limits" in args.parts:
