@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, printable
 from onegrad.io.npy import read_array
 
 SCHEMA = 2  # the first had no digests
@@ -277,4 +277,5 @@ def explained(path: Path) -> Iterator[None]:
             hint = "; is the directory writable?"
         elif "malformed" in str(error) or "no such" in str(error) or "not a database" in str(error):
             hint = f"; {REPLACE_FILE}"
-        raise StoreError(f"{path}: {error}{hint}") from None
+        reason = printable(" ".join(str(error).split()))  # it may quote a damaged schema
+        raise StoreError(f"{path}: {reason:.200}{hint}") from None

@@ -111,6 +111,7 @@ def fit(
     sample = execution.sum(draw, first_pass)
     if not len(sample.y):
         raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
+    check_memory(sample.X.shape[1])
     keep_freed_memory()  # candidates take and free the same memory again and again
     threads, ops = thread_count(), get_ops(execution.device)
     ops.policy(threads)  # a device is ready before threads share it
@@ -124,7 +125,8 @@ def fit(
             threads=threads,
             ops=ops,
         )
-        training_set = settings.choose_inputs(lambda s: check_memory(prepare(scale=s)))
+        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale))
+        check_memory(training_set.inputs)  # categories are inputs, too
         progress = FitProgress(execution.report, settings.max_candidates(training_set))
         training_set = replace(training_set, progress=progress)
         learned = learn_members(training_set, settings, learn, seed)
@@ -176,14 +178,12 @@ def with_few_rows(
     return tuple(replace(m, few=few if rows.z.size < m.layer.width**2 else None) for m in members)
 
 
-def check_memory(training_set: TrainingSet) -> TrainingSet:
-    """Return the training set; raise InvalidInput if its inputs do not fit into free memory."""
-    inputs = training_set.inputs
+def check_memory(inputs: int) -> None:
+    """Raise InvalidInput if a fit of so many inputs does not fit into the memory that is free."""
     needed, free = 8 * MATRICES_OF_INPUTS * inputs**2, free_bytes()
     if needed > free:
         need = f"needs about {needed / 1e9:.1f} GB for {inputs} inputs, and {free / 1e9:.1f} GB"
         raise InvalidInput("columns", problem=f"a fit {need} are free; choose fewer columns")
-    return training_set
 
 
 def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:
