@@ -33,9 +33,6 @@ from onegrad.theory.uniform.two_steps.preparation import (
     variance_of_two_steps,
 )
 
-MAX_FLATTENING = 0.02  # of the density of a coordinate given the length
-MAX_LENGTH_CHANGE = 0.9
-
 
 @dataclass(frozen=True)
 class MovedNeurons:
@@ -81,23 +78,19 @@ def equations_of_two_steps(prepared: PreparedTwoSteps, nodes: NodeCounts) -> Equ
     omega = trace.weight * (1 - 1 / d)
     leans = neurons.moves @ plane.directions.T  # (U, m)
     rho = np.sqrt(kappa @ omega + (leans**2).sum(1))[:, None]
-    k = _shared_length(trace.weight, weight @ kappa) if problem.readout == "constant" else 1.0
-    label_norm = 1 + (samples.norm - 1) / np.sqrt(k)
-    change = np.clip((samples.norm - 1) * np.sqrt(k), -MAX_LENGTH_CHANGE, MAX_LENGTH_CHANGE)
-    norm = 1 + change
     s = np.column_stack([neurons.nodes.s, neurons.moves @ plane.indices[1:].T])
     value, slope, square = gaussian_averages(
         problem.sigma,
         s @ samples.indices,
-        rho * np.sqrt(norm),
-        flattening=min(k / (4 * d), MAX_FLATTENING),
+        rho * np.sqrt(samples.norm),
+        flattening=1 / (4 * d),
     )
     B = slope / rho
     i, scale = len(plane.indices), problem.output_scale
     grown = 1 + neurons.nodes.own + bulk.shift + bulk.epsilon * (trace.weight @ trace.mu)
     row = (grown * g)[:, None] * B / np.sqrt(problem.N) * bool(scale)
-    Y = _labels_given_indices(prepared, samples, label_norm)
-    squares = quadratic_part(Y.hessian, value, norm, kappa_teacher, teacher.vector, rho, d)
+    Y = _labels_given_indices(prepared, samples)
+    squares = quadratic_part(Y.hessian, value, samples.norm, kappa_teacher, teacher.vector, rho, d)
     tilt = neuron_tilt(bulk.epsilon, covariance.along, neurons.nodes, equal)
     kappa_teacher, vector = tilt.left_to_bulk(kappa_teacher, teacher.vector, weight)
     sides = _directions_of_two_steps(prepared, tilt, neurons, Y, leans, vector)
@@ -181,27 +174,17 @@ def _sample_nodes(prepared: PreparedTwoSteps, count: int) -> SampleNodes:
     return SampleNodes(*plane_nodes(d, rule, count, second, second.count(unit)))
 
 
-def _shared_length(share: Floats, kappa: Floats) -> float:
-    r"""Return the variance of :math:`x^\top Kx` over that of :math:`|x|^2`, relative to means.
-
-    K is the covariance of all neurons' bulk weights: where they are alike, its form is the length
-    that they share.
-    """
-    share = share / share.sum()
-    return float(share @ kappa**2 / (share @ kappa) ** 2)
-
-
-def _labels_given_indices(
-    prepared: PreparedTwoSteps, samples: SampleNodes, norm: Floats
-) -> LabelCoefficients:
+def _labels_given_indices(prepared: PreparedTwoSteps, samples: SampleNodes) -> LabelCoefficients:
     """Return labels given the indices; two of them are one for a single-index teacher."""
     overlaps = prepared.plane.overlaps
     if len(overlaps) == 1:
-        return labels_given_index(prepared.labels, overlaps[0], samples.indices[0], norm, samples.p)
+        return labels_given_index(
+            prepared.labels, overlaps[0], samples.indices[0], samples.norm, samples.p
+        )
     theta = float(np.linalg.norm(overlaps[:, 0]))
     index = overlaps[:, 0] @ samples.indices / max(theta, 1e-12)
     overlap = np.array([min(theta, np.sqrt(1 - 1e-12))])
-    return labels_given_index(prepared.labels, overlap, index, norm, samples.p)
+    return labels_given_index(prepared.labels, overlap, index, samples.norm, samples.p)
 
 
 @dataclass(frozen=True)
