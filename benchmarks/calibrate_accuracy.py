@@ -1,12 +1,12 @@
 """Fit the accuracy of a route of the uniform theory to simulated settings, and verify it.
 
     OMP_NUM_THREADS=1 python benchmarks/calibrate_accuracy.py [ROUTE] [FILE...] [--check FILE...]
-                                                              [--write]
+                                                              [--above-plain] [--write]
 
 ROUTE is a section of src/onegrad/theory/uniform/accuracy.json, "fresh rows" by default; FILE a
 path or a name in benchmarks/settings. Settings of the even halves are fitted, the table shows every
-file by half, and those of --check (held-out settings) are only shown. --write puts the coefficients
-into the section.
+file by half, and those of --check (held-out settings) are only shown. --above-plain is for routes
+that neglect whatever the plain theory does. --write puts the coefficients into the section.
 
 Quantile regression on a logarithmic scale: with bar^2 = quadrature^2 + sum_j (c_j f_j)^2, c_j >= 0,
 log|deviation| is below log sqrt((2 s.e.)^2 + bar^2) for LEVEL of the values, also along each term;
@@ -27,7 +27,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,16 +138,23 @@ def fit_bars(
     return np.maximum(np.where((largest > 0) & (log > -25), c, 0.0), low)
 
 
-def fitted(rows: Sequence[Rows]) -> dict[str, tuple[float, float]]:
-    """Return (train, test) coefficients of every term, fitted to the even halves."""
+def fitted(
+    rows: Sequence[Rows], lowest: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Return (train, test) coefficients of every term, fitted to the even halves.
+
+    lowest : coefficients that they are not below.
+    """
     names = list(dict.fromkeys(name for r in rows for s in r.sizes for name in s))
     f, even = design(rows, names), np.concatenate([r.even for r in rows])
     off, se, quadrature = (
         np.concatenate([getattr(r, k) for r in rows]) for k in ("off", "se", "quadrature")
     )
     low = np.array([MIN_COEFFICIENTS.get(name, 0.0) for name in names])
+    low = np.maximum(low[:, None], [lowest.get(name, (0.0, 0.0)) for name in names])
     columns = [
-        fit_bars(f[even], off[even, j], se[even, j], quadrature[even, j], low) for j in range(2)
+        fit_bars(f[even], off[even, j], se[even, j], quadrature[even, j], low[:, j])
+        for j in range(2)
     ]
     return {
         name: (float(f"{a:.2g}"), float(f"{b:.2g}"))
@@ -198,11 +205,15 @@ def main() -> None:
     parser.add_argument("route", nargs="?", default=PLAIN_ROUTE)
     parser.add_argument("files", nargs="*", type=Path, default=[Path(name) for name in FILES])
     parser.add_argument("--check", nargs="*", type=Path, default=[Path(name) for name in CHECKED])
+    parser.add_argument(
+        "--above-plain", action="store_true", help="no coefficient below that of fresh rows"
+    )
     parser.add_argument("--write", action="store_true", help="write the section of this route")
     options = parser.parse_args()
     warnings.simplefilter("ignore", og.AssumptionWarning)
     rows = [predicted(path, options.route) for path in named_files(options.files)]
-    coefficients = fitted(rows)
+    plain = accuracy.accuracy_coefficients()[PLAIN_ROUTE] if options.above_plain else {}
+    coefficients = fitted(rows, plain)
     for name, pair in coefficients.items():
         print(name, *pair)
     checked = [predicted(path, options.route) for path in named_files(options.check)]
