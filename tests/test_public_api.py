@@ -16,7 +16,8 @@ NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Comparison", "Function",
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
     "Optimum", "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost",
-    "exponents", "optimum", "predict", "register", "simulate", "spectrum", "spike_count", "thresholds",
+    "exponents", "optimum", "predict", "register", "simulate", "spectrum", "spike_count",
+    "thresholds",
 }  # fmt: skip
 
 SCRIPT = """

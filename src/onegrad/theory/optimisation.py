@@ -194,9 +194,9 @@ def optimum(
         raise InvalidInput("over", names, "different ones of " + ", ".join(SEARCH_RANGES))
     if ("n_step" in names) != (total is not None):
         raise InvalidInput("total", total, "a number of rows together with 'n_step' in over")
-    for name in axes:
+    for name, value in axes.items():
         if name in names or (name == "n" and total is not None):
-            raise InvalidInput(name, axes[name], "a field that is not chosen by the optimum")
+            raise InvalidInput(name, value, "a field that is not chosen by the optimum")
     lists = list_axes(axes)
     if len(lists) > 1:
         raise InvalidInput(", ".join(lists), problem="at most one list makes a curve of optima")
