@@ -12,7 +12,7 @@ variance. With :math:`\mathrm{tr}R \propto L_{tr}` and :math:`\mathrm{tr}R^2 \pr
         + b_3\frac{1 - \mathrm{gap}}{\mathrm{gap}^2}\Big] + \frac{b_4}{d}.
 
 Signal and labels are not independent, and the step has fluctuations of its own: the coefficients
-are fitted to simulated settings (benchmarks/calibrate_accuracy.py), to about 15 %.
+are fitted to simulated settings (benchmarks/calibrate_spread.py), to about 15 %.
 """
 
 from __future__ import annotations
