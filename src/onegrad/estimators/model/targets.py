@@ -119,7 +119,7 @@ class Link:
     .. math:: p = (1 - \epsilon)\,\mathrm{softmax}(s\,t) + \epsilon\,q, \qquad
               \epsilon = \frac1{m + 2}
 
-    with the shares q of the classes: m held-out rows do not support a probability nearer to 0 or 1.
+    with equal q: m held-out rows do not support a probability nearer to 0 or 1.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ class LabelTargets(ABC):
         return float(label_rows(w) * (w @ self.log_loss(logits, target, 1.0)) / w.sum() + prior)
 
     @abstractmethod
-    def shares(self, target: Floats, w: Floats) -> Floats:
-        """Return the share of each class or label among rows, with one row more of each kind."""
+    def shares(self) -> Floats:
+        """Return what is mixed in: the same for all, so that the likeliest stays the likeliest."""
 
     @abstractmethod
     def log_probabilities(self, t: Floats, link: Link) -> Floats:
@@ -213,7 +213,7 @@ class LabelTargets(ABC):
 
     def link(self, t: Floats, target: Floats, w: Floats) -> Link:
         """Return how scores become probabilities, from rows that the readout has not seen."""
-        return Link(self.slope(t, target, w), label_rows(w), self.shares(target, w))
+        return Link(self.slope(t, target, w), label_rows(w), self.shares())
 
     def measures(self, t: Floats, target: Floats, w: Floats) -> dict[str, float]:
         """Return the accuracy, and the log-loss of the probabilities that these rows support."""
@@ -294,10 +294,8 @@ class ClassTargets(LabelTargets):
         loss: Floats = -self.log_probabilities(t, link)[np.arange(len(t)), self._number(target)]
         return loss
 
-    def shares(self, target: Floats, w: Floats) -> Floats:
-        w = w * (label_rows(w) / w.sum())
-        counts = np.bincount(self._number(target), w, len(self.values)) + 1.0
-        return np.asarray(counts / counts.sum())
+    def shares(self) -> Floats:
+        return np.full(len(self.values), 1.0 / len(self.values))
 
     def probabilities(self, t: Floats) -> Floats:
         """Return the (n, K) probabilities of slope 2, in the form of the targets."""
@@ -342,9 +340,8 @@ class MultilabelTargets(LabelTargets):
         loss: Floats = -np.log(np.where(target > 0, p, 1.0 - p)).mean(1)
         return loss
 
-    def shares(self, target: Floats, w: Floats) -> Floats:
-        w = w * (label_rows(w) / w.sum())
-        return np.asarray((w @ (target > 0) + 1.0) / (w.sum() + 2.0))
+    def shares(self) -> Floats:
+        return np.full(self.outputs, 0.5)
 
     def probabilities(self, t: Floats) -> Floats:
         """Return the (n, K) probabilities of slope 2."""

@@ -179,7 +179,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Floats:
         """Return the softmax of the scores, with the slope that held-out rows make most likely.
 
-        With m held-out rows, a share of 1/(m + 2) is that of the shares of the classes: they do
+        With m held-out rows, a share of 1/(m + 2) is divided equally among the classes: they do
         not support a probability nearer to 0 or 1. Where rows have several labels, return
         (n, labels): the probability of each by itself.
         """
