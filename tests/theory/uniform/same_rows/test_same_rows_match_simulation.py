@@ -18,13 +18,18 @@ DATA = Path(__file__).parents[3] / "numbers"
 SETTINGS = json.loads((DATA / "same_rows.json").read_text())["settings"]
 RUNS = json.loads((DATA / "uniform_refused.json").read_text())["groups"]["same rows"]
 NOT_FIELDS = {"id", "alphas", "mean", "se"}
+NETWORKS = 64  # behind each mean
 
 
-def predicted(fields, alphas, ridge_rows="same"):
+def errors_of(fields, alphas, ridge_rows="same"):
     problem = Problem(**fields | {"ridge_rows": ridge_rows})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)
-        errors = uniform_errors([problem.replace(alpha=alpha) for alpha in alphas])
+        return uniform_errors([problem.replace(alpha=alpha) for alpha in alphas])
+
+
+def predicted(fields, alphas, ridge_rows="same"):
+    errors = errors_of(fields, alphas, ridge_rows)
     return np.stack([errors.train, errors.test], 1)
 
 
@@ -35,6 +40,21 @@ def test_random_settings_are_within_two_percent_beyond_two_standard_errors(setti
     ends = [0, -1]
     ours = predicted(fields, alphas[ends])
     assert (np.abs(ours - mean[ends]) <= 2 * se[ends] + 0.02 * mean[ends]).all()
+
+
+def test_bars_and_spread_are_those_of_networks():
+    covered, ratios = [], []
+    for setting in SETTINGS:
+        fields = {k: v for k, v in setting.items() if k not in NOT_FIELDS}
+        errors = errors_of(fields, setting["alphas"][2:3])
+        for kind, mean, se in zip(
+            ("train", "test"), setting["mean"][2], setting["se"][2], strict=True
+        ):
+            value, bar = getattr(errors, kind)[0], getattr(errors.accuracy, kind)[0]
+            covered.append((value - mean) ** 2 <= (2 * se) ** 2 + (bar * value) ** 2)
+            ratios.append(getattr(errors.spread, kind)[0] / (se * np.sqrt(NETWORKS)))
+    assert np.mean(covered) >= 0.85  # 95 % of many, 20 values here
+    assert 0.7 < np.median(ratios) < 1.4
 
 
 def test_other_rows_would_be_seen():
