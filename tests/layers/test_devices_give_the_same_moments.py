@@ -18,7 +18,7 @@ def test_fits_are_equal_to_the_last_bit(each_backend, weighted):
     weights = rng.integers(1, 4, 5000) if weighted else None
 
     def fit(device):
-        model = og.AlternatingRegressor(50, rounds=2, random_state=0, device=device)
+        model = og.OneStepRegressor(50, random_state=0, device=device)
         return model.fit(X, y, weights)
 
     ours, reference = fit(each_backend.device), fit("cpu")

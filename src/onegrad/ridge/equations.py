@@ -61,7 +61,7 @@ class NormalEquations:
     @cached_property
     def scale(self) -> float:
         """Mean variance of a feature, which relative ridges multiply; one if all are constant."""
-        trace = float(self.G.trace()) / len(self.G)
+        trace = float(to_numpy(self.G.diagonal()).sum()) / len(self.G)
         return trace if trace > 1e-300 else 1.0
 
     # -- one ridge ---------------------------------------------------------------------------
