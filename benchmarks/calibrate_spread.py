@@ -1,6 +1,6 @@
 """Fit the spread of single networks around the prediction to simulated settings, and verify it.
 
-    OMP_NUM_THREADS=1 python benchmarks/calibrate_spread.py [FILE] [--networks 40] [--test-rows 4000]
+    OMP_NUM_THREADS=1 python benchmarks/calibrate_spread.py [FILE] [--networks 40] [--test-rows N]
 
 FILE is a path or a name in benchmarks/settings, random_settings by default. Settings of the even
 half are fitted, those of the odd half verify. The printed coefficients belong into
