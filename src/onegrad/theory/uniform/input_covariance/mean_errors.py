@@ -33,7 +33,7 @@ from onegrad.theory.uniform.spread import spread
 COVARIANCE_LAWS = ("power-law", "spiked")
 MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
-MAX_CONCENTRATION = 1.0  # beyond it predictions were off by tens of percent
+MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
 FEW_DIRECTIONS = "few directions that carry most of a neuron's output beside the learned one"
 DIFFERENT_TEACHERS = "errors that differ from teacher to teacher"
 NOT_GAUSSIAN = "rows of few directions or uneven lengths, which are not as good as Gaussian"
@@ -61,8 +61,12 @@ def covariance_errors(
     for problem in problems:
         inputs = spectrum or InputSpectrum.of_law(problem)
         draws = prepare_draws(with_a_direction(problem), inputs)
+        carried = float(np.mean([concentration(draw) for draw in draws]))
+        if carried > MAX_CONCENTRATION:
+            covered = "steps after which more than two directions beside the learned one count"
+            raise OutOfScope("uniform", "eta", problem.step, covered)
         before = _mean_over_draws(draws, rtol, nodes, before)
-        points.append(_with_bars(problem, draws, before))
+        points.append(_with_bars(problem, draws, before, carried))
     return points
 
 
@@ -98,10 +102,15 @@ def _mean_over_draws(
     return replace(refined, finest=means, last=means.last)
 
 
-def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement) -> Errors:
-    """Return the errors with their accuracy, spread and warnings, over all draws."""
+def _with_bars(
+    problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement, carried: float
+) -> Errors:
+    """Return the errors with their accuracy, spread and warnings, over all draws.
+
+    carried : the mean `concentration` of the draws.
+    """
     values = refinement.finest.values
-    sizes = _neglected_sizes(problem, draws, refinement)
+    sizes = _neglected_sizes(problem, draws, refinement, carried)
     relative, reason = stated_accuracy(sizes, "input covariance")
     within = [
         spread(problem, v, draw.step.labels.teacher) for draw, v in zip(draws, values, strict=True)
@@ -120,7 +129,7 @@ def _with_bars(problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Re
 
 
 def _neglected_sizes(
-    problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement
+    problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement, carried: float
 ) -> NeglectedSizes:
     """Return the numbers that neglected terms grow with: those of isotropic inputs, and more."""
     values, spectrum = refinement.finest.values, draws[0].step.spectrum
@@ -129,10 +138,6 @@ def _neglected_sizes(
         for draw, v in zip(draws, values, strict=True)
     ]
     sizes = {name: float(np.mean([s[name] for s in of_draws])) for name in of_draws[0]}
-    carried = float(np.mean([concentration(draw) for draw in draws]))
-    if carried > MAX_CONCENTRATION:
-        covered = "steps after which more than one direction beside the learned one counts"
-        raise OutOfScope("uniform", "eta", problem.step, covered)
     sizes[FEW_DIRECTIONS] = carried / (1 + carried)
     tests = np.array([v.test for v in values])
     sizes[DIFFERENT_TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(draws))
@@ -140,6 +145,6 @@ def _neglected_sizes(
         nodes, weights = spectrum.scales
         sizes[NOT_GAUSSIAN] = float(
             2 * spectrum.moment(2) / (spectrum.moment(1) ** 2 * problem.d)
-            + 0.1 * np.sqrt(weights @ (nodes - 1) ** 2)
+            + 0.5 * np.sqrt(weights @ (nodes - 1) ** 2)
         )
     return sizes
