@@ -55,11 +55,17 @@ def calibration_error(p: Any, truth: Any) -> float:
     return float(total / len(p))
 
 
-def class_measures(p: Any, truth: Any) -> dict[str, float]:
-    """Balanced accuracy, log-loss and calibration error of probabilities p, by name."""
+def class_measures(p: Any, classes: Any, y: Any) -> dict[str, float]:
+    """Balanced accuracy, log-loss and calibration error of probabilities p, by name.
+
+    A class that the training rows did not have is never right, and has no probability.
+    """
+    truth = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    seen = classes[truth] == y
+    truth = np.where(seen, truth, -1)
     right = p.argmax(1) == truth
     present = np.unique(truth)
-    true_probability = p[np.arange(len(p)), truth]
+    true_probability = np.where(seen, p[np.arange(len(p)), truth], 0.0)
     return {
         "balanced_accuracy": float(np.mean([right[truth == k].mean() for k in present])),
         "log_loss": float(-np.log(np.maximum(true_probability, MIN_PROBABILITY)).mean()),
@@ -91,8 +97,7 @@ def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str,
             low, high = estimator.predict_interval(X_test, COVERAGE)
             covered = float(np.mean((low <= y_test) & (y_test <= high)))
         if classify and hasattr(estimator, "predict_proba"):
-            truth = np.searchsorted(estimator.classes_, y_test)
-            of_classes = class_measures(estimator.predict_proba(X_test), truth)
+            of_classes = class_measures(estimator.predict_proba(X_test), estimator.classes_, y_test)
     if classify:
         error = (np.sum(predicted != y_test) + 0.5) / len(y_test)
     else:
