@@ -144,13 +144,16 @@ def choose(candidates: Sequence[Candidate], w: Floats) -> Candidate:
     return best if significant_gain(first.losses, best.losses, w) else first
 
 
-def significant_gain(before: Floats, after: Floats, w: Floats) -> bool:
-    """Return whether the mean of losses (m,) falls by more than one standard error of the fall."""
+def significant_gain(before: Floats, after: Floats, w: Floats, errors: float = 1.0) -> bool:
+    """Return whether the mean of losses (m,) falls by more than its standard error, so many times.
+
+    The standard error is that of the mean of the paired differences.
+    """
     share = w / w.sum()
     gain = before - after
     mean_gain = share @ gain
     standard_error = np.sqrt((share**2) @ (gain - mean_gain) ** 2)
-    return bool(mean_gain > standard_error)
+    return bool(mean_gain > errors * standard_error)
 
 
 def best_decade(score: Callable[[float], float], first: float, fine: bool = False) -> float:

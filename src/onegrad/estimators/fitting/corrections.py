@@ -32,6 +32,7 @@ from onegrad.layers.gradient import gradient_outer_product
 from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
+MIN_STANDARD_ERRORS = 2.0  # by which neighbours must lower the loss: the best of several trials
 MIN_ROWS = 50  # rows from which neighbours are looked for
 MIN_HELD_OUT_LABELS = 60  # fewer are often all right, whatever the weights
 METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
@@ -115,7 +116,8 @@ def choose_correction(
         corrected = weighted_sum([*parts, local], weights)
         trials.append((judged.score(judged.losses(corrected)), count, weights, corrected))
     _, count, weights, corrected = min(trials, key=lambda trial: trial[0])
-    if not significant_gain(judged.losses(predicted), judged.losses(corrected), rows.w):
+    before, after = judged.losses(predicted), judged.losses(corrected)
+    if not significant_gain(before, after, rows.w, MIN_STANDARD_ERRORS):
         return correction
     ridge, *head, share = weights
     neighbours = Neighbours(root, count, share, sample_points(training_set, root), seed)

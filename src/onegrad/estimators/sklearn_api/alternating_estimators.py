@@ -10,9 +10,11 @@ from onegrad.estimators.fitting.first_layer.alternating import (
     SAMPLE_ROWS,
     AlternatingSettings,
 )
+from onegrad.estimators.fitting.first_layer.alternating_cost import alternating_cost
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
+from onegrad.networks.cost import Cost
 
 
 @dataclass(eq=False, repr=False)
@@ -39,6 +41,23 @@ class _Alternating(FeatureLearner):
     def _sample_rows(self) -> int | None:
         return SAMPLE_ROWS[self.budget] if self.sample_rows is None else self.sample_rows
 
+    def estimate_cost(self, rows: int, columns: int, outputs: int = 1) -> Cost:
+        """Estimate operations, memory and processor seconds of a fit here, without a fit.
+
+        Parameters
+        ----------
+        rows, columns : shape of the data; a category counts a column for each of its values.
+        outputs : number of targets, or of classes where there are more than two.
+        """
+        return alternating_cost(
+            self._settings(),
+            rows,
+            columns,
+            outputs,
+            sample_rows=self._sample_rows() or rows,
+            hold_out=self.hold_out,
+        )
+
 
 class AlternatingRegressor(_Alternating, Regression):
     """Regression by rounds of ridge, first-layer update with the trained readout, ridge.
@@ -56,8 +75,8 @@ class AlternatingRegressor(_Alternating, Regression):
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
     inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "both" has every column on both scales. None: "both" where there are
-        several searches, unless a width is given.
+        what is far outside, "both" has every column on both scales. None: "both" for classes
+        unless a width is given, else "standard".
     corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
         say that they help, the head that was trained with them (for labels) and the mean targets
         of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
@@ -121,8 +140,8 @@ class AlternatingClassifier(_Alternating, Classification):
         features' mean variance, as RidgeCV would.
     clip : standard deviations at which the neurons' inputs are clipped.
     inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "both" has every column on both scales. None: "both" where there are
-        several searches, unless a width is given.
+        what is far outside, "both" has every column on both scales. None: "both" for classes
+        unless a width is given, else "standard".
     corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
         say that they help, the head that was trained with them (for labels) and the mean targets
         of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.

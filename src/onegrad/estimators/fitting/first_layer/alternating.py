@@ -119,9 +119,9 @@ class Capacity:
 class AlternatingSettings:
     """The parameters of the alternating estimators that say how rounds are made.
 
-    None is left to the rows and the budget; `classes` says whether targets are labels. Inputs are
-    on "both" scales and corrections "auto" unless somebody asked for others, or for a width: then
-    "standard" and "none".
+    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
+    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
+    a width: then "none" and "standard".
     """
 
     width: int | None
@@ -155,13 +155,13 @@ class AlternatingSettings:
         return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
 
     def choose_inputs(self, prepare: Prepare) -> TrainingSet:
-        """Return the training set on the scale that is asked for, or on both for several searches.
+        """Return the training set on the scale that is asked for.
 
-        Searches then take turns: half of them on each scale.
+        Where nobody asked, classes have both if there are several searches, which take turns.
         """
         training_set = prepare(self.inputs or "standard")
         unset = self.inputs is None and self.width is None
-        if unset and self.capacity_for(training_set).searches > 1:
+        if unset and self.classes and self.capacity_for(training_set).searches > 1:
             return prepare("both")
         return training_set
 
@@ -181,6 +181,8 @@ class AlternatingSettings:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
+            if self.corrects and searches > 1 and not fast:
+                rounds //= 2  # joint training makes up for the others
         further = (1 if fast or many else 2) * rounds
         few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
         members = self.members or (3 if few or self.budget == "best" else 1)

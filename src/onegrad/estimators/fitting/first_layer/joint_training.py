@@ -110,7 +110,8 @@ def train_jointly(
     rows, held_out = training_set.update, training_set.held_out
     scale = 1.0
     if not isinstance(targets, NumericTargets):
-        scale = targets.slope(candidate.predicted, held_out.t, held_out.w) / UNIT_SLOPE
+        judged = held_out[: len(candidate.predicted)]  # the search may have had fewer rows
+        scale = targets.slope(candidate.predicted, judged.t, judged.w) / UNIT_SLOPE
     start = scaled_readout(candidate.readout, scale)
     skip = layer.width - len(layer.W)
     W, b, a = balanced(layer.W, layer.b, start.coef[skip:])

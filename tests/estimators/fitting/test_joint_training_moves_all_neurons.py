@@ -1,0 +1,137 @@
+"""Joint training lowers the held-out loss where targets ask for it, and is left out elsewhere."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.data.sample import sample_block
+from onegrad.estimators.fitting import task
+from onegrad.estimators.fitting.first_layer import alternating, joint_training
+from onegrad.estimators.fitting.first_layer.joint_training import (
+    AdamSteps,
+    balanced,
+    loss_residual,
+    mean_loss,
+    train_jointly,
+)
+from onegrad.estimators.fitting.training_set import prepare_training_set
+from onegrad.estimators.model.targets import ClassTargets
+from onegrad.layers.rows import ScaledRows
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((1500, 6))
+PARITY = (X[:, 0] * X[:, 1] * X[:, 2] > 0).astype(int)  # no noise, no direction that explains it
+SMALL = {"budget": "fast", "rounds": 2, "random_state": 0}
+
+
+def begun(X, y, kind, classes):
+    """The training set, and the best candidate of a short search."""
+    sample = sample_block(X, y, None, 2000, 0, kind.labels)
+    training_set = prepare_training_set(
+        sample, kind, scale="standard", hold_out=0.2, step_share=None, threads=1
+    )
+    settings = alternating.AlternatingSettings(
+        width=100, members=None, rounds=2, budget="fast", ridge="auto", clip=4.0, inputs=None,
+        corrections=None, classes=classes,
+    )  # fmt: skip
+    candidates = alternating.search(training_set, settings, np.random.default_rng(0))
+    return training_set, candidates.best
+
+
+def test_it_lowers_the_loss_and_says_by_how_much():
+    training_set, best = begun(X, PARITY, task.classification(None), True)
+    network = train_jointly(training_set, best, 0.004, np.random.default_rng(0))
+    assert network.epoch > 0
+    assert network.held_out_loss < 0.9 * best.score
+    rows = training_set.held_out
+    f = network.layer.features(rows.z) @ network.readout.coef + network.readout.intercept
+    assert mean_loss(training_set.targets, rows, f) == pytest.approx(
+        network.held_out_loss, rel=1e-3
+    )
+
+
+def test_the_same_random_numbers_give_the_same_bits():
+    training_set, best = begun(X, PARITY, task.classification(None), True)
+    one, two = (train_jointly(training_set, best, 0.004, np.random.default_rng(0)) for _ in "ab")
+    np.testing.assert_array_equal(one.layer.W, two.layer.W)
+
+
+def test_noise_is_not_learned():
+    """The best line with much noise: every step leads away from it."""
+    y = X @ np.ones(6) + 10 * RNG.standard_normal(len(X))
+    training_set, best = begun(X, y, task.REGRESSION, False)
+    network = train_jointly(training_set, best, 0.01, np.random.default_rng(0))
+    assert network is None or network.held_out_loss > 0.98 * best.score
+
+
+def test_heads_make_classes_without_noise_better():
+    corrected, plain = (
+        og.AlternatingClassifier(corrections=corrections, **SMALL).fit(X[:1000], PARITY[:1000])
+        for corrections in ("auto", "none")
+    )
+    assert corrected.choice_["head_weight"] > 0
+    scores = [model.score(X[1000:], PARITY[1000:]) for model in (corrected, plain)]
+    assert scores[0] > scores[1] + 0.02
+    (member,) = corrected.fitted_.members
+    assert member.head is not None
+    F = corrected.fitted_.features(X[1000:])
+    near = corrected.fitted_.neighbours
+    z = corrected.fitted_.layers[0].scaling(X[1000:])
+    local = 0.0 if near is None else near.share * near(z)[:, 0]
+    expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + local
+    np.testing.assert_allclose(corrected.decision_function(X[1000:]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_residuals_are_minus_the_gradient_of_the_loss(classes):
+    """Of the mean log-loss at the slope that is trained, in units of the logits."""
+    labels = RNG.integers(0, classes, 30)
+    targets = ClassTargets(np.arange(classes))
+    t = targets.encode(labels)
+    f = RNG.standard_normal(t.shape)
+    rows = ScaledRows(np.zeros((30, 1)), t, np.ones(30))
+    h = 1e-6
+    gradient = np.empty_like(f)
+    for index in np.ndindex(f.shape):
+        e = np.zeros_like(f)
+        e[index] = h
+        gradient[index] = (
+            (mean_loss(targets, rows, f + e) - mean_loss(targets, rows, f - e)) / 2 / h
+        )
+    slope = 4.0 if classes == 2 else 2.0  # of the logit in f: (-f, f) where there is one score
+    np.testing.assert_allclose(loss_residual(targets, t, f), -gradient * 30 / slope, atol=1e-6)
+
+
+def test_the_first_step_of_adam_has_the_length_of_the_rate():
+    parameters = [np.zeros(3, np.float32)]
+    AdamSteps(parameters).step([np.array([2.0, -0.5, 1e-3], np.float32)], 0.1)
+    np.testing.assert_allclose(parameters[0], [-0.1, 0.1, -0.1], rtol=1e-4)
+
+
+def test_balance_changes_no_function():
+    W, b, a = RNG.standard_normal((5, 3)), RNG.standard_normal(5), 100 * RNG.standard_normal((5, 2))
+    z = RNG.standard_normal((50, 3))
+    V, c, e = balanced(W, b, a)
+    f = np.maximum(z @ W.T + b, 0) @ a
+    np.testing.assert_allclose(np.maximum(z @ V.T + c, 0) @ e, f, rtol=1e-4, atol=1e-3)
+    sizes = np.sqrt((V**2).sum(1) + c**2), np.sqrt((e**2).sum(1))
+    np.testing.assert_allclose(*sizes, rtol=1e-2)
+
+
+def test_interrupted_training_keeps_what_it_has():
+    training_set, best = begun(X, PARITY, task.classification(None), True)
+    training_set.progress.stopped = True
+    network = train_jointly(training_set, best, 0.004, np.random.default_rng(0))
+    assert network is None or network.epoch <= 1
+    assert joint_training.MAX_EPOCHS > 1
+
+
+def test_rounds_on_fewer_rows_than_the_sample(monkeypatch):
+    """The search sees some rows of the sample, joint training and neighbours all of them."""
+    monkeypatch.setitem(alternating.SEARCH_ROWS, "fast", 600)
+    model = og.AlternatingClassifier(**SMALL).fit(X[:1200], PARITY[:1200])
+    assert model.choice_["held_out_rows"] == 240
+    assert model.score(X[1200:], PARITY[1200:]) > 0.7
+    y = X[:, 0] * X[:, 1]
+    numbers = og.AlternatingRegressor(**SMALL).fit(X[:1200], y[:1200])
+    assert numbers.score(X[1200:], y[1200:]) > 0.8
