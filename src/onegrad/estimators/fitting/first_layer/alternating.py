@@ -65,6 +65,7 @@ FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # where rows are few
 MAX_COMMITTEE_ROWS = 600  # rows up to which a committee costs next to nothing
+BEST_MEMBERS = 5  # with the best budget
 MANY_ROWS = 8_000  # rows from which a further search pays
 MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
 
@@ -168,7 +169,7 @@ class AlternatingSettings:
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
         classes = outputs if self.classes else 0
-        fast = self.budget == "fast"
+        fast, best = self.budget == "fast", self.budget == "best"
         search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
         many = rows >= MANY_ROWS
         if self.width is None:
@@ -182,10 +183,10 @@ class AlternatingSettings:
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
         further = (1 if fast or many else 2) * rounds
-        if self.rounds is None and self.corrects and searches > 1 and not fast:
+        if self.rounds is None and self.corrects and searches > 1 and self.budget == "default":
             rounds //= 2  # joint training makes up for the others
         few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
-        members = self.members or (3 if few or self.budget == "best" else 1)
+        members = self.members or (BEST_MEMBERS if best else 3 if few else 1)
         # gradient steps: of no use to neurons that are pooled, and as costly as rounds
         steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, members, rounds, further, steps)
