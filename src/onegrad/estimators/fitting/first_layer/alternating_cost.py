@@ -19,6 +19,7 @@ from onegrad.estimators.fitting.first_layer.alternating import (
     AlternatingSettings,
 )
 from onegrad.networks.cost import Cost, product_rate
+from onegrad.parallel import blas_threads
 
 TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
@@ -89,5 +90,7 @@ def alternating_cost(
         + held_out_features
         + sampled * (3 * d + 2 * outputs)
     )
-    seconds = flops / (EFFICIENCY * product_rate(clock=time.process_time))
+    with blas_threads(1):
+        rate = product_rate(clock=time.process_time)
+    seconds = flops / (EFFICIENCY * rate)
     return Cost(flops, 16.0 * rows * width * capacity.members, int(memory), seconds)
