@@ -1,5 +1,7 @@
 """The nearest rows in the learned metric: where they help, what they are, how they come and go."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,11 @@ def test_a_source_in_blocks_gives_the_same(local):
     np.testing.assert_array_equal(streamed.predict(X_NEW), local.predict(X_NEW))
     alone = np.concatenate([local.predict(X_NEW[i : i + 1]) for i in range(20)])
     np.testing.assert_allclose(alone, local.predict(X_NEW[:20]), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["local", "local_classes"])
+def test_a_frozen_model_and_a_pickle_predict_the_same(kind, request, tmp_path):
+    model = request.getfixturevalue(kind)
+    model.save(tmp_path / "frozen.model", rows="frozen")
+    for again in (load(tmp_path / "frozen.model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(again._scores(X_NEW), model._scores(X_NEW), rtol=1e-9)
