@@ -69,8 +69,9 @@ class TrainingSet:
         if share >= 1:
             return self
         learned, held = (max(int(share * len(part)), 1) for part in (self.update, self.held_out))
-        parts = self.update[:learned], self.fit[:learned], self.held_out[:held]
-        return replace(self, update=parts[0], fit=parts[1], held_out=parts[2])
+        update = self.update[:learned]
+        fit = update if self.fit is self.update else self.fit[:learned]
+        return replace(self, update=update, fit=fit, held_out=self.held_out[:held])
 
     def on_scale(self, number: int) -> TrainingSet:
         """Return the training set whose inputs are on one of several scales alone."""
@@ -78,10 +79,12 @@ class TrainingSet:
             return self
         d = self.scaling.columns
         columns = slice(number * d, (number + 1) * d)
-        update, fit, held_out = (
-            replace(rows, z=np.ascontiguousarray(rows.z[:, columns]))
-            for rows in (self.update, self.fit, self.held_out)
-        )
+
+        def on_columns(rows: ScaledRows) -> ScaledRows:
+            return replace(rows, z=np.ascontiguousarray(rows.z[:, columns]))
+
+        update, held_out = on_columns(self.update), on_columns(self.held_out)
+        fit = update if self.fit is self.update else on_columns(self.fit)
         scaling = self.scaling.copy_number(number)
         return replace(self, update=update, fit=fit, held_out=held_out, scaling=scaling)
 

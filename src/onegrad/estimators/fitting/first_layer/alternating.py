@@ -228,7 +228,7 @@ def search(
     one_thread = replace(training_set, threads=1)
     copies = range(training_set.scaling.copies)
     on_scale = [one_thread.on_scale(number) for number in copies]
-    samplers = [NeuronSampler.of(each.update, float(settings.clip)) for each in on_scale]
+    samplers = [NeuronSampler.of(each.update, float(settings.clip), each.ops) for each in on_scale]
     turns = [search % len(copies) for search in range(capacity.searches)]
     generators = (rng, *rng.spawn(capacity.searches - 1))
     searches = [
