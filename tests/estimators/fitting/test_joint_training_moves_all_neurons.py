@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.arrays import get_ops
 from onegrad.data.sample import sample_block
 from onegrad.estimators.fitting import task
 from onegrad.estimators.fitting.first_layer import alternating, joint_training
@@ -28,7 +29,13 @@ def begun(X, y, kind, classes):
     """The training set, and the best candidate of a short search."""
     sample = sample_block(X, y, None, 2000, 0, kind.labels)
     training_set = prepare_training_set(
-        sample, kind, scale="standard", hold_out=0.2, step_share=None, threads=1
+        sample,
+        kind,
+        scale="standard",
+        hold_out=0.2,
+        step_share=None,
+        threads=1,
+        ops=get_ops("cpu"),
     )
     settings = alternating.AlternatingSettings(
         width=100, members=None, rounds=2, budget="fast", ridge="auto", clip=4.0, inputs=None,

@@ -182,8 +182,6 @@ class AlternatingSettings:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
-            if classes and self.corrects and searches > 1 and self.budget == "default":
-                rounds //= 2  # joint training makes up for the others
         further = (1 if fast or many else 2) * rounds
         few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
         members = self.members or (BEST_MEMBERS if best else 3 if few else 1)
