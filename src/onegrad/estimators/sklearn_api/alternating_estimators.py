@@ -86,7 +86,7 @@ class AlternatingRegressor(_Alternating, Regression):
         readout is fitted on all. None: by budget.
     categorical_features : columns whose values are categories even where they are numbers: names,
         numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the rounds and the pass over the data.
+    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
     n_jobs : processes for the passes over a source of several partitions.
     random_state : seed of all random numbers.
     verbose : whether progress is shown on standard error.
@@ -151,7 +151,7 @@ class AlternatingClassifier(_Alternating, Classification):
         readout is fitted on all. None: by budget.
     categorical_features : columns whose values are categories even where they are numbers: names,
         numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the rounds and the pass over the data.
+    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
     n_jobs : processes for the passes over a source of several partitions.
     random_state : seed of all random numbers.
     verbose : whether progress is shown on standard error.

@@ -106,7 +106,7 @@ class OneStepRegressor(_OneStep, Regression):
         readout is fitted on all.
     categorical_features : columns whose values are categories even where they are numbers: names,
         numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the pass over the data.
+    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
     n_jobs : processes for the passes over a source of several partitions.
     random_state : seed of all random numbers.
     verbose : whether progress is shown on standard error.
@@ -165,7 +165,7 @@ class OneStepClassifier(_OneStep, Classification):
         readout is fitted on all.
     categorical_features : columns whose values are categories even where they are numbers: names,
         numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the pass over the data.
+    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
     n_jobs : processes for the passes over a source of several partitions.
     random_state : seed of all random numbers.
     verbose : whether progress is shown on standard error.
@@ -226,7 +226,7 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
         readout is fitted on all.
     categorical_features : columns whose values are categories even where they are numbers: names,
         numbers or a mask; text always is.
-    device : "cpu", or "cuda" for the pass over the data.
+    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
     n_jobs : processes for the passes over a source of several partitions.
     random_state : seed of all random numbers.
     verbose : whether progress is shown on standard error.
