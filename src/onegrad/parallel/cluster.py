@@ -57,10 +57,11 @@ def cluster_map(
     with _lost_scheduler_in_one_line(client):
         submit(1)
         while in_flight:
-            future = _next_finished(finished, client)
-            task, error, seconds = in_flight.pop(future), future.exception(), 0.0
+            future = _while_there_are_workers(lambda s: finished.get(timeout=s), client)
+            error = _while_there_are_workers(future.exception, client)
+            task, seconds = in_flight.pop(future), 0.0
             if error is None:
-                seconds, results = future.result()
+                seconds, results = _while_there_are_workers(future.result, client)
             elif future.cancelled():
                 raise error
             else:
@@ -100,16 +101,23 @@ def cluster_sum(
             for done, _ in enumerate(as_completed(terms, loop=client.loop), 1):
                 progress(done, len(items))
         del terms  # the workers may forget what has been added
-        result: Value = futures[0].result()
-        return result
+        error = _while_there_are_workers(futures[0].exception, client)
+        if error is not None:
+            raise error
+        return _while_there_are_workers(futures[0].result, client)
 
 
-def _next_finished(finished: queue.SimpleQueue[Any], client: Any) -> Any:
-    """Return the next future that is done; give up where there are no workers for long."""
+def _while_there_are_workers(wait: Callable[[float], Value], client: Any) -> Value:
+    """Return what `wait` returns; give up where there are no workers for long.
+
+    A result that is finished can still be lost with its worker: reading it waits like any other.
+
+    wait : takes a number of seconds, and raises TimeoutError or queue.Empty when they are over.
+    """
     last_seen = time.monotonic()
     while True:
-        with contextlib.suppress(queue.Empty):
-            return finished.get(timeout=WORKER_CHECK)
+        with contextlib.suppress(queue.Empty, TimeoutError):
+            return wait(WORKER_CHECK)
         if client.nthreads():
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen > MAX_WITHOUT_WORKERS:
