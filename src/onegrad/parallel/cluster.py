@@ -104,7 +104,8 @@ def cluster_sum(
         error = _while_there_are_workers(futures[0].exception, client)
         if error is not None:
             raise error
-        return _while_there_are_workers(futures[0].result, client)
+        result: Value = _while_there_are_workers(futures[0].result, client)
+        return result
 
 
 def _while_there_are_workers(wait: Callable[[float], Value], client: Any) -> Value:
