@@ -54,6 +54,8 @@ PRECISE = 2e-3  # relative standard error below which bars are tested alone
 MIN_COEFFICIENTS = {
     "the error of the theory itself": 2.0,
     "very small sizes": 0.3,
+    # cubics of the reference simulations, which are not among the settings: up to 2 % in the test
+    "an activation with steep tails at a small d": 1.0,
     "an activation with an even part and a strong step on few rows": 0.1,
     "readouts of both signs, an activation with an even part and a strong step": 0.1,
     "steep tails of the features near interpolation": 1.0,

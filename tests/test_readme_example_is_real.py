@@ -170,7 +170,8 @@ def check_command(line: str, monkeypatch) -> None:
         named = re.fullmatch(r"(?:onegrad|\.)(?:\[(\w+)\])?", rest[1])
         assert named and (named[1] or "test") in extras["optional-dependencies"], line
     elif program == "python":
-        assert (ROOT / (rest[1] if rest[0] == "-m" else rest[0])).exists(), line
+        path = rest[1].replace(".", "/") if rest[0] == "-m" else rest[0]
+        assert (ROOT / path).exists() or (ROOT / f"{path}.py").exists(), line
     else:
         assert program == "dask" or words == ["source", ".venv/bin/activate"], line
 

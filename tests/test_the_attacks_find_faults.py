@@ -120,7 +120,7 @@ def test_an_answer_of_more_than_a_line() -> None:
 def test_forgeries_are_sound_files_of_their_kind(suffix: str) -> None:
     """They are read as what they are: of thirty some are used, and some are refused."""
     ends = inputs.use_files(suffix)(rng(), 30, "").ends
-    assert ends["numbers"] > 1 and ends["refused"] > 1
+    assert ends["numbers"] >= 1 and ends["refused"] > 1
 
 
 def test_a_ledger_goes_on_where_it_stopped(tmp_path: Path) -> None:

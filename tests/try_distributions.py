@@ -25,6 +25,8 @@ COMMANDS = (
     f"predict {PROBLEM} --theory staircase --json",
     f"simulate {PROBLEM} --seeds 2",
     f"simulate {PROBLEM} --dry-run",
+    f"compare {PROBLEM} --seeds 2",
+    f"optimum {PROBLEM} --over ridge",
     f"spectrum {PROBLEM} --simulate --seeds 1 --plot spectrum.svg",
     "exponents H3",
     "fit rows.csv --target y --budget fast --out y.model",

@@ -184,6 +184,13 @@ def optimum(
         N=[250, 500, 1000]; single values replace the problem's own. With a total, total=[...] is
         not an axis: call it once per budget.
 
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> best = og.optimum(og.Problem(n=400, d=100, N=200, activation="relu", noise=0.3), "ridge")
+    >>> float(best.test) <= float(og.predict(best.problem, ridge=0.5).test)
+    True
+
     Holds where the uniform theory does; an optimum at the end of the searched range warns.
     See tests/theory/test_the_optimum_is_the_least_error.py.
     """

@@ -13,7 +13,7 @@ BASE = Problem(n=600, d=250, N=400, teacher="H1 + H2/2", noise=0.3, ridge=0.02, 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "softplus"])
 @pytest.mark.parametrize("changes", [{}, {"intercept": True}, {"teacher": "H1@1 + H1@1*H1@2"}])
 def test_without_a_step_no_direction_matters(activation, changes, monkeypatch):
-    monkeypatch.setattr(preparation, "_with_a_direction", lambda problem: problem)
+    monkeypatch.setattr(preparation, "with_a_direction", lambda problem: problem)
     problem = BASE.replace(activation=activation, **changes)
     far, near = (uniform_point(problem.replace(n_step=rows), rtol=1e-6) for rows in (60, 60_000))
     theta = [preparation.take_step(problem.replace(n_step=rows)).theta for rows in (60, 60_000)]
