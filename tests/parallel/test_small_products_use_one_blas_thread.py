@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
+from typing import Any
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -68,11 +69,14 @@ def test_threads_share_one_limit_whatever_the_order_they_leave_in(
 
 
 def test_the_uniform_theory_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[set[int]] = []
     evaluate = refinement.evaluate_at_nodes
-    monkeypatch.setattr(
-        refinement, "evaluate_at_nodes", lambda *a: seen.append(threads()) or evaluate(*a)
-    )
+
+    def watched(*arguments: Any) -> Any:
+        seen.append(threads())
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(refinement, "evaluate_at_nodes", watched)
     og.predict(og.Problem(n=200, d=100, N=150))
     assert seen and all(s == {1} for s in seen)
     assert threads() == {2}

@@ -95,7 +95,7 @@ def test_residuals_are_minus_the_gradient_of_the_loss(classes):
     labels = RNG.integers(0, classes, 30)
     targets = ClassTargets(np.arange(classes))
     t = targets.encode(labels)
-    f = RNG.standard_normal(t.shape)
+    f = np.asarray(RNG.standard_normal(t.shape))
     rows = ScaledRows(np.zeros((30, 1)), t, np.ones(30))
     h = 1e-6
     gradient = np.empty_like(f)
