@@ -27,7 +27,13 @@ INTRODUCTION = (
     "figure and 133 for all, start and drawing included: well under a minute each and under two "
     "minutes together on two free cores. All full sizes need about 40 minutes of one core (from a "
     "measured cell of each grid). `--seeds K` stops every point at K networks, rounded up to whole "
-    "cells; a later run with more continues from them. Each page says how many it has.\n"
+    "cells; a later run with more continues from them. Each page says how many it has.\n\n"
+    "**Read six of these with care; they will be computed again.** *Full training* compares "
+    "one step with a baseline that was not tuned as carefully. In *three layers* the best "
+    "penalty is the largest one tried. In *more steps* a ReLU network without biases is asked "
+    "for a cubic, which it cannot represent at all, and three of six exponents are quoted. "
+    "*Alternating rounds* have no spectral baseline beside them. In *same rows* and *other "
+    "steps* the best step lies at the end of the grid.\n"
 )
 
 
