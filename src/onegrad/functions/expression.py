@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ import scipy.optimize
 
 from onegrad.arrays import Array, Floats
 from onegrad.functions.function import Function, HermiteSum, Monomial, index_count
+from onegrad.functions.index_calculus import monomial_product
 
 Combination = dict[Monomial, float]
 
@@ -126,16 +127,13 @@ def add(left: Expression, right: Expression, sign: float = 1.0) -> Expression:
 
 
 def multiply(left: Expression, right: Expression) -> Expression:
-    r"""Return the product.
-
-    .. math:: He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}
-    """
+    """Return the product; that of polynomials by `monomial_product`."""
     if isinstance(left, Polynomial) and isinstance(right, Polynomial):
         if len(left.terms) * len(right.terms) > _MAX_PAIRS:
             raise ExpressionError(f"more than {MAX_TERMS} terms")
         total: Combination = {}
         for (m1, c1), (m2, c2) in itertools.product(left.terms, right.terms):
-            for monomial, c in _monomial_product(m1, m2):
+            for monomial, c in monomial_product(m1, m2):
                 _accumulate(total, monomial, c * c1 * c2)
         return Polynomial.of(total)
     _require_one_index(left, right)
@@ -197,19 +195,6 @@ def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
     before = total.get(monomial, 0.0)
     after = before + c
     total[monomial] = 0.0 if abs(after) < _CANCELLATION * (abs(before) + abs(c)) else after
-
-
-def _monomial_product(m1: Monomial, m2: Monomial) -> Iterable[tuple[Monomial, float]]:
-    degrees1, degrees2 = dict(m1), dict(m2)
-    indices = sorted(degrees1 | degrees2)
-    pairs = [(degrees1.get(i, 0), degrees2.get(i, 0)) for i in indices]
-    for js in itertools.product(*(range(min(pair) + 1) for pair in pairs)):
-        c, monomial = 1.0, []
-        for i, j, (a, b) in zip(indices, js, pairs, strict=True):
-            c *= math.factorial(j) * math.comb(a, j) * math.comb(b, j)
-            if a + b > 2 * j:
-                monomial.append((i, a + b - 2 * j))
-        yield tuple(monomial), c
 
 
 def _require_one_index(*expressions: Expression) -> None:

@@ -62,25 +62,39 @@ def laplacian(terms: Terms) -> Terms:
     return tuple(result)
 
 
+def monomial_product(m1: Monomial, m2: Monomial) -> Terms:
+    r"""Return a product of two monomials.
+
+    It is :math:`He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}` for each index.
+    """
+    degrees1, degrees2 = dict(m1), dict(m2)
+    indices = sorted(degrees1 | degrees2)
+    pairs = [(degrees1.get(i, 0), degrees2.get(i, 0)) for i in indices]
+    ranges = [range(min(pair) + 1) for pair in pairs]
+    if math.prod(map(len, ranges)) > _MAX_PRODUCT_TERMS:
+        covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
+        raise OutOfScope("multi-index", "teacher", covered=covered)
+    terms = []
+    for js in itertools.product(*ranges):
+        c, monomial = 1.0, []
+        for i, j, (a, b) in zip(indices, js, pairs, strict=True):
+            c *= math.factorial(j) * math.comb(a, j) * math.comb(b, j)
+            if a + b > 2 * j:
+                monomial.append((i, a + b - 2 * j))
+        terms.append((tuple(monomial), c))
+    return tuple(terms)
+
+
 @lru_cache(maxsize=64)
 def square(terms: Terms) -> Terms:
-    r"""Return the square, by :math:`He_aHe_b = \sum_j j!\binom aj\binom bj He_{a+b-2j}`."""
+    """Return the square, by `monomial_product`."""
     total: dict[Monomial, float] = {}
     for (m1, c1), (m2, c2) in itertools.product(terms, repeat=2):
-        degrees1, degrees2 = dict(m1), dict(m2)
-        indices = sorted(degrees1 | degrees2)
-        ranges = [range(min(degrees1.get(i, 0), degrees2.get(i, 0)) + 1) for i in indices]
-        if math.prod(map(len, ranges)) > _MAX_PRODUCT_TERMS or len(total) > _MAX_PRODUCT_TERMS:
+        if len(total) > _MAX_PRODUCT_TERMS:
             covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
             raise OutOfScope("multi-index", "teacher", covered=covered)
-        for js in itertools.product(*ranges):
-            c, monomial = c1 * c2, []
-            for i, j in zip(indices, js, strict=True):
-                a, b = degrees1.get(i, 0), degrees2.get(i, 0)
-                c *= math.factorial(j) * math.comb(a, j) * math.comb(b, j)
-                if a + b > 2 * j:
-                    monomial.append((i, a + b - 2 * j))
-            total[tuple(monomial)] = total.get(tuple(monomial), 0.0) + c
+        for monomial, c in monomial_product(m1, m2):
+            total[monomial] = total.get(monomial, 0.0) + c1 * c2 * c
     return tuple(total.items())
 
 
