@@ -4,11 +4,7 @@ import argparse
 import importlib.util
 import inspect
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +16,7 @@ from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
 from onegrad.problem import FIELDS, RATIO_FIELDS
 from onegrad.studies.measures import MEASURES
+from programs import run_with_field
 
 ROOT = Path(__file__).parents[2]
 OTHER = {"whole": 7, "number": 0.25, "text": "erf", "flag": True, "law": "student-t(4)"}
@@ -143,17 +140,8 @@ print(json.dumps(dict(
 
 def test_a_field_added_to_the_class_appears_everywhere(tmp_path):
     """The package with one more field, in a process of its own."""
-    shutil.copytree(ROOT / "src" / "onegrad", tmp_path / "onegrad")
-    source = tmp_path / "onegrad" / "problem" / "definition.py"
-    text = source.read_text(encoding="utf-8")
-    assert text.count("    # fmt: on\n") == 1
-    source.write_text(text.replace("    # fmt: on\n", NEW), encoding="utf-8")
     script = SCRIPT.format(docs=str(ROOT / "docs"))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
-    )
-    found = json.loads(run.stdout)
+    found = json.loads(run_with_field(tmp_path, NEW, script))
     assert found["complaint"] == "momentum must be between 0 and 1; got 2"
     assert found["option"] == [0.1, {"momentum": [0.1, 0.2]}]
     assert found["sweep"] == [0.0, 0.5]

@@ -19,6 +19,7 @@ from onegrad.functions.hermite import gauss_hermite
 
 _HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 _PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
+_CACHED_POINTS = 1 << 15  # values of a function that are averaged at once
 _MAX_HALVINGS = 6  # of the trapezoidal step, from 1, before its error is accepted
 _MAX_COARSE_DEVIATION = 2.0  # above it step 1 is too coarse: cos(16 pi z) looks constant
 
@@ -83,9 +84,16 @@ def _he4(z: Floats) -> Floats:
 
 
 def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> Averages:
-    y = f(mean[..., None] + deviation[..., None] * z)
-    first = y @ np.column_stack([w, w * z])
-    return Averages(first[..., 0], first[..., 1], (y * y) @ w)
+    means, deviations = mean.reshape(-1, 1), deviation.reshape(-1, 1)
+    weights, together = np.column_stack([w, w * z]), max(_CACHED_POINTS // len(z), 1)
+    averages = np.empty((len(means), 3))
+    for start in range(0, len(means), together):
+        part = slice(start, start + together)
+        y = means[part] + deviations[part] * z
+        y = f(y, out=y)
+        averages[part, :2] = y @ weights
+        averages[part, 2] = np.square(y, out=y) @ w
+    return Averages(*(column.reshape(mean.shape) for column in averages.T))
 
 
 @lru_cache

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from onegrad.arrays import Array, Floats
 from onegrad.functions.function import Function, HermiteSum, Monomial, index_count

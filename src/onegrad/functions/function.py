@@ -19,9 +19,9 @@ Monomial = tuple[tuple[int, int], ...]  # sorted ((index, degree), ...); () is t
 MAX_HERMITE_DEGREE = 64  # of the Hermite coefficients that a function keeps ready
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Function:
-    r"""The function :math:`x \mapsto s\,(f(x) - m)`, applied entry by entry.
+    r"""An activation or a teacher, :math:`x \mapsto s\,(f(x) - m)`, entry by entry.
 
     Parameters
     ----------
@@ -39,8 +39,10 @@ class Function:
     --------
     >>> import onegrad as og
     >>> square = og.Function("square", lambda x: x**2, lambda x: 2 * x)
-    >>> abs(square.c[:4]).round(12)  # x^2 = He_0 + He_2
-    array([1., 0., 1., 0.])
+    >>> square
+    Function('square': 1 + H2)
+    >>> round(float(square.c[2]), 12)
+    1.0
     """
 
     name: str
@@ -54,6 +56,11 @@ class Function:
     slope_in_place: InPlaceFunction | None = None
     homogeneous: bool = False
     continuous: bool = True
+
+    def __repr__(self) -> str:
+        from onegrad.functions.hermite_text import hermite_text
+
+        return f"Function({self.name!r}: {hermite_text(self)})"
 
     def __call__(self, x: Array, out: Array | None = None) -> Array:
         """Return the values, written to `out` if it is given; `out` may be x."""
@@ -129,7 +136,7 @@ class Function:
         return float(sum(energies))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MultiIndex:
     """A teacher that reads several orthonormal indices.
 
@@ -141,6 +148,11 @@ class MultiIndex:
 
     name: str
     terms: tuple[tuple[Monomial, float], ...]
+
+    def __repr__(self) -> str:
+        from onegrad.functions.hermite_text import hermite_text
+
+        return f"MultiIndex({self.name!r}: {hermite_text(self)})"
 
     @property
     def indices(self) -> int:

@@ -37,7 +37,7 @@ REGISTRY: dict[str, Function] = {f.name: f for f in NAMED_FUNCTIONS}
 
 
 def register(function: Function) -> None:
-    """Make a raw function available by its name in this process, also on its command line.
+    """Make a function available by name, in this process and on its command line.
 
     Examples
     --------

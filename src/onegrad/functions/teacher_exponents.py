@@ -26,6 +26,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
+from onegrad.functions.hermite_text import hermite_text
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
 
 MAX_EXPONENT = 20
@@ -48,31 +49,37 @@ class Exponents:
         With n of order d only degree 1 is seen, and degree 2 through the outliers of sum y x x^T.
     out_of_reach : degrees of the labels that no network of this activation without biases has, of
         any width, however it is trained.
+    hermite : the teacher as a sum of Hermite polynomials, its first terms.
     """
 
     information: int | None
     generative: int | None
     one_step: int | None
     out_of_reach: tuple[int, ...] = ()
+    hermite: str = ""
 
 
 def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> Exponents:
-    """Return the exponents of a teacher without label noise.
+    """Return how hard a teacher is to learn: the first degrees of its labels.
 
     Parameters
     ----------
-    teacher : as in Problem.
-    activation : function whose degrees the step can use; without one, all degrees.
+    teacher : a name or a formula, as in `Problem`.
+    activation : the network's activation; without one, it is assumed to have all degrees.
+
+    Returns
+    -------
+    Exponents : information and generative exponent, the first degree that one step sees, the
+        degrees out of reach, and the teacher as a Hermite sum.
 
     Examples
     --------
     >>> import onegrad as og
-    >>> og.exponents("H3 + 0.1*H2")
-    Exponents(information=2, generative=1, one_step=2, out_of_reach=())
-    >>> og.exponents("H3 + 0.1*H2", activation="tanh")  # tanh is odd: it has no degree 2
-    Exponents(information=2, generative=1, one_step=3, out_of_reach=(2,))
-
-    See tests/functions/test_exponents_are_those_of_the_literature.py.
+    >>> og.exponents("x^3 - 3*x")
+    Exponents(information=3, generative=1, one_step=3, out_of_reach=(), hermite='H3')
+    >>> found = og.exponents("H3 + 0.1*H2", activation="tanh")  # tanh is odd: it has no degree 2
+    >>> found.information, found.one_step, found.out_of_reach
+    (2, 3, (2,))
     """
     f = resolve(teacher, "teacher")
     share = energy_by_degree(f)
@@ -91,6 +98,7 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
         generative=next(generative, None),
         one_step=min(common, default=None),
         out_of_reach=out_of_reach,
+        hermite=hermite_text(f),
     )
 
 

@@ -1,6 +1,6 @@
 """The learning problem in one convention, with conversions from each paper's own."""
 
-from onegrad.problem.definition import FIELDS, RATIO_FIELDS, Problem
+from onegrad.problem.definition import FIELDS, RATIO_FIELDS, Problem, check_axes
 from onegrad.problem.fields import PAPERS, Field, list_axes
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, LawParameter
 from onegrad.problem.representation import representation_warnings
@@ -15,6 +15,7 @@ __all__ = [
     "Law",
     "LawParameter",
     "Problem",
+    "check_axes",
     "list_axes",
     "representation_warnings",
 ]

@@ -34,7 +34,9 @@ class Conventions:
         weights: Literal["gaussian", "sphere"] = "sphere",
         **others: Any,
     ) -> Self:
-        r"""Moniri et al. 2024: phi = d/n, psi = d/N, step :math:`c\,n^\alpha`, ridge lam.
+        r"""Return a problem in the notation of Moniri et al. 2024.
+
+        phi = d/n, psi = d/N, the step is :math:`c\,n^\alpha` and the ridge lam.
 
         Their readout is N(0, I/N) without a further :math:`1/\sqrt N`, so the initial output
         counts (residual="full"); the printed formulas drop it (residual="labels").
@@ -57,7 +59,9 @@ class Conventions:
         sigma_eps: float = 0.0,
         **others: Any,
     ) -> Self:
-        r"""Ba et al. 2022: psi1 = n/d, psi2 = N/d, features :math:`\sigma/\sqrt N`.
+        r"""Return a problem in the notation of Ba et al. 2022.
+
+        psi1 = n/d, psi2 = N/d, and features are :math:`\sigma/\sqrt N`.
 
         Their :math:`\frac{\lambda}{N}|a|^2` with features :math:`\sigma/\sqrt N` is our ridge with
         the same lam; their step :math:`\eta\sqrt N` with output :math:`O(N^{-1/2})` is our eta with
@@ -80,7 +84,9 @@ class Conventions:
         sigma_eps: float = 0.0,
         **others: Any,
     ) -> Self:
-        r"""Cui et al. 2024: p neurons, n0 rows in the step, constant readout, the maximal step.
+        r"""Return a problem in the notation of Cui et al. 2024.
+
+        p neurons, n0 rows in the step, a constant readout, and the maximal step.
 
         Their step moves a neuron by :math:`\tilde\eta\,X^\top[y\odot\sigma']/n_0`, so our eta is
         :math:`\tilde\eta\sqrt p`. Their objective

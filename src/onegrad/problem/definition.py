@@ -10,13 +10,15 @@ A field is added here and nowhere else; docs/make_notation.py then writes its ro
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from onegrad.exceptions import InvalidInput, OutOfScope, not_a_choice
+from onegrad.exceptions import InvalidInput, OutOfScope, UnknownArgument, named_arguments
 from onegrad.functions import REGISTRY, Function, MultiIndex, resolve, resolve_activation
 from onegrad.problem.conventions import Conventions, complete_step
 from onegrad.problem.fields import Field, described_fields, description, is_sequence
@@ -25,37 +27,40 @@ from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, parse_law
 TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
 
 
+@named_arguments
 @dataclass(frozen=True, kw_only=True)
 class Problem(Conventions):
-    """One gradient step on the first layer, then ridge: sizes, functions, noise, step.
+    """A two-layer network, its data, one gradient step on the first layer, then ridge.
 
     Parameters
     ----------
-    n, d, N : rows of the ridge fit, inputs, neurons.
+    n, d, N : number of rows of the ridge fit, of inputs and of neurons.
     activation, teacher : a name, a formula ("H1 + H2/sqrt(2)", "tanh(2*x)", "x1*x2"), or a callable
         with its derivative.
     noise : standard deviation of the label noise.
     ridge : the penalty, > 0.
-    alpha, eta : the step, as the exponent in eta = n**alpha or as the number itself; the other one
-        is filled in. Neither means eta = 0, the untrained network.
+    alpha, eta : the step size, as the exponent in eta = n**alpha or as eta itself; the other one is
+        computed. If neither is given, eta = 0: the untrained network.
     n_step : rows of the gradient step (default n).
     weights : rows of W_0 are N(0, I/d) or uniform on the unit sphere.
     readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
-    residual : the step's residual is the label, the label minus the initial output, or minus that
-        output over sqrt(N), the mean-field scaling.
+    residual : residual of the step: the label, the label minus the initial output, or the label
+        minus that output over sqrt(N), the mean-field scaling.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
-    later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2", of which the last
-        repeats (default: the first step's size); alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and
+    later_alpha : exponents of the second, third, ... step, such as "0.3, 0.2"; the last one repeats
+        (default: the size of the first step). alpha=[0.4, 0.3, 0.2] sets alpha, later_alpha and
         steps.
-    labels : the labels as they are, or minus a fit to those of the first step: their mean, their
-        mean and X^T y/n_step, or least squares (that of least norm where n_step <= d); errors are
+    labels : the labels unchanged, or minus a fit to the labels of the first step: their mean, their
+        mean and X^T y/n_step, or least squares (the least-norm solution if n_step <= d). Errors are
         then those of the fit and the network together.
-    update : a step along the gradient, along the gradient times the inverse covariance of its rows,
-        or along its orthogonal factor; all have the length of the gradient.
-    inputs : law of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
-    input_overlap : cosine between the direction of a spiked or mixture law and the teacher's first.
-    noise_law, corrupted : law of the label noise; fraction of labels replaced by fresh ones.
-    ridge_rows : ridge on fresh rows or on those of the step.
+    update : direction of the step: the gradient, the gradient times the inverse covariance of its
+        rows, or its orthogonal factor; all have the length of the gradient.
+    inputs : distribution of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
+    input_overlap : cosine between the direction of spiked or mixture inputs and the teacher's first
+        direction.
+    noise_law, corrupted : distribution of the label noise; fraction of labels replaced by fresh
+        ones.
+    ridge_rows : ridge on fresh rows or on the rows of the step.
     intercept : whether the ridge fit has an unpenalised constant.
 
     Examples
@@ -85,8 +90,8 @@ class Problem(Conventions):
         papers=("σ", "σ", "σ"), group="functions"))
     teacher: Any = field(default="H1", metadata=description(
         label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
-        help="a name or a formula such as H1 + H2/sqrt(2) or x1*x2, whose value at β⋆·x is the"
-        " label without its noise", papers=("σ⋆", "σ*", "g"), group="functions"))
+        help="a name or a formula such as H1 + H2/sqrt(2) or x1*x2; its value at β⋆·x is the"
+        " noiseless label", papers=("σ⋆", "σ*", "g"), group="functions"))
     noise: float = field(default=0.0, metadata=description(
         label="Label noise σ_ε", symbol="σ_ε", help="standard deviation of the label noise",
         low=0.0, papers=("σ_ε", "σ_ε", "√Δ"), group="functions", limits=(0, 100), slider=(0, 2)))
@@ -96,7 +101,7 @@ class Problem(Conventions):
         logarithmic=True, group="fit", limits=(1e-8, 1e4), slider=(1e-5, 10)))
     alpha: float | None = field(default=None, metadata=description(
         label="Step exponent α", symbol="α",
-        help="step exponent, η = n^α; spike k comes out near α = (k − 1)/(2k)",
+        help="step exponent, η = n^α; spike k appears near α = (k − 1)/(2k)",
         papers=("α, with c = 1", "log η / log n", "log(η̃√p) / log n"), group="step",
         limits=(-1, 1), slider=(-0.25, 0.6)))
     eta: float | None = field(default=None, metadata=description(
@@ -118,8 +123,8 @@ class Problem(Conventions):
     residual: Literal["labels", "full", "mean-field"] = field(
         default="labels", metadata=description(
             label="Residual", kind="choice",
-            help="the step's residual is the label, the label minus the initial output, or minus"
-            " that output over √N",
+            help="residual of the step: the label, the label minus the initial output, or the"
+            " label minus that output over √N",
             papers=("full in the text, labels in the formulas", "labels", "labels"),
             group="network"))
     steps: int = field(default=1, metadata=description(
@@ -133,33 +138,37 @@ class Problem(Conventions):
     labels: Literal["plain", "centred", "residual-linear", "residual-least-squares"] = field(
         default="plain", metadata=description(
             label="Labels", kind="choice",
-            help="labels as they are, minus their mean, minus their linear fit by moments, or minus"
-            " that by least squares"))
+            help="labels unchanged, minus their mean, minus their linear fit by moments, or minus"
+            " their linear fit by least squares"))
     update: Literal["gradient", "preconditioned", "spectral"] = field(
         default="gradient", metadata=description(
             label="Update", kind="choice",
-            help="a step along the gradient, along it times the inverse covariance of its rows, or"
-            " along its orthogonal factor; all have the length of the gradient"))
+            help="direction of the step: the gradient, the gradient times the inverse covariance of"
+            " its rows, or its orthogonal factor; all have the length of the gradient"))
     inputs: str = field(default="gaussian", metadata=description(
-        label="Law of the inputs", help="law of the inputs", kind="law", laws=INPUT_LAWS,
+        label="Law of the inputs", help="distribution of the inputs", kind="law", laws=INPUT_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))
     input_overlap: float = field(default=0.0, metadata=description(
         label="Overlap of the inputs' direction", low=-1.0, high=1.0,
-        help="cosine between the direction of a spiked or mixture law and the teacher's first; 0 is"
-        " a random direction"))
+        help="cosine between the direction of spiked or mixture inputs and the teacher's first"
+        " direction; 0 is a random direction"))
     noise_law: str = field(default="gaussian", metadata=description(
-        label="Law of the noise", help="law of the label noise", kind="law", laws=NOISE_LAWS,
-        papers=("gaussian", "gaussian", "gaussian")))
+        label="Law of the noise", help="distribution of the label noise", kind="law",
+        laws=NOISE_LAWS, papers=("gaussian", "gaussian", "gaussian")))
     corrupted: float = field(default=0.0, metadata=description(
         label="Corrupted labels", help="fraction of labels replaced by fresh ones",
         low=0.0, high=1.0))
     ridge_rows: Literal["fresh", "same"] = field(default="fresh", metadata=description(
-        label="Rows of ridge", help="ridge on fresh rows, or on those of the step",
+        label="Rows of ridge", help="ridge on fresh rows, or on the rows of the step",
         kind="choice", papers=("fresh", "fresh", "fresh")))
     intercept: bool = field(default=False, metadata=description(
         label="Intercept", help="ridge fits an unpenalised constant", kind="flag",
         papers=("no", "no", "no")))
     # fmt: on
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: functions of formulas cannot be pickled, and are resolved anew."""
+        return {name: getattr(self, name) for name in FIELDS}
 
     def __post_init__(self) -> None:
         if isinstance(self.alpha, list | tuple):
@@ -202,13 +211,13 @@ class Problem(Conventions):
 
     @property
     def rows_of_step(self) -> int:
-        """The field n_step, which is never None after validation."""
+        """Number of rows of the gradient step, n_step."""
         assert self.n_step is not None
         return self.n_step
 
     @property
     def step(self) -> float:
-        """The field eta, which is never None after validation."""
+        """Size of the step, eta."""
         assert self.eta is not None
         return self.eta
 
@@ -254,14 +263,14 @@ class Problem(Conventions):
     # -- other problems ----------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Problem:
-        """Return the same problem with other values; alpha and eta replace each other.
+        """Return a copy with other values; alpha and eta replace each other.
 
-        If n_step was equal to n, it follows n.
+        An n_step that equals n follows n.
         """
         fields = {name: getattr(self, name) for name in FIELDS}
-        unknown = sorted(set(changes) - set(fields))
-        if unknown:
-            raise not_a_choice("field", unknown[0], fields)
+        for name in changes:
+            if name not in fields:
+                raise UnknownArgument("replace", name, fields)
         if "n" in changes and self.n_step == self.n:
             fields["n_step"] = None
         if "alpha" in changes or "eta" in changes:
@@ -294,13 +303,24 @@ class Problem(Conventions):
         return fields
 
     def changed(self) -> dict[str, Any]:
-        """Return the fields that are not at their defaults; that of n_step is n."""
+        """Return the fields whose values are not the defaults; the default of n_step is n."""
         implied = {"n_step"} if self.n_step == self.n else set()
         values = self.to_dict().items()
         return {k: v for k, v in values if k not in implied and v != FIELDS[k].default}
 
 
 FIELDS = described_fields(Problem)
+
+
+def check_axes(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
+    """Raise UnknownArgument if one of a function's keyword arguments is no field of Problem."""
+    for name in axes:
+        if name not in FIELDS:
+            parameters = inspect.signature(function).parameters.values()
+            own = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+            raise UnknownArgument(function.__name__, name, [*own, *FIELDS])
+
+
 RATIO_FIELDS = {
     "phi": Field(
         name="phi", label="φ = d/n", symbol="φ", help="inputs per row; d follows n",
