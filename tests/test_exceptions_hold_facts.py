@@ -1,6 +1,7 @@
 """An exception holds facts that callers read, survives pickling, and is one line as text."""
 
 import pickle
+import re
 import warnings
 from pathlib import Path
 
@@ -8,7 +9,14 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope, not_a_choice, warn
+from onegrad.exceptions import (
+    AssumptionWarning,
+    InvalidInput,
+    OutOfScope,
+    UnknownArgument,
+    not_a_choice,
+    warn,
+)
 
 CASES = [
     (InvalidInput("ridge", -1, "> 0"), "ridge must be > 0; got -1"),
@@ -23,6 +31,14 @@ CASES = [
     (
         OutOfScope("staircase", "steps", 2, "one step"),
         "steps: the staircase theory covers one step; got 2",
+    ),
+    (
+        UnknownArgument("simulate", "seed", ["problem", "seeds"]),
+        "simulate() has no argument 'seed': did you mean seeds?",
+    ),
+    (
+        UnknownArgument("f", "zzz", ["problem", "seeds"]),
+        "f() has no argument 'zzz': its arguments are problem, seeds",
     ),
     (InvalidInput("a\nb", "c\n\x1b[2J", "short"), r"a\nb must be short; got 'c\n\x1b[2J'"),
 ]
@@ -52,6 +68,46 @@ def test_callers_read_attributes():
         og.exponents("H1@1*H1@2*H1@3*H1@4")
     assert (caught.value.theory, caught.value.field) == ("exponent", "teacher")
     assert caught.value.covered == "up to 3 indices"
+
+
+PROBLEM = og.Problem(n=20, d=10, N=10)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: og.simulate(PROBLEM, seed=3),
+            "simulate() has no argument 'seed': did you mean seeds",
+        ),
+        (
+            lambda: og.compare(PROBLEM, seed=3),
+            "compare() has no argument 'seed': did you mean seeds",
+        ),
+        (
+            lambda: og.predict(PROBLEM, alhpa=0.1),
+            "predict() has no argument 'alhpa': did you mean alpha",
+        ),
+        (
+            lambda: og.optimum(PROBLEM, ovr="ridge"),
+            "optimum() has no argument 'ovr': did you mean over",
+        ),
+        (
+            lambda: og.Problem(n=1, d=1, N=1, **{"alhpa": 1}),
+            "Problem() has no argument 'alhpa': did you mean",
+        ),
+        (lambda: PROBLEM.replace(rigde=1), "replace() has no argument 'rigde': did you mean ridge"),
+        (
+            lambda: og.AlternatingRegressor(widht=3),
+            "AlternatingRegressor() has no argument 'widht'",
+        ),
+        (lambda: og.OneStepClassifier(1, 2), "OneStepClassifier() takes from 1 to 2 positional"),
+        (lambda: og.Problem(**{"n": 1}), "Problem() missing 2 required keyword-only arguments"),
+    ],
+)
+def test_a_wrong_argument_names_the_function_and_what_was_meant(call, text):
+    with pytest.raises(TypeError, match=re.escape(text)):
+        call()
 
 
 def test_warnings_point_at_the_caller_and_carry_their_facts():

@@ -6,13 +6,15 @@ The command line maps these classes to exit codes and replaces an argument's nam
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import os
 import re
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 _PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
 _MAX_WORD_LENGTH = 400  # of a word that a message quotes in full: longer than any path
@@ -132,6 +134,53 @@ class OutOfScope(InvalidInput):
         """Return the sentence with another name for the field, such as that of an option."""
         got = "" if self.value is NOT_GIVEN else f"; got {_quoted(self.value)}"
         return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}")
+
+
+class UnknownArgument(InvalidInput, TypeError):
+    """A function has no argument of this name.
+
+    Parameters
+    ----------
+    function : name of the function or class.
+    argument : the name that was passed.
+    names : the arguments that there are.
+    """
+
+    def __init__(self, function: str, argument: str, names: Collection[str]) -> None:
+        super().__init__(argument, suggestion=closest(argument, names))
+        self.function, self.names = function, tuple(names)
+
+    def describe(self, name: str) -> str:
+        """Return the sentence with another name for the argument."""
+        answer = f"its arguments are {', '.join(self.names)}"
+        if self.suggestion:
+            answer = f"did you mean {self.suggestion}?"
+        return printable(f"{self.function}() has no argument {name!r}: {answer}")
+
+
+C = TypeVar("C", bound=type)
+
+
+def named_arguments(cls: C) -> C:
+    """Let a class name itself, and what was meant, where its arguments are wrong."""
+    init: Callable[..., None] = cls.__init__  # type: ignore[misc]
+    names = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in names:
+                raise UnknownArgument(type(self).__name__, name, names)
+        try:
+            init(self, *args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            text = str(error).replace(f"{init.__qualname__}()", f"{type(self).__name__}()")
+            raise TypeError(text) from None
+
+    cls.__init__ = checked  # type: ignore[misc]
+    return cls
 
 
 class NotConverged(RuntimeError):

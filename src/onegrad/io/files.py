@@ -6,10 +6,12 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from onegrad.exceptions import closest
 
 try:
     import fcntl
@@ -38,6 +40,16 @@ def atomic_write(target: Path) -> Iterator[IO[bytes]]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def suggest_file(path: Path, suffixes: Collection[str] = ()) -> str:
+    """Return "; did you mean ...?" with a file of nearly the same name, or an empty string."""
+    try:
+        names = [p.name for p in path.parent.iterdir() if not suffixes or p.suffix in suffixes]
+    except OSError:
+        return ""
+    near = closest(path.name, names)
+    return f"; did you mean {path.parent / near}?" if near else ""
 
 
 def place(target: Path, data: bytes) -> bool:

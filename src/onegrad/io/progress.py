@@ -35,9 +35,15 @@ class Progress:
         """Report steps that are no parts."""
 
 
-def as_progress(progress: Progress | Callable[[int, int], None] | None) -> Progress:
-    """Return a Progress as it is, and a plain callback or None as one that drops details."""
-    return progress if isinstance(progress, Progress) else Progress(progress)
+def as_progress(
+    progress: Progress | Callable[[int, int], None] | bool | None, label: str = "blocks of rows"
+) -> Progress:
+    """Return a Progress as it is, a callback or None as one that drops details, True as lines."""
+    if isinstance(progress, Progress):
+        return progress
+    if progress is True:
+        return TerminalProgress(label, seconds_per_line=1.0)
+    return Progress(progress or None)
 
 
 class TerminalProgress(Progress):
