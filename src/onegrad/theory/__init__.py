@@ -1,5 +1,6 @@
 """Predictions: errors, spectra, spike counts and bounds, each tied to its theorem."""
 
+from onegrad.theory.asymptotic.quadratic_forms import QuadraticForms, quadratic_forms
 from onegrad.theory.asymptotic.windows import spike_count, thresholds
 from onegrad.theory.bounds import kernel_lower_bound, tau_star, theorem7_bound
 from onegrad.theory.direction import direction
@@ -16,6 +17,7 @@ __all__ = [
     "LearnedCoefficients",
     "Optimum",
     "Prediction",
+    "QuadraticForms",
     "Spectrum",
     "Spike",
     "Theory",
@@ -25,6 +27,7 @@ __all__ = [
     "learned_coefficients",
     "optimum",
     "predict",
+    "quadratic_forms",
     "register_theory",
     "spectrum",
     "spike_count",

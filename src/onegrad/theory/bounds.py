@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from onegrad.exceptions import OutOfScope
 from onegrad.functions import Function, FunctionSpec, MultiIndex, resolve

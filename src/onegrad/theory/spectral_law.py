@@ -59,7 +59,7 @@ def density_grid(support: Sequence[tuple[float, float]], points: int) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class Spectrum:
-    """The limiting law of the eigenvalues of F F^T/n and its outliers, largest first.
+    """Bulk and spikes of the features: the law of the eigenvalues of F F^T/n, and its outliers.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Spectrum:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the spectrum as JSON values."""
         values: dict[str, Any] = json_values(
             {
                 "edge": self.edge,
@@ -121,7 +121,7 @@ class Spectrum:
         return dataframe(self._rows())
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw bulk and spikes over the singular values of F/sqrt(n), a logarithmic axis.
+        """Draw bulk and spikes as singular values of F/sqrt(n), on a logarithmic axis.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Spectrum:
 
         Returns
         -------
-        The axes; `MeasuredSpectrum.plot` on the same ones adds networks.
+        matplotlib.axes.Axes : on which `MeasuredSpectrum.plot` adds networks.
         """
         spikes = [(s.eigenvalue, s.alignment) for s in self.spikes]
         return draw_predicted_spectrum(ax, self.method, (self.x, self.rho), self.edge, spikes)

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.functions.function import Function

@@ -121,6 +121,28 @@ def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pa
     return Pair(s.lam * D, -dD / s.traces.M1**2)
 
 
+def constant_gain(problem: Problem) -> float:
+    r"""Return the factor by which a free constant raises the quadratic part of the test drop.
+
+    .. math::
+        \frac{(\Lambda_2-\Lambda_1)\text{ with a free constant}}{\text{without}}
+        = \frac{q}{1 - w'(1+\nu^2)^2 M_1/(2qM_1')},\qquad q = 1 + \tfrac w2(1+\nu^2)^2
+
+    with w' = dw/d lam. Rows on the sphere have w = 1 and w' = 0: the factor is
+    :math:`1 + \frac12(1+\nu^2)^2`.
+
+    Holds for 1/4 < alpha < 1/3 and a teacher of mean zero, :math:`c_{\star,0} = 0`.
+    See tests/theory/asymptotic/test_a_free_constant_has_a_closed_form.py.
+    """
+    s = Scalars.of([problem.replace(intercept=False)])
+    if abs(s.c_star[0, 0]) > MIN_RELATIVE_COEFFICIENT:
+        raise OutOfScope("gain of a constant", "teacher", problem.teacher, "teachers of mean zero")
+    w, dw = s.constant_weight
+    stretch, t = (1 + s.nu_squared) ** 2, s.traces
+    q = 1 + w * stretch / 2
+    return float((q / (1 - dw * stretch * t.M1 / (2 * q * t.M1_prime)))[0])
+
+
 def _closed_form(
     s: Scalars, learned: Bools, nu_squared: Floats, w: Floats, dw: Floats
 ) -> tuple[Floats, Floats]:

@@ -11,9 +11,9 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.functions.function import MAX_HERMITE_DEGREE
+from onegrad.problem.step_windows import MAX_THRESHOLD_DISTANCE, step_window
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-MAX_THRESHOLD_DISTANCE = 1e-9  # an alpha this close to a threshold is on it
 
 
 def thresholds(count: int) -> Floats:
@@ -50,8 +50,7 @@ def spike_count(alpha: float) -> int:
     >>> og.spike_count(0.3)
     2
 
-    See Moniri et al. 2024, Theorem 3.3;
-    tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
+    See Moniri et al. 2024, Theorem 3.3.
     """
     try:
         exponent = float(alpha)
@@ -59,21 +58,10 @@ def spike_count(alpha: float) -> int:
         exponent = math.nan
     if not exponent < 0.5:
         raise InvalidInput("alpha", alpha, "a number < 1/2")
-    count, at_threshold = _window(exponent)
+    count, at_threshold = step_window(exponent)
     if at_threshold:
         warn(_on_thresholds([exponent]))
     return count
-
-
-def _window(alpha: float) -> tuple[int, bool]:
-    """Return the number of spikes at alpha < 1/2, and whether alpha is the next one's threshold."""
-    if alpha < -MAX_THRESHOLD_DISTANCE:
-        return 0, False
-    windows = 1 / (1 - 2 * alpha)  # the k-th threshold is where this equals k
-    nearest = round(windows)
-    if abs(alpha - (nearest - 1) / (2 * nearest)) < MAX_THRESHOLD_DISTANCE:
-        return nearest - 1, True
-    return math.ceil(windows) - 1, False
 
 
 def spike_counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
@@ -88,7 +76,7 @@ def spike_counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[Assumption
             count_at[alpha] = MAX_HERMITE_DEGREE
             beyond.append(alpha)
             continue
-        count, at_threshold = _window(alpha)
+        count, at_threshold = step_window(alpha)
         count_at[alpha] = min(count, MAX_HERMITE_DEGREE)
         if at_threshold and count < MAX_HERMITE_DEGREE:
             on_threshold.append(alpha)
