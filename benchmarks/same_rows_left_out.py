@@ -14,6 +14,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.theory.uniform.same_rows.errors import (
+    RowsOfStep,
     SameNodes,
     left_out_error,
     same_equations,
@@ -32,7 +33,7 @@ NODES = SameNodes(bins=12, index=7, readout=1)
 
 def errors(problem: og.Problem) -> tuple[float, float]:
     """Return the test error and the left-out error of a problem."""
-    eq = same_equations(problem, 0.0, NODES)
+    eq = same_equations(RowsOfStep.of(problem, 0.0), NODES)
     return same_errors(eq).values.test, left_out_error(eq)
 
 

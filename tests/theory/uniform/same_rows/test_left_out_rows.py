@@ -7,6 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.theory.uniform.same_rows.errors import (
+    RowsOfStep,
     SameNodes,
     left_out_error,
     same_equations,
@@ -22,7 +23,7 @@ PROBLEM = og.Problem(
 def test_the_left_out_error_is_that_of_networks(readout):
     problem = PROBLEM.replace(readout=readout)
     networks = og.simulate(problem, seeds=24, leave_one_out=True)
-    eq = same_equations(problem, 0.0, SameNodes(bins=8, index=7, readout=12))
+    eq = same_equations(RowsOfStep.of(problem, 0.0), SameNodes(bins=8, index=7, readout=12))
     left_out, test = left_out_error(eq), same_errors(eq).values.test
     measured = networks.leave_one_out
     assert abs(left_out - measured.mean) < 3 * measured.se

@@ -7,7 +7,18 @@ import pytest
 
 import onegrad as og
 from onegrad import AssumptionWarning, OutOfScope, Problem
-from onegrad.theory.uniform.same_rows.errors import SameNodes, derivatives, same_equations, solve
+from onegrad.theory.uniform.same_rows.errors import (
+    RowsOfStep,
+    SameNodes,
+    derivatives,
+    same_equations,
+    solve,
+)
+from onegrad.theory.uniform.same_rows.prediction import (
+    evaluate_same_rows,
+    readout_count,
+    rows_at_constants,
+)
 from onegrad.theory.uniform.same_rows.response import Parameter
 from uniform_point import uniform_point
 
@@ -37,7 +48,7 @@ def quiet(problem):
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes, alpha):
     """L(c loss, c penalty) = c L: derivatives by the weight of the loss and by lambda add up."""
-    eq = same_equations(BASE.replace(**changes, alpha=alpha), 0.0, NODES)
+    eq = same_equations(RowsOfStep.of(BASE.replace(**changes, alpha=alpha), 0.0), NODES)
     solution = solve(eq)
     ones = np.ones(eq.forms.p.shape)
     parameters = [Parameter(0.0, 0.0, ones), Parameter(0.0, 1.0, 0 * ones)]
@@ -100,6 +111,30 @@ def test_what_is_not_derived_is_refused(changes, field):
 
 
 def test_a_curve_is_its_points():
-    curve = og.predict(BASE, alpha=[0.1, 0.3])
-    assert curve.test[1] == og.predict(BASE).test
+    problem = BASE.replace(teacher="H1")
+    curve = og.predict(problem, alpha=[0.1, 0.3])
+    assert curve.test[1] == og.predict(problem).test
     assert curve.nodes.shape == (2, 2) and (curve.quadrature_error < 2e-3).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"activation": "silu", "ridge": 0.002, "alpha": 0.5}, {"activation": "relu"}],
+    ids=str,
+)
+def test_nodes_of_normal_readouts_are_enough(changes):
+    """The number that their rule asks for, and as many again: bins stay as they are."""
+    rows = rows_at_constants(BASE.replace(**changes))
+    count = readout_count(rows[0])
+    some, more = (
+        evaluate_same_rows(rows, SameNodes(bins=4, index=5, readout=k)) for k in (count, 2 * count)
+    )
+    assert (some.train, some.test) == pytest.approx((more.train, more.test), rel=4e-3)
+
+
+def test_a_solution_with_fewer_bins_is_a_start_only():
+    rows = rows_at_constants(BASE.replace(readout="rademacher"))
+    coarse, fine = (SameNodes(bins=bins, index=5, readout=1) for bins in (6, 12))
+    cold = evaluate_same_rows(rows, fine)
+    warm = evaluate_same_rows(rows, fine, evaluate_same_rows(rows, coarse))
+    assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)

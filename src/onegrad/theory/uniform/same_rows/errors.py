@@ -13,20 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.graded_rule import GradedRule, index_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.same_rows.acceleration import Acceleration, LinearEquations
 from onegrad.theory.uniform.same_rows.features import fresh_features, training_features
 from onegrad.theory.uniform.same_rows.fixed_point import (
+    HALF_STEPS,
     FieldSolution,
+    FieldState,
     FreshForms,
     Packing,
     RowForms,
     Shares,
-    accelerated,
+    evaluate_fields,
     first_guess,
     fresh_forms,
     iterate,
@@ -35,17 +37,16 @@ from onegrad.theory.uniform.same_rows.fixed_point import (
 )
 from onegrad.theory.uniform.same_rows.label_fit import (
     LabelProblem,
-    Quadratic,
     label_problem,
     quadratic_problem,
 )
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types
 from onegrad.theory.uniform.same_rows.response import (
+    Linearisation,
     Parameter,
     Tangent,
     fresh_quadratic,
     quadratic_response,
-    tangent,
 )
 from onegrad.theory.uniform.same_rows.special_shares import (
     inverse_form,
@@ -53,15 +54,22 @@ from onegrad.theory.uniform.same_rows.special_shares import (
     special_shares,
 )
 from onegrad.theory.uniform.same_rows.training_rows import (
+    RowGrid,
+    fine_grids,
     fresh_rows,
     step_on_its_rows,
     training_rows,
 )
 
-TOLERANCES = (1e-3, 1e-5, 1e-6, 1e-7)  # of the equations, between updates of the shares
-RESPONSE_TOLERANCE = 1e-6  # of the linear response, relative
+TOLERANCES: tuple[float, ...] = (
+    1e-3,
+    1e-5,
+    1e-6,
+    1e-7,
+)  # of the equations, between updates of the shares
+# of the linear response, relative, between updates of the shares, which are a few percent
+RESPONSE_TOLERANCES = (1e-3, 1e-4, 1e-6)
 MAX_RESPONSE_ITERATIONS = 200
-SHARE_CORRECTIONS = 2  # each is smaller than the one before by their share, a few percent
 
 
 @dataclass(frozen=True)
@@ -99,33 +107,53 @@ class SameEquations:
     energy: float
 
 
-def same_equations(problem: Problem, constant: float, nodes: SameNodes) -> SameEquations:
+@dataclass(frozen=True)
+class RowsOfStep:
+    """A problem at one constant of its initial output, before nodes are chosen."""
+
+    problem: Problem
+    step: StepNumbers
+    grids: tuple[RowGrid, RowGrid]
+
+    @classmethod
+    def of(cls, problem: Problem, constant: float) -> RowsOfStep:
+        """Return the step and the law of its rows."""
+        step = step_on_its_rows(problem, constant)
+        return cls(problem, step, fine_grids(problem, step))
+
+
+def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     """Return the equations with given numbers of nodes.
 
     What is of order 1/d averages out over normal readouts if the activation is odd.
     """
-    step = step_on_its_rows(problem, constant)
-    training = training_rows(problem, step, nodes.bins, nodes.index)
+    problem, step = rows.problem, rows.step
+    labels = LabelLaw.of(problem)
+    energy = labels.teacher.second_moment + labels.noise**2
+    training = training_rows(rows.grids, energy, nodes.bins, nodes.index)
     types = neuron_types(problem, step, training, nodes.readout)
     second_order = problem.readout != "gaussian" or step.c2 != 0.0
     rule = _fresh_rule(problem, step, types)
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
     features = training_features(problem, step, types, training.rows)
     of_fresh = fresh_features(problem, types, fresh)
-    labels = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
+    fit = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
     return SameEquations(
         step,
         types,
         row_forms(problem, step, types, training.rows, features),
         fresh_forms(fresh, of_fresh),
-        labels,
+        fit,
         problem.sigma.second_moment,
     )
 
 
-def same_errors(eq: SameEquations) -> SameErrors:
-    """Return the errors of a discretised problem."""
-    solution = solve(eq)
+def same_errors(eq: SameEquations, start: FieldState | None = None) -> SameErrors:
+    """Return the errors of a discretised problem.
+
+    start : a solution with other nodes of the rows.
+    """
+    solution = solve(eq, start)
     zeros = np.zeros(eq.forms.p.shape)
     parameters = [Parameter(1.0, 0.0, zeros), Parameter(0.0, 1.0, zeros)]
     train, (test, norm), tangents = derivatives(eq, solution, parameters)
@@ -145,73 +173,65 @@ def left_out_error(eq: SameEquations) -> float:
 def derivatives(
     eq: SameEquations, solution: FieldSolution, parameters: list[Parameter]
 ) -> tuple[float, list[float], list[Tangent]]:
-    """Return the training objective, its derivatives by parameters, and those of the fields."""
-    state, labels = solution.state, eq.labels
+    """Return the training objective, its derivatives by parameters, and those of the fields.
+
+    The shares of the special variables respond too: they are updated in between.
+    """
+    state, labels, packing = solution.state, eq.labels, Packing.of(eq.forms)
     quadratic, fresh = quadratic_problem(labels, state), fresh_quadratic(labels)
     h = np.linalg.solve(quadratic.H, quadratic.side)
-    shares = [no_shares(eq.forms)] * len(parameters)
-    guess = [(np.zeros_like(state.G), np.zeros_like(state.log_a))] * len(parameters)
     inverse = inverse_form(labels.places, quadratic.H)
+    at_point = Linearisation.of(eq.forms, eq.fresh, state)
 
-    def response(parameter: Parameter, change: Tangent) -> Quadratic:
-        return quadratic_response(labels, state, parameter, change, fresh)
+    def moved(
+        x: Floats, parameter: Parameter | None = None, share: Shares | None = None
+    ) -> tuple[Tangent, Floats]:
+        """Return the tangent of one pass, and what is left of it."""
+        tangent = at_point.tangent(*packing.unpack(x), parameter, share)
+        return tangent, packing.pack(tangent.G, tangent.log_a) - x
 
-    for _ in range(SHARE_CORRECTIONS):
-        tangents = respond(eq, solution, parameters, shares, guess)
-        shares = [
-            shares_response(labels, state, inverse, change, response(parameter, change).H)
-            for parameter, change in zip(parameters, tangents, strict=True)
+    equations = LinearEquations(lambda x: -moved(x)[1])
+    shares = [no_shares(eq.forms)] * len(parameters)
+    xs = np.zeros((len(parameters), len(packing.pack(state.G, state.log_a))))
+    for tolerance in RESPONSE_TOLERANCES:
+        sources = list(zip(parameters, shares, strict=True))
+        residuals = np.array([moved(x, *s)[1] for x, s in zip(xs, sources, strict=True)])
+        xs = equations.solve(xs, residuals, tolerance, MAX_RESPONSE_ITERATIONS)
+        tangents = [moved(x, *s)[0] for x, s in zip(xs, sources, strict=True)]
+        changes = [
+            quadratic_response(labels, state, parameter, tangent, fresh)
+            for parameter, tangent in zip(parameters, tangents, strict=True)
         ]
-        guess = [(change.G, change.log_a) for change in tangents]
-    tangents = respond(eq, solution, parameters, shares, guess)
-    changes = [response(*pair) for pair in zip(parameters, tangents, strict=True)]
-    derivatives = [c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes]
-    return quadratic.constant - float(quadratic.side @ h), derivatives, tangents
+        if tolerance > RESPONSE_TOLERANCES[-1]:
+            shares = [
+                shares_response(labels, state, inverse, tangent, change.H)
+                for tangent, change in zip(tangents, changes, strict=True)
+            ]
+    slopes = [c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes]
+    return quadratic.constant - float(quadratic.side @ h), slopes, tangents
 
 
-def solve(eq: SameEquations) -> FieldSolution:
-    """Solve the equations; the shares of the special variables are updated in between."""
+def solve(eq: SameEquations, start: FieldState | None = None) -> FieldSolution:
+    """Solve the equations; the shares of the special variables are updated in between.
+
+    start : a solution with other nodes of the rows; of no use where the types are others.
+    """
     forms, iterations, shares = eq.forms, 0, no_shares(eq.forms)
     G, log_a = first_guess(forms, eq.energy)
-    for tolerance in TOLERANCES:
-        solution = iterate(forms, G, log_a, shares, tolerance)
+    tolerances, acceleration = TOLERANCES, Acceleration(HALF_STEPS)
+    if start is not None and len(start.a) == forms.types:
+        G, log_a = start.G, start.log_a
+        tolerances, acceleration = TOLERANCES[1:], Acceleration(0)
+        state = evaluate_fields(forms, G, log_a, shares)
+        shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
+    for tolerance in tolerances:
+        solution = iterate(forms, G, log_a, shares, tolerance, acceleration)
         iterations += solution.iterations
         state = solution.state
         G, log_a = state.G, state.log_a
         if tolerance > TOLERANCES[-1]:
             shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
     return FieldSolution(solution.state, solution.shares, solution.residual, iterations)
-
-
-def respond(
-    eq: SameEquations,
-    solution: FieldSolution,
-    parameters: list[Parameter],
-    shares: list[Shares],
-    guess: list[tuple[Floats, Floats]],
-) -> list[Tangent]:
-    """Return the tangents of the fixed point along parameters."""
-    packing, state = Packing.of(eq.forms), solution.state
-    last: list[Tangent] = []
-
-    def residual(x: Floats) -> tuple[Floats, float]:
-        parts = np.split(x, len(parameters))
-        last[:] = [
-            tangent(eq.forms, eq.fresh, state, parameter, share, *packing.unpack(part))
-            for part, parameter, share in zip(parts, parameters, shares, strict=True)
-        ]
-        moved = [packing.pack(t.G, t.log_a) for t in last]
-        sizes = [
-            np.abs(new - old).max() / max(np.abs(new).max(), 1e-300)
-            for new, old in zip(moved, parts, strict=True)
-        ]
-        return np.concatenate(moved) - x, float(max(sizes))
-
-    x = np.concatenate([packing.pack(*g) for g in guess])
-    _, size, _ = accelerated(residual, x, RESPONSE_TOLERANCE, MAX_RESPONSE_ITERATIONS, 0)
-    if size >= RESPONSE_TOLERANCE:
-        raise NotConverged(f"uniform theory on the rows of the step: response off by {size:.1e}")
-    return list(last)
 
 
 def _fresh_rule(problem: Problem, step: StepNumbers, types: NeuronTypes) -> GradedRule:

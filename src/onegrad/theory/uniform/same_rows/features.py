@@ -213,7 +213,9 @@ def _standardised(sigma: Function) -> dict[str, _LinearPart]:
 
 def _average(values: Floats, weights: Floats) -> Floats:
     """Return sums over the last axis; weights may be the same for all or one set for each."""
-    return np.asarray(values @ weights if weights.ndim == 1 else (values * weights).sum(-1))
+    if weights.ndim == 1:
+        return np.asarray(values @ weights)
+    return np.asarray(np.einsum("...z,...z->...", values, weights))
 
 
 def _along_rule(
@@ -253,9 +255,16 @@ def _across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floa
 
 def _panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes of a standard normal in panels between breaks, (..., panels)."""
-    t, w = np.polynomial.legendre.leggauss(nodes)
-    half = np.diff(np.sort(breaks, -1), axis=-1)[..., None] / 2
-    x = np.sort(breaks, -1)[..., :-1, None] + half * (1 + t)
-    p = half * w * np.exp(-x * x / 2)
+    t, w = _legendre(nodes)
+    breaks = np.sort(breaks, -1)
+    half = np.diff(breaks, axis=-1)[..., None] / 2
+    x = breaks[..., :-1, None] + half * (1 + t)
+    p = np.exp(-x * x / 2)
+    p *= half * w
     x, p = (v.reshape(*breaks.shape[:-1], -1) for v in (x, p))
     return x, p / p.sum(-1, keepdims=True)
+
+
+@lru_cache(maxsize=4)
+def _legendre(nodes: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(nodes)

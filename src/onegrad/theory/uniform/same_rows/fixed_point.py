@@ -32,7 +32,6 @@ All follow from one potential; `Tangent` is their linear response.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,16 +40,14 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.same_rows.acceleration import Acceleration
 from onegrad.theory.uniform.same_rows.features import Features
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
 from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
 
-MEMORY = 12  # iterates that the acceleration mixes
-HALF_STEPS = 2  # half steps before it starts
+HALF_STEPS = 2  # half steps before the acceleration starts
 MAX_ITERATIONS = 120
 MAX_RESTARTS = 5
-MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is taken back
-MAX_PLAIN_STEPS = 20  # after that
 LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
 GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
 MIN_DELTA = 1e-14
@@ -232,7 +229,12 @@ def no_shares(forms: RowForms) -> Shares:
 
 
 def iterate(
-    forms: RowForms, G: Floats, log_a: Floats, shares: Shares, tolerance: float
+    forms: RowForms,
+    G: Floats,
+    log_a: Floats,
+    shares: Shares,
+    tolerance: float,
+    acceleration: Acceleration,
 ) -> FieldSolution:
     """Solve the equations at fixed shares, from (G, log a).
 
@@ -253,10 +255,11 @@ def iterate(
 
     x, iterations = packing.pack(G, log_a), 0
     for _ in range(MAX_RESTARTS):
-        x, size, count = accelerated(residual, x, tolerance, MAX_ITERATIONS, HALF_STEPS)
+        x, size, count = acceleration.solve(residual, x, tolerance, MAX_ITERATIONS)
         iterations += count
         if size < tolerance:
             return FieldSolution(last[0], shares, size, iterations)
+        acceleration = Acceleration(HALF_STEPS)
     raise NotConverged(
         f"uniform theory on the rows of the step: change {size:.1e} after {iterations} iterations"
     )
@@ -288,55 +291,9 @@ class Packing:
     def unpack(self, x: Floats) -> tuple[Floats, Floats]:
         """Return G and log a."""
         triangle, log_a = self.split(x)
-        G = np.zeros(self.units.shape)
-        G[self.upper] = triangle
-        G = G + np.triu(G, 1).T
+        G = np.empty(self.units.shape)
+        G[self.upper] = G.T[self.upper] = triangle
         return G * self.units, log_a
-
-
-def accelerated(
-    residual: Callable[[Floats], tuple[Floats, float]],
-    x: Floats,
-    tolerance: float,
-    limit: int,
-    plain: int,
-) -> tuple[Floats, float, int]:
-    """Return x where the residual vanishes, its size there and the number of evaluations.
-
-    Anderson's acceleration after `plain` half steps; residual returns a vector and its size. Where
-    it grows, the iteration goes back to the best point and on from there in shorter steps.
-    """
-    points: list[Floats] = []
-    values: list[Floats] = []
-    best, best_value, smallest, plain_steps = x, np.zeros_like(x), np.inf, plain
-    for count in range(1, limit + 1):
-        with np.errstate(all="ignore"):  # a step too far is taken back
-            value, size = residual(x)
-        if size < tolerance:
-            return x, size, count
-        if not size < MAX_GROWTH * smallest:
-            if not np.isfinite(smallest):
-                break
-            x, points, values = best + best_value / 2, [], []
-            plain = plain_steps = min(2 * plain_steps + 2, MAX_PLAIN_STEPS)
-            smallest = MAX_GROWTH * smallest
-            continue
-        if size < smallest:
-            best, best_value, smallest = x, value, size
-        points, values = [*points[1 - MEMORY :], x], [*values[1 - MEMORY :], value]
-        plain -= 1
-        if plain >= 0:
-            x = x + value / 2
-        elif len(points) < 3:
-            x = x + value
-        else:
-            dF, dx = np.diff(np.array(values), axis=0), np.diff(np.array(points), axis=0)
-            damping = 1e-8 * (float(np.abs(dF).max()) or 1.0)
-            matrix = np.vstack([dF.T, damping * np.eye(len(dF))])
-            side = np.concatenate([value, np.zeros(len(dF))])
-            mixing = np.linalg.lstsq(matrix, side, rcond=None)[0]
-            x = x + value - mixing @ (dx + dF)
-    return best, smallest, count
 
 
 def _moved_form(forms: RowForms, a: Floats) -> Floats:

@@ -258,25 +258,50 @@ def _add_products(
         D[..., place, columns] += half * twice * weights[:, 1 + i, 1 + k]
 
 
-def training_design(labels: LabelProblem, a: Floats) -> Floats:
-    """Return the design of training rows at the fixed point."""
-    places = labels.places
-    if not places.second_order:
-        return labels.training.design
-    D = labels.training.design.copy()
-    D[..., places.layout.residual, places.multipliers] = labels.multiplier_reading * a
-    return D
+@dataclass(frozen=True)
+class Reading:
+    """Vectors Phi of R rows.
+
+    design : the part that is read directly, one vector per row variable, (R, q, variables).
+    e : the part of each field, (R, 3U).
+    """
+
+    design: Floats
+    e: Floats
+
+    @classmethod
+    def of(cls, design: Floats, e: Floats) -> Reading:
+        """Return the reading of rows in groups."""
+        return cls(design.reshape(-1, *design.shape[2:]), e.reshape(-1, e.shape[-1]))
+
+    def weighted(self, weight: Floats) -> Reading:
+        """Return the reading times a weight of each row."""
+        column = weight.reshape(-1, 1)
+        return Reading(column[:, :, None] * self.design, column * self.e)
+
+    def copy(self) -> Reading:
+        """Return a copy."""
+        return Reading(self.design.copy(), self.e.copy())
+
+
+def training_reading(labels: LabelProblem, a: Floats, e: Floats) -> Reading:
+    """Return how training rows read the variables at the fixed point."""
+    places, D = labels.places, labels.training.design
+    if places.second_order:
+        D = D.copy()
+        D[..., places.layout.residual, places.multipliers] = labels.multiplier_reading * a
+    return Reading.of(D, e)
 
 
 def quadratic_problem(labels: LabelProblem, state: FieldState) -> Quadratic:
     """Return the quadratic problem of the labels at a fixed point."""
-    places, rows = labels.places, labels.training.rows
-    design = training_design(labels, state.a)
+    places, rows, U = labels.places, labels.training.rows, labels.places.types
     weight = rows.p * state.pi
-    at = design, state.e_tilde
-    H = reading_form(places, rows, weight, at, at)
-    H += moved_form(places, rows, state.X)
-    H += prior_form(labels, 1 / state.a, state.a, state.V0)
+    at = training_reading(labels, state.a, state.e_tilde)
+    weighted = at.weighted(weight)
+    H = reading_form(places, rows, weighted, at)
+    add_moved_form(H, places, rows, state.X)
+    add_prior_form(H, labels, 1 / state.a, state.a, state.V0)
     if places.second_order:
         scales, multipliers = (
             np.arange(places.count)[s] for s in (places.scales, places.multipliers)
@@ -284,89 +309,76 @@ def quadratic_problem(labels: LabelProblem, state: FieldState) -> Quadratic:
         H[scales, multipliers] += 1.0
         H[multipliers, scales] += 1.0
     if places.layout.full:
-        h, e = labels.training.row_reading, state.e_tilde
-        weight_off = (weight * rows.length[:, None])[..., None]
-        U = places.types
-        less = (weight_off * h).reshape(-1, U).T @ h.reshape(-1, U)
-        cross = (weight_off * e).reshape(-1, 3 * U).T @ h.reshape(-1, U)
-        H[:U, :U] -= less - cross.T @ state.G @ cross
-    side = reading_side(places, rows, weight, design, state.e_tilde)
-    constraint = places.field(places.layout.directions)
-    H[constraint] *= labels.constraint
-    H[:, constraint] *= labels.constraint
-    side[constraint] *= labels.constraint
-    H[constraint, constraint] -= state.inverse
+        h = labels.training.row_reading.reshape(-1, U)
+        weighted_h = (weight * rows.length[:, None]).reshape(-1, 1) * h
+        cross = at.e.T @ weighted_h
+        H[:U, :U] -= h.T @ weighted_h - cross.T @ state.G @ cross
+    side = reading_side(places, rows, weighted)
+    constrain(labels, H, side, state.inverse)
     return Quadratic(H, side, float((weight * rows.label_square).sum()))
 
 
-def reading_form(
-    places: Places,
-    rows: RowPopulation,
-    weight: Floats,
-    left: tuple[Floats, Floats],
-    right: tuple[Floats, Floats],
-) -> Floats:
-    """Return E[weight sum_qq' E[q q'] Phi_q Phi_q'^T], each side a design and vectors e."""
-    n, at, U3 = places.count, places.read_directly, 3 * places.types
-    symmetric, directions = left is right, range(places.layout.directions + 1)
-    (D1, e1), (D2, e2) = left, right
-    q, size = D1.shape[2:]
-    e1, e2 = e1.reshape(-1, U3), e2.reshape(-1, U3)
-    flat, moments = weight.reshape(-1, 1), rows.moments.reshape(-1, q, q)
-    D1, D2 = D1.reshape(-1, q, size), D2.reshape(-1, q, size)
-    M2 = moments @ D2
-    M1 = M2 if symmetric else moments @ D1
-    H = np.zeros((n, n))
-    weighted = (flat[:, :, None] * D1).reshape(-1, size)
-    H[np.ix_(at, at)] = weighted.T @ M2.reshape(-1, size)
-    for i in directions:
-        field = places.field(i)
-        across = (M1[:, 1 + i] * flat).T @ e2
-        H[at, field] += across
-        H[field, at] += across.T if symmetric else e1.T @ (M2[:, 1 + i] * flat)
-        for k in directions[i:] if symmetric else directions:
-            other = places.field(k)
-            block = (e1 * (flat * moments[:, 1 + i, 1 + k, None])).T @ e2
-            H[field, other] += block
-            if symmetric and k > i:
-                H[other, field] += block.T
+def reading_form(places: Places, rows: RowPopulation, left: Reading, right: Reading) -> Floats:
+    """Return E[sum_qq' E[q q'] Phi_q Phi_q'^T], weights being in the left reading."""
+    R, U3 = right.e.shape
+    at, sets, fields = places.read_directly, places.sets, places.layout.directions + 1
+    size, of_fields = len(at), slice(1, 1 + fields)
+    moments = rows.moments.reshape(R, *rows.moments.shape[2:])
+    H = np.zeros((places.count, places.count))
+    seen = moments @ right.design
+    H[np.ix_(at, at)] = left.design.reshape(-1, size).T @ seen.reshape(-1, size)
+    back = (left.e.T @ seen[:, of_fields].reshape(R, -1)).reshape(U3, fields, size)
+    H[sets:, at] += back.swapaxes(0, 1).reshape(-1, size)
+    seen = moments[:, of_fields] @ left.design
+    across = (seen.reshape(R, -1).T @ right.e).reshape(fields, size, U3)
+    H[at, sets:] += across.swapaxes(0, 1).reshape(size, -1)
+    i, k = np.triu_indices(fields)  # blocks (i, k) and (k, i) are the same
+    products = moments[:, 1 + i, 1 + k, None] * left.e[:, None]
+    upper = (products.reshape(R, -1).T @ right.e).reshape(len(i), U3, U3)
+    blocks = np.empty((fields, fields, U3, U3))
+    blocks[i, k] = blocks[k, i] = upper
+    H[sets:, sets:] += blocks.swapaxes(1, 2).reshape(fields * U3, -1)
     return H
 
 
-def reading_side(
-    places: Places, rows: RowPopulation, weight: Floats, design: Floats, e: Floats
-) -> Floats:
-    """Return E[weight sum_q E[y q] Phi_q]."""
+def reading_side(places: Places, rows: RowPopulation, weighted: Reading) -> Floats:
+    """Return E[sum_q E[y q] Phi_q], weights being in the reading."""
     side = np.zeros(places.count)
-    label = weight[..., None] * rows.label
-    side[places.read_directly] = np.tensordot(label, design, axes=3)
-    for i in range(places.layout.directions + 1):
-        side[places.field(i)] += np.tensordot(label[..., 1 + i], e, axes=2)
+    label = rows.label.reshape(len(weighted.e), -1)
+    side[places.read_directly] = np.tensordot(label, weighted.design, axes=2)
+    side[places.sets :] += (label[:, 1 : 2 + places.layout.directions].T @ weighted.e).ravel()
     return side
 
 
-def moved_form(places: Places, rows: RowPopulation, X: Floats) -> Floats:
-    """Return E[x_i x_k] X on the fields of the directions, from X of the groups."""
-    H = np.zeros((places.count, places.count))
-    m = X.shape[-1]
-    for i in range(places.layout.directions + 1):
-        for k in range(places.layout.directions + 1):
-            weight = (rows.p * rows.moments[..., 1 + i, 1 + k]).sum(1)
-            to, other = (places.field(j).stop for j in (i, k))
-            H[to - m : to, other - m : other] = np.tensordot(weight, X, axes=1)
-    return H
+def add_moved_form(H: Floats, places: Places, rows: RowPopulation, X: Floats) -> None:
+    """Add E[x_i x_k] X on the fields of the directions, from X of the groups, in place."""
+    fields, m, U3 = places.layout.directions + 1, X.shape[-1], 3 * places.types
+    of_fields = slice(1, 1 + fields)
+    weight = np.einsum("gk,gkij->gij", rows.p, rows.moments[:, :, of_fields, of_fields])
+    blocks = np.zeros((fields, U3, fields, U3))
+    blocks[:, -m:, :, -m:] = np.tensordot(weight, X, axes=(0, 0)).swapaxes(1, 2)
+    H[places.sets :, places.sets :] += blocks.reshape(fields * U3, -1)
 
 
-def prior_form(labels: LabelProblem, inverse_a: Floats, a: Floats, V0: Floats) -> Floats:
-    """Return the form of the variables without rows; linear in 1/a, a and V_0."""
+def add_prior_form(
+    H: Floats, labels: LabelProblem, inverse_a: Floats, a: Floats, V0: Floats
+) -> None:
+    """Add the form of the variables without rows, in place; linear in 1/a, a and V_0."""
     places = labels.places
-    H = np.zeros((places.count, places.count))
     sets = places.sets - places.intercept
     diagonal = np.tile(inverse_a / labels.d, sets // places.types)
     if places.second_order:
         diagonal[places.scales] = 0.0
         diagonal[places.multipliers] = -labels.multiplier_form * a
-    H[range(sets), range(sets)] = diagonal
+    H[range(sets), range(sets)] += diagonal
     for i in range(places.layout.directions):
-        H[places.field(i), places.field(i)] = V0
-    return H
+        H[places.field(i), places.field(i)] += V0
+
+
+def constrain(labels: LabelProblem, H: Floats, side: Floats, inverse: Floats) -> None:
+    """Make the field of r, which is the last, that of the constraint, in place."""
+    tau = labels.places.field(labels.places.layout.directions)
+    H[tau] *= labels.constraint
+    H[:, tau] *= labels.constraint
+    side[tau] *= labels.constraint
+    H[tau, tau] -= inverse

@@ -17,20 +17,24 @@ from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.same_rows.errors import (
+    RowsOfStep,
     SameErrors,
     SameNodes,
     same_equations,
     same_errors,
 )
-from onegrad.theory.uniform.same_rows.training_rows import MAX_INDICES, energy_of_long_rows
+from onegrad.theory.uniform.same_rows.neurons import readout_rule
+from onegrad.theory.uniform.same_rows.training_rows import (
+    MAX_INDICES,
+    energy_of_long_rows,
+    residual_moments,
+)
 from onegrad.theory.uniform.spread import spread
 
 NODES_PER_BIN = 7
-LEVELS = tuple(SameNodes(bins, NODES_PER_BIN, 1) for bins in (12, 24, 48))
-NORMAL_LEVELS = tuple(  # of normal readouts
-    SameNodes(bins, NODES_PER_BIN, readout)
-    for bins, readout in ((4, 9), (6, 12), (8, 16), (11, 21))
-)
+BINS = (12, 24, 48)
+BINS_OF_NORMAL_READOUTS = (4, 8, 16)
+READOUT_SPACING = 1.25  # of normal readouts, in the variable of their rule
 REMAINING = 0.25  # share of the change by the last level that may still be missing
 
 
@@ -79,22 +83,22 @@ def same_row_errors(
 
 
 def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
-    """Evaluate a problem with more and more nodes until rtol is met.
+    """Evaluate a problem with more and more bins until rtol is met.
 
-    The error of bins falls like one over the square of their number. Where they are the only nodes
-    that are added, the finest values are extrapolated.
+    Their error falls like one over the square of their number: the finest values are extrapolated.
     """
-    normal = problem.readout == "gaussian"
-    levels = NORMAL_LEVELS if normal else LEVELS
-    finer = evaluate_same_rows(problem, levels[0])
+    constants, normal = rows_at_constants(problem), problem.readout == "gaussian"
+    levels = [
+        SameNodes(bins, NODES_PER_BIN, readout_count(constants[0]) if normal else 1)
+        for bins in (BINS_OF_NORMAL_READOUTS if normal else BINS)
+    ]
+    finer = evaluate_same_rows(constants, levels[0])
     for nodes in levels[1:]:
-        coarser, finer = finer, evaluate_same_rows(problem, nodes)
+        coarser, finer = finer, evaluate_same_rows(constants, nodes, finer)
         change = max(abs(coarser.train / finer.train - 1), abs(coarser.test / finer.test - 1))
         error = REMAINING * change
         if error <= rtol:
             break
-    if normal:
-        return SameRefinement(finer, error, error <= rtol)
 
     def extrapolated(fine: float, coarse: float) -> float:
         return fine + (fine - coarse) / 3
@@ -108,11 +112,30 @@ def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
     return SameRefinement(finest, error, error <= rtol)
 
 
-def evaluate_same_rows(problem: Problem, nodes: SameNodes) -> SameEvaluation:
-    """Return the errors of a problem with given numbers of nodes."""
-    full = problem.residual == "full"
-    constants = output_constants(problem) if full else (0.0,)
-    values = tuple(same_errors(same_equations(problem, constant, nodes)) for constant in constants)
+def readout_count(rows: RowsOfStep) -> int:
+    """Return the number of nodes that resolve normal readouts."""
+    rule = readout_rule(rows.problem, rows.step, *residual_moments(rows.grids))
+    return rule.count(READOUT_SPACING)
+
+
+def rows_at_constants(problem: Problem) -> tuple[RowsOfStep, ...]:
+    """Return the rows of the step at each constant of the initial output."""
+    constants = output_constants(problem) if problem.residual == "full" else (0.0,)
+    return tuple(RowsOfStep.of(problem, constant) for constant in constants)
+
+
+def evaluate_same_rows(
+    constants: Sequence[RowsOfStep], nodes: SameNodes, before: SameEvaluation | None = None
+) -> SameEvaluation:
+    """Return the errors of a problem with given numbers of nodes.
+
+    before : an evaluation with other nodes, to start from.
+    """
+    starts = [v.solution.state for v in before.values] if before else [None] * len(constants)
+    values = tuple(
+        same_errors(same_equations(rows, nodes), start)
+        for rows, start in zip(constants, starts, strict=True)
+    )
     return SameEvaluation(
         nodes,
         train=float(np.mean([v.values.train for v in values])),

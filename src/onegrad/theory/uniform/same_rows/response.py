@@ -20,11 +20,13 @@ from onegrad.theory.uniform.same_rows.fixed_point import FieldState, FreshForms,
 from onegrad.theory.uniform.same_rows.label_fit import (
     LabelProblem,
     Quadratic,
-    moved_form,
-    prior_form,
+    Reading,
+    add_moved_form,
+    add_prior_form,
+    constrain,
     reading_form,
     reading_side,
-    training_design,
+    training_reading,
 )
 
 
@@ -56,66 +58,112 @@ class Tangent:
     log_a: Floats
 
 
-def tangent(
-    forms: RowForms,
-    fresh: FreshForms,
-    state: FieldState,
-    parameter: Parameter,
-    shares: Shares,
-    dG: Floats,
-    dlog_a: Floats,
-) -> Tangent:
-    """Return the derivative of one pass: d f = (df/dz) dz + (df/ds) ds.
+@dataclass(frozen=True)
+class Linearisation:
+    """The pass of the equations to first order around a fixed point.
 
-    shares : derivatives of the shares of the special variables.
+    R_S : rows of S of (1 + phi G W)^-1, (G, U, m).
+    reading, reading_of_s : e G and G_S X on the fields `moved`, (G, K, m) and (G, U, m).
+    energy : what the rows add to delta to first order in their share pi, (G, K, U).
     """
-    U, at = forms.types, forms.moved
-    T, S, initial = slice(0, U), slice(2 * U, 3 * U), slice(U, 2 * U)
-    a, G, X, pi = state.a, state.G, state.X, state.pi
-    da = a * dlog_a
-    scaled = forms.phi * forms.length
-    by_group = scaled[:, None, None]
-    R = np.eye(X.shape[-1]) - by_group * (G[at, at] @ X)  # (1 + phi G W)^-1
-    R_S = R[:, -U:]
-    dW_S = -forms.phi * forms.r2[:, None] * (da * forms.slope_noise**2)  # (G, U)
-    dX = R_S.swapaxes(1, 2) @ (dW_S[:, :, None] * R_S) - by_group * (X @ dG[at, at] @ X)
-    de = np.zeros_like(state.e)
-    de[..., S] = forms.reading_of_s * da
-    de_tilde = de.copy()
-    eG = state.e @ G[:, at]
-    de_tilde[..., at] -= by_group * (eG @ dX + (state.e @ dG[:, at] + de @ G[:, at]) @ X)
-    dKe = state.e_tilde @ dG + de_tilde @ G
-    dinverse_c = forms.phi * (forms.noise @ da) + shares.row - parameter.loss
-    dq = (de * state.Ke).sum(-1) + (state.e * dKe).sum(-1)
-    dpi = -(pi**2) * (dinverse_c + scaled[:, None] * dq) * (pi < 1)
-    dV0 = np.zeros_like(G)
-    dV0[initial, initial] = np.diag(-da / a**2)
-    dinverse = dV0.copy()
-    dinverse[at, at] += np.tensordot(forms.p.sum(1) * forms.length, dX, axes=1)
-    weight = (forms.p * forms.length[:, None])[..., None]
-    flat = state.e_tilde.reshape(-1, 3 * U)
-    half = weight * (dpi[..., None] / 2 * state.e_tilde + pi[..., None] * de_tilde)
-    half = half.reshape(-1, 3 * U).T @ flat
-    dinverse += half + half.T
-    dinverse[T, T] += parameter.fresh * fresh.square
-    new_G = -G @ dinverse @ G
-    # delta
-    Ke_S, dKe_S = state.Ke[..., S], dKe[..., S]
-    GS, dGS = G[S, at], dG[S, at]
-    dK_SS = np.diag(dG)[S] - scaled[:, None] * (
-        2 * ((dGS @ X) * GS).sum(-1) + ((GS @ dX) * GS).sum(-1)
-    )
-    p, dweight = forms.p * pi, forms.p * dpi
-    denergy = (da - np.diag(new_G)[initial]) / a**2
-    denergy -= 2 * (a - np.diag(G)[initial]) * da / a**3
-    denergy += np.tensordot(dweight, forms.noise + 2 * forms.reading_of_s * Ke_S, axes=2)
-    denergy += np.tensordot(p, 2 * forms.reading_of_s * dKe_S, axes=2)
-    square = forms.phi * forms.slope_noise**2 * forms.r2[:, None]
-    denergy -= (square * (forms.p.sum(1)[:, None] * dK_SS)).sum(0)
-    own = (dweight[..., None] * Ke_S**2 + 2 * p[..., None] * Ke_S * dKe_S).sum(1)
-    denergy += (square * scaled[:, None] * own).sum(0)
-    ddelta = denergy + parameter.ridge + parameter.fresh * fresh.noise + shares.neuron
-    return Tangent(da, dX, de, de_tilde, dpi, dV0, dinverse, new_G, -ddelta / state.delta)
+
+    forms: RowForms
+    fresh: FreshForms
+    state: FieldState
+    R_S: Floats
+    reading: Floats
+    reading_of_s: Floats
+    energy: Floats
+
+    @classmethod
+    def of(cls, forms: RowForms, fresh: FreshForms, state: FieldState) -> Linearisation:
+        """Return what all tangents at a fixed point share."""
+        U, at, G, X = forms.types, forms.moved, state.G, state.X
+        scaled = (forms.phi * forms.length)[:, None, None]
+        moved = -scaled * (G[at, at] @ X)
+        return cls(
+            forms,
+            fresh,
+            state,
+            R_S=(np.eye(X.shape[-1]) + moved)[:, -U:],
+            reading=state.e @ G[:, at],
+            reading_of_s=G[2 * U :, at] @ X,
+            energy=forms.noise + 2 * forms.reading_of_s * state.Ke[..., 2 * U :],
+        )
+
+    def tangent(
+        self,
+        dG: Floats,
+        dlog_a: Floats,
+        parameter: Parameter | None = None,
+        shares: Shares | None = None,
+    ) -> Tangent:
+        """Return the derivative of one pass: d f = (df/dz) dz + (df/ds) ds.
+
+        parameter, shares : the direction s, and derivatives of the shares of the special variables;
+            None for the part of dz alone.
+        """
+        forms, state = self.forms, self.state
+        U, at = forms.types, forms.moved
+        T, S, initial = slice(0, U), slice(2 * U, 3 * U), slice(U, 2 * U)
+        a, G, X, pi = state.a, state.G, state.X, state.pi
+        da = a * dlog_a
+        scaled = forms.phi * forms.length
+        by_group = scaled[:, None, None]
+        R_S = self.R_S
+        dW_S = -forms.phi * forms.r2[:, None] * (da * forms.slope_noise**2)  # (G, U)
+        dX = R_S.swapaxes(1, 2) @ (dW_S[:, :, None] * R_S) - by_group * (X @ dG[at, at] @ X)
+        de = np.zeros_like(state.e)
+        de[..., S] = forms.reading_of_s * da
+        de_tilde = de.copy()
+        deG = state.e @ dG[:, at] + de[..., S] @ G[S, at]
+        de_tilde[..., at] -= by_group * (self.reading @ dX + deG @ X)
+        dKe = state.e_tilde @ dG + de_tilde @ G
+        dinverse_c = forms.phi * (forms.noise @ da)
+        if shares is not None:
+            dinverse_c += shares.row
+        if parameter is not None:
+            dinverse_c -= parameter.loss
+        dq = (de[..., S] * state.Ke[..., S]).sum(-1) + (state.e * dKe).sum(-1)
+        dpi = -(pi**2) * (dinverse_c + scaled[:, None] * dq) * (pi < 1)
+        dV0 = np.zeros_like(G)
+        dV0[initial, initial] = np.diag(-da / a**2)
+        dinverse = dV0.copy()
+        share = forms.p.sum(1)
+        dinverse[at, at] += _total(share * forms.length, dX.reshape(len(dX), -1)).reshape(
+            dX[0].shape
+        )
+        weight = (forms.p * forms.length[:, None])[..., None]
+        flat = state.e_tilde.reshape(-1, 3 * U)
+        half = weight * (dpi[..., None] / 2 * state.e_tilde + pi[..., None] * de_tilde)
+        half = half.reshape(-1, 3 * U).T @ flat
+        dinverse += half + half.T
+        if parameter is not None:
+            dinverse[T, T] += parameter.fresh * self.fresh.square
+        new_G = -G @ dinverse @ G
+        # delta
+        Ke_S, dKe_S = state.Ke[..., S], dKe[..., S]
+        GS, dGS = G[S, at], dG[S, at]
+        dK_SS = dG.diagonal()[S] - scaled[:, None] * (
+            2 * (dGS * self.reading_of_s).sum(-1) + ((GS @ dX) * GS).sum(-1)
+        )
+        p, dweight = forms.p * pi, forms.p * dpi
+        ddelta = (da - new_G.diagonal()[initial]) / a**2
+        ddelta -= 2 * (a - G.diagonal()[initial]) * da / a**3
+        ddelta += _total(dweight, self.energy) + 2 * _total(p, forms.reading_of_s * dKe_S)
+        square = forms.phi * forms.slope_noise**2 * forms.r2[:, None]
+        own = (dweight[..., None] * Ke_S + 2 * p[..., None] * dKe_S) * Ke_S
+        ddelta += (square * (scaled[:, None] * own.sum(1) - share[:, None] * dK_SS)).sum(0)
+        if shares is not None:
+            ddelta += shares.neuron
+        if parameter is not None:
+            ddelta += parameter.ridge + parameter.fresh * self.fresh.noise
+        return Tangent(da, dX, de, de_tilde, dpi, dV0, dinverse, new_G, -ddelta / state.delta)
+
+
+def _total(weights: Floats, values: Floats) -> Floats:
+    """Return the sum of values, (..., U), over all but the last axis."""
+    return np.asarray(weights.ravel() @ values.reshape(weights.size, -1))
 
 
 def fresh_quadratic(labels: LabelProblem) -> Quadratic:
@@ -124,10 +172,11 @@ def fresh_quadratic(labels: LabelProblem) -> Quadratic:
     The part of the readout row that the projector takes off is in `quadratic_response`.
     """
     places, rows = labels.places, labels.fresh.rows
-    side = labels.fresh.design, labels.fresh_e
+    at = Reading.of(labels.fresh.design, labels.fresh_e)
+    weighted = at.weighted(rows.p)
     return Quadratic(
-        reading_form(places, rows, rows.p, side, side),
-        reading_side(places, rows, rows.p, *side),
+        reading_form(places, rows, weighted, at),
+        reading_side(places, rows, weighted),
         float((rows.p * rows.label_square).sum()),
     )
 
@@ -141,34 +190,27 @@ def quadratic_response(
 ) -> Quadratic:
     """Return the derivative of the label problem along a tangent."""
     places, rows, U = labels.places, labels.training.rows, labels.places.types
-    weight, dweight = rows.p * state.pi, rows.p * change.pi
-    design = training_design(labels, state.a)
-    ddesign = np.zeros_like(design)
+    weight, dweight = (rows.p * pi for pi in (state.pi, change.pi))
+    at = training_reading(labels, state.a, state.e_tilde)
+    half = at.weighted(dweight / 2)
+    moved = half.copy()  # d(w Phi Phi^T) = moved Phi^T + its transpose
+    moved.e[...] += weight.reshape(-1, 1) * change.e_tilde.reshape(moved.e.shape)
     if places.second_order:
-        ddesign[..., places.layout.residual, places.multipliers] = (
-            labels.multiplier_reading * change.a
-        )
-    at = design, state.e_tilde
-    mixed = reading_form(places, rows, weight, (ddesign, change.e_tilde), at)
-    H = reading_form(places, rows, dweight, at, at) + mixed + mixed.T
-    H += moved_form(places, rows, change.X)
-    H += prior_form(labels, -change.a / state.a**2, change.a, change.V0)
-    side = reading_side(places, rows, dweight, *at)
-    side += reading_side(places, rows, weight, ddesign, change.e_tilde)
+        multipliers = weight[..., None] * labels.multiplier_reading * change.a
+        moved.design[:, places.layout.residual, places.multipliers] += multipliers.reshape(-1, U)
+    H = reading_form(places, rows, moved, at)
+    H = H + H.T
+    add_moved_form(H, places, rows, change.X)
+    add_prior_form(H, labels, -change.a / state.a**2, change.a, change.V0)
+    side = reading_side(places, rows, moved) + reading_side(places, rows, half)
     constant = float((dweight * rows.label_square).sum())
     if places.layout.full:
         H[:U, :U] -= _projector_response(labels, state, parameter, change)
-    constraint = places.field(places.layout.directions)
-    H[constraint] *= labels.constraint
-    H[:, constraint] *= labels.constraint
-    side[constraint] *= labels.constraint
-    H[constraint, constraint] -= change.inverse
+    constrain(labels, H, side, change.inverse)
     if parameter.fresh:
-        H = H + parameter.fresh * fresh.H
-        side, constant = (
-            side + parameter.fresh * fresh.side,
-            constant + parameter.fresh * fresh.constant,
-        )
+        H += parameter.fresh * fresh.H
+        side += parameter.fresh * fresh.side
+        constant += parameter.fresh * fresh.constant
     return Quadratic(H, side, constant)
 
 

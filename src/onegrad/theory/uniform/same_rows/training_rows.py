@@ -21,6 +21,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,8 +34,10 @@ from onegrad.theory.direction import mean_readout
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
-from onegrad.theory.uniform.quadrature_nodes import sample_nodes
+from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, sample_nodes
 from onegrad.theory.uniform.residuals import cut_gaussian, noise_nodes, normal_cutoff
+
+Counts = np.ndarray[Any, np.dtype[np.intp]]
 
 FINE_NODES = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
 MAX_INDICES = 6
@@ -44,7 +47,7 @@ MIN_CUT_NODES = 7  # of a rule on a finite range
 GAUSSIAN_NOISE_NODES, OUTPUT_NODES = 8, 7
 INDEPENDENT_NODES = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point of the fine grid
-MIN_RELATIVE_NORM = 1e-9  # of a residual polynomial, below which the measure has no more nodes
+MIN_RELATIVE_NORM = 1e-9  # of a polynomial off those before it: below, a bin has no more nodes
 
 
 @dataclass(frozen=True)
@@ -129,19 +132,28 @@ class TrainingRows:
 
 
 @dataclass(frozen=True)
-class _Grid:
-    """Points of the fine grid of one length: coordinates (X, r), label, f_perp, probability.
+class RowGrid:
+    """The law of rows of one length on points, in the order of r.
 
-    label_noise, rest_noise, shared_noise : variances of y and f_perp and their covariance that are
-        not resolved by the points.
+    length : squared length off v.
+    variables, label, p : row variables, (q, J), label and probability, without what is not
+        resolved by the points:
+    label_noise, rest_noise, shared_noise : variances of y and f_perp, and their covariance.
     """
 
-    variables: Floats  # (q, J), without what is not resolved
+    layout: RowLayout
+    length: float
+    variables: Floats
     label: Floats
     p: Floats
     label_noise: float
     rest_noise: float
     shared_noise: float
+
+    @property
+    def residual(self) -> Floats:
+        """The residual at the points, (J,)."""
+        return np.asarray(self.variables[self.layout.residual])
 
 
 def step_on_its_rows(problem: Problem, constant: float) -> StepNumbers:
@@ -177,40 +189,40 @@ def readout_row(step: StepNumbers) -> Floats:
     return np.array([-step.backward, step.sideways, rest])
 
 
-def training_rows(problem: Problem, step: StepNumbers, bins: int, nodes: int) -> TrainingRows:
-    """Return the law of the rows of the step: bins of r, and nodes of the index in each.
-
-    Bins have equal shares of p (1 + r^2/E r^2), for each of two lengths.
-    """
+def fine_grids(problem: Problem, step: StepNumbers) -> tuple[RowGrid, RowGrid]:
+    """Return the law of the rows of the step on fine grids, one for each of two lengths."""
     labels = LabelLaw.of(problem)
     layout = RowLayout(labels.indices, problem.residual == "full")
-    lengths = 1 + np.array([1.0, -1.0]) * np.sqrt(2 / problem.d)
-    grids = [_fine_grid(problem, step, labels, layout, float(length)) for length in lengths]
-    r_place, plane = layout.residual, slice(1, 2 + layout.indices)
-    r = [grid.variables[r_place] for grid in grids]
-    mean = sum(grid.p @ x for grid, x in zip(grids, r, strict=True)) / 2
-    square = sum(grid.p @ x**2 for grid, x in zip(grids, r, strict=True)) / 2
-    M, S = (
-        sum(
-            (grid.variables[plane] * (grid.p * x**power)) @ grid.variables[plane].T
-            for grid, x in zip(grids, r, strict=True)
-        )
-        / 2
-        for power in (1, 2)
-    )
-    groups = [
-        _group(grid, layout, length, members, nodes)
-        for grid, length in zip(grids, lengths, strict=True)
-        for members in _bins_of(grid.variables[r_place], grid.p, float(square), bins)
-    ]
-    columns = [np.array(column) for column in zip(*groups, strict=True)]
-    rows = RowPopulation(layout, *columns)
+    lengths = (1 + TWO_POINT_NODES * np.sqrt(2 / problem.d)).tolist()
+    long, short = (_fine_grid(problem, step, labels, layout, length) for length in lengths)
+    return long, short
+
+
+def residual_moments(grids: tuple[RowGrid, RowGrid]) -> tuple[float, float]:
+    """Return E r and E r^2."""
+    mean, square = (sum(float(grid.p @ grid.residual**k) for grid in grids) / 2 for k in (1, 2))
+    return mean, square
+
+
+def training_rows(
+    grids: tuple[RowGrid, RowGrid], energy: float, bins: int, nodes: int
+) -> TrainingRows:
+    """Return the law of the rows of the step: bins of r, and nodes of the index in each.
+
+    Bins have equal shares of p (1 + r^2/E r^2), for each of two lengths. Labels keep their mean
+    square `energy`: what a tail has is as good as noise.
+    """
+    layout = grids[0].layout
+    plane = slice(1, 2 + layout.indices)
+    mean, square = residual_moments(grids)
+    x = np.hstack([grid.variables[plane] for grid in grids])
+    r, share = (np.hstack([grid.residual for grid in grids]), np.hstack([g.p / 2 for g in grids]))
+    M, S = ((x * (share * r**k)) @ x.T for k in (1, 2))
+    columns = zip(*[_binned(grid, square, bins, nodes) for grid in grids], strict=True)
+    rows = RowPopulation(layout, *(np.concatenate(column) for column in columns))
     p = rows.p / rows.p.sum()
-    # labels keep their mean square: what a tail has is as good as noise
-    energy = labels.teacher.second_moment + labels.noise**2
     label_square = rows.label_square * (energy / (p * rows.label_square).sum())
-    rows = replace(rows, p=p, label_square=label_square)
-    return TrainingRows(rows, float(mean), float(square), M, S)
+    return TrainingRows(replace(rows, p=p, label_square=label_square), mean, square, M, S)
 
 
 def fresh_rows(problem: Problem, step: StepNumbers, rule: GradedRule, nodes: int) -> RowPopulation:
@@ -258,21 +270,21 @@ def fresh_rows(problem: Problem, step: StepNumbers, rule: GradedRule, nodes: int
 
 def _fine_grid(
     problem: Problem, step: StepNumbers, labels: LabelLaw, layout: RowLayout, length: float
-) -> _Grid:
-    """Return points of the law of a row of given length; a replaced label has points of its own."""
-    parts = []
-    if labels.replaced < 1:
-        parts.append((1 - labels.replaced, _points(problem, step, labels, layout, length, False)))
-    if labels.replaced > 0:
-        parts.append((labels.replaced, _points(problem, step, labels, layout, length, True)))
-    first = parts[0][1]
-    if len(parts) == 1:
-        return first
+) -> RowGrid:
+    """Return the law of a row of given length; a replaced label has points of its own."""
+    shares = {False: 1 - labels.replaced, True: labels.replaced}
+    parts = [
+        (share, _points(problem, step, labels, layout, length, replaced))
+        for replaced, share in shares.items()
+        if share > 0
+    ]
+    variables = np.concatenate([grid.variables for _, grid in parts], 1)
+    order = np.argsort(variables[layout.residual], kind="stable")
     return replace(
-        first,
-        variables=np.concatenate([grid.variables for _, grid in parts], 1),
-        label=np.concatenate([grid.label for _, grid in parts]),
-        p=np.concatenate([share * grid.p for share, grid in parts]),
+        parts[0][1],
+        variables=variables[:, order],
+        label=np.concatenate([grid.label for _, grid in parts])[order],
+        p=np.concatenate([share * grid.p for share, grid in parts])[order],
     )
 
 
@@ -283,7 +295,7 @@ def _points(
     layout: RowLayout,
     length: float,
     replaced: bool,
-) -> _Grid:
+) -> RowGrid:
     """Return points of the law of a row; `replaced` labels do not depend on the row's indices."""
     f, m, full, theta = labels.teacher, layout.indices, layout.full, step.theta
     kinked = isinstance(f, Function) and bool(f.kinks)
@@ -338,7 +350,9 @@ def _points(
     variables += [xi[i] * xi[j] - (i == j) for i, j in layout.pairs]
     if full:
         variables.append(-np.sqrt(rest) / total * gauss if rest else np.zeros_like(r))
-    return _Grid(
+    return RowGrid(
+        layout,
+        length,
         np.array(variables),
         y,
         p,
@@ -389,64 +403,75 @@ def _product(rules: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     return np.array([axis.ravel() for axis in axes]), p.ravel()
 
 
-def _bins_of(r: Floats, p: Floats, square: float, bins: int) -> list[np.ndarray]:
-    """Return the points of each bin: equal shares of p (1 + r^2/E r^2), in the order of r."""
-    order = np.argsort(r, kind="stable")
-    mass = np.cumsum((p * (1 + r * r / square))[order])
-    place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
-    members = [order[place == i] for i in range(bins)]
-    return [points for points in members if len(points) and p[points].sum() > 1e-9]
+def _binned(grid: RowGrid, square: float, bins: int, nodes: int) -> tuple[Floats, ...]:
+    """Return the fields of `RowPopulation` of one length: a group for each bin of r.
 
-
-def _group(
-    grid: _Grid, layout: RowLayout, length: float, members: np.ndarray, nodes: int
-) -> tuple[object, ...]:
-    """Return the fields of `RowPopulation` of one bin, padded with nodes of zero probability."""
-    variables, y, p = grid.variables[:, members], grid.label[members], grid.p[members] / 2
-    r = variables[layout.residual]
-    kappa, weight, projection = _gauss_nodes(variables[1], p, nodes)
-    q = layout.count
-    upper = np.triu_indices(q)
-    products = projection @ (variables[upper[0]] * variables[upper[1]]).T  # (K, pairs)
-    K = len(kappa)
-    moments = np.zeros((K, q, q))
-    moments[:, upper[0], upper[1]] = products
-    moments[:, upper[1], upper[0]] = products
-    label = projection @ (variables * y).T
-    square = projection @ y**2 + grid.label_noise
-    if layout.full:
-        moments[:, layout.rest, layout.rest] += grid.rest_noise - 1  # the fit has counted one
-        label[:, layout.rest] += grid.shared_noise
-    mean, mean_square = p @ r / p.sum(), p @ r**2 / p.sum()
-    residual = moments[:, 0, layout.residual]
-    at_nodes = (weight, kappa, residual, moments, label, square)
-    padded = [np.concatenate([x, np.repeat(x[-1:], nodes - K, 0)]) for x in at_nodes]
-    padded[0][K:] = 0.0
-    return length, mean, mean_square, *padded
-
-
-def _gauss_nodes(x: Floats, p: Floats, k: int) -> tuple[Floats, Floats, Floats]:
-    """Return Gauss nodes of a discrete measure, their weights, and the map to means at them.
-
-    The map takes a function on the points x to its projection on polynomials, at the nodes.
+    The Gauss nodes of the index in a bin are those of its Jacobi matrix, in orthonormal polynomials
+    by a QR decomposition. Moments at a node are projections on these polynomials, evaluated there.
     """
-    total = p.sum()
-    polynomials = [np.full_like(x, 1 / np.sqrt(total))]
-    diagonal: list[float] = []
-    beside: list[float] = []
-    for j in range(k):
-        last = polynomials[-1]
-        diagonal.append(float(p @ (x * last**2)))
-        following = (x - diagonal[-1]) * last
-        for _ in range(2):  # twice is enough
-            basis = np.array(polynomials)
-            following = following - (basis @ (p * following)) @ basis
-        norm = float(np.sqrt(p @ following**2))
-        if j == k - 1 or norm < MIN_RELATIVE_NORM * (1 + abs(diagonal[-1])):
-            break
-        beside.append(norm)
-        polynomials.append(following / norm)
-    J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    nodes, vectors = np.linalg.eigh(J)
-    at_nodes = vectors / vectors[0] / np.sqrt(total)  # q_l(x_k)
-    return nodes, total * vectors[0] ** 2, at_nodes.T @ (np.array(polynomials) * p)
+    layout, q = grid.layout, grid.layout.count
+    variables, p, r = grid.variables, grid.p / 2, grid.residual
+    mass = np.cumsum(p * (1 + r * r / square))
+    place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    sizes = np.diff(starts, append=len(r))
+    powers = _scaled_powers(variables[1], starts, sizes, nodes)
+    root, kappa = np.sqrt(p), variables[1][:, None]
+    with_label = np.vstack([variables, grid.label])
+    J = np.zeros((len(starts), nodes, nodes))
+    projected = np.empty((len(starts), nodes, q + 1, q + 1))
+    for i, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+        at = slice(start, start + size)
+        Q = _orthonormal(powers[at] * root[at, None])  # sqrt(p) times polynomials
+        J[i] = Q.T @ (kappa[at] * Q)
+        x = with_label[:, at]
+        weighted = (Q * root[at, None]).T[:, None] * x
+        projected[i] = (weighted.reshape(-1, size) @ x.T).reshape(projected[i].shape)
+    index, vectors = np.linalg.eigh(J)
+    first = vectors[:, 0]
+    # a bin of fewer points has decoupled nodes without weight: they repeat another one
+    largest = np.argmax(first**2, 1)[:, None]
+    node = np.where(first == 0.0, largest, np.arange(nodes))
+    index = np.take_along_axis(index, node, 1)
+    share = np.add.reduceat(p, starts)
+    values = vectors / np.where(first == 0.0, 1.0, first)[:, None]  # polynomials at the nodes
+    values = np.take_along_axis(values, node[:, None], 2) / np.sqrt(share)[:, None, None]
+    means = (values.swapaxes(1, 2) @ projected.reshape(len(starts), nodes, -1)).reshape(
+        projected.shape
+    )
+    moments, label = means[..., :q, :q].copy(), means[..., q, :q].copy()
+    if layout.full:
+        moments[..., layout.rest, layout.rest] += grid.rest_noise - 1  # the fit has counted one
+        label[..., layout.rest] += grid.shared_noise
+    mean, mean_square = (np.add.reduceat(p * r**k, starts) / share for k in (1, 2))
+    return (
+        np.full(len(starts), grid.length),
+        mean,
+        mean_square,
+        share[:, None] * first**2,
+        index,
+        moments[..., 0, layout.residual],
+        moments,
+        label,
+        means[..., q, q] + grid.label_noise,
+    )
+
+
+def _scaled_powers(x: Floats, starts: Counts, sizes: Counts, k: int) -> Floats:
+    """Return Chebyshev polynomials of x, scaled to each bin's range, (J, k)."""
+    low, high = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
+    half = np.maximum((high - low) / 2, MIN_RELATIVE_NORM)
+    t = (x - np.repeat((low + high) / 2, sizes)) / np.repeat(half, sizes)
+    return np.asarray(np.polynomial.chebyshev.chebvander(t, k - 1))
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """Return orthonormal columns that span those before them too, zero where they are dependent."""
+    size, k = columns.shape
+    Q, R = np.linalg.qr(columns[:, : min(size, k)])
+    diagonal = np.abs(np.diag(R))
+    Q = Q * np.sign(R[0, 0])
+    if size < k or diagonal.min() < MIN_RELATIVE_NORM * diagonal[0]:
+        rank = int(np.argmax(np.append(diagonal, 0.0) < MIN_RELATIVE_NORM * diagonal[0]))
+        Q = np.hstack([Q[:, :rank], np.zeros((size, k - rank))])
+    return np.asarray(Q)
