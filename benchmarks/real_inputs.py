@@ -1,13 +1,13 @@
 """Prediction and networks on real inputs: the picture and the numbers of docs/input_covariance.md.
 
-    OMP_NUM_THREADS=1 python benchmarks/real_inputs.py --data DIR [--seeds 8] [--standardised]
+    OMP_NUM_THREADS=1 python benchmarks/real_inputs.py --data DIR [--seeds 256] [--kinds pixels]
 
 Inputs are the digits of scikit-learn and, from DIR, `mnist.npz` and `fashion.npz` (an array X of
-pixels, one row per image): as they are, between 0 and 1, or standardised column by column. Labels
-are those of a random teacher; networks take their rows from the images, each at most once. Writes
-OUT/images/real_inputs.png and OUT/real_inputs.json: for every step the errors of both, deviations
-in standard deviations (z, standard error and stated accuracy together) and those of the theory
-that takes the inputs for isotropic.
+pixels, one row per image): as they are, between 0 and 1, and standardised column by column. Labels
+are those of a random teacher; networks take their rows from the images, each at most once. Prints a
+table and writes OUT/images/real_inputs.png and OUT/real_inputs.json: for every step the errors of
+both, deviations in standard deviations (z, standard error and stated accuracy together) and those
+of the theory that takes the inputs for isotropic. Cases in OUT that are not measured again stay.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogFormatter
 from sklearn.datasets import load_digits
 
 import onegrad as og
 from onegrad.comparison import deviations
 
-ALPHAS = [0.0, 0.3]
+ALPHAS = [0.0, 0.2, 0.4]
+KINDS = ("pixels", "standardised")
 SIZES = {
     "digits": {"n": 500, "N": 300},
     "mnist": {"n": 400, "N": 250},
@@ -76,57 +79,85 @@ def compare(name: str, kind: str, X: np.ndarray, seeds: int) -> dict[str, Any]:
                 "isotropic": round(float(getattr(isotropic, q)[i]), 6),
             }
         rows.append(row)
-    return {"inputs": name, "kind": kind, "d": problem.d, "seeds": seeds,
+    return {"inputs": name, "kind": kind, "d": problem.d, **SIZES[name], "seeds": seeds,
             "seconds": round(seconds, 2), "results": rows}  # fmt: skip
+
+
+def print_table(cases: list[dict[str, Any]]) -> None:
+    """Print one line per error."""
+    head = ("inputs", "α", "error", "networks", "theory", "off", "bar", "z", "taken for isotropic")
+    print("| " + " | ".join(head) + " |\n|---|--:|---|" + "--:|" * (len(head) - 3))
+    for case in cases:
+        for row in case["results"]:
+            for q in ("train", "test"):
+                x = row[q]
+                off, isotropic = (x[k] / x["networks"] - 1 for k in ("theory", "isotropic"))
+                print(
+                    f"| {case['inputs']}, {case['kind']} | {row['alpha']:g} | {q} | "
+                    f"{x['networks']:.4f} ± {x['se']:.4f} | {x['theory']:.4f} | {off:+.1%} | "
+                    f"{x['accuracy']:.0%} | {x['z']:+.1f} | {isotropic:+.0%} |"
+                )
 
 
 def draw(cases: list[dict[str, Any]], path: Path) -> None:
     """Draw test and training errors, theory as lines and networks as points."""
-    figure, panels = plt.subplots(1, len(cases), figsize=(3 * len(cases), 3.2), squeeze=False)
-    for panel, case in zip(panels[0], cases, strict=True):
+    columns = min(3, len(cases))
+    rows = -(-len(cases) // columns)
+    figure, panels = plt.subplots(
+        rows, columns, figsize=(3.2 * columns, 2.6 * rows + 0.6), sharex=True, squeeze=False
+    )
+    for panel in panels.flat[len(cases) :]:
+        panel.set_axis_off()
+    for panel, case in zip(panels.flat, cases, strict=False):
         for q, colour in (("test", "C0"), ("train", "C1")):
-            values = {
-                k: np.array([row[q][k] for row in case["results"]])
-                for k in ("networks", "se", "theory", "accuracy", "isotropic")
-            }
-            half = values["theory"] * values["accuracy"]
-            panel.fill_between(
-                ALPHAS, values["theory"] - half, values["theory"] + half, color=colour, alpha=0.15
-            )
-            panel.plot(ALPHAS, values["theory"], color=colour, label=f"{q}, theory")
-            panel.plot(ALPHAS, values["isotropic"], ":", color=colour, label="inputs as isotropic")
-            panel.errorbar(
-                ALPHAS,
-                values["networks"],
-                2 * values["se"],
-                fmt="o",
-                color=colour,
-                label="networks",
-            )
+            draw_error(panel, case, q, colour)
         panel.set_yscale("log")
-        panel.set_title(f"{case['inputs']}, {case['kind']}", fontsize=9)
+        panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+        panel.yaxis.set_major_formatter("{x:.2g}")
+        panel.tick_params(axis="y", which="both", labelsize=7)
+        panel.set_title(f"{case['inputs']}, {case['kind']} (d = {case['d']})", fontsize=9)
+    for panel in panels[-1]:
         panel.set_xlabel("step exponent α")
-    panels[0, 0].legend(fontsize=7)
-    figure.tight_layout()
+    for panel in panels[:, 0]:
+        panel.set_ylabel("error")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, ncols=3, loc="lower center")
+    figure.tight_layout(rect=(0, 0.16 / rows, 1, 1))
     figure.savefig(path, dpi=110)
+
+
+def draw_error(panel: Axes, case: dict[str, Any], q: str, colour: str) -> None:
+    """Draw one error against the step: theory with its bar, networks, inputs as isotropic."""
+    networks, se, theory, accuracy, isotropic = (
+        np.array([row[q][k] for row in case["results"]])
+        for k in ("networks", "se", "theory", "accuracy", "isotropic")
+    )
+    low, high = theory * np.maximum(1 - accuracy, 0.1), theory * (1 + accuracy)
+    panel.fill_between(ALPHAS, low, high, color=colour, alpha=0.15)
+    panel.plot(ALPHAS, theory, color=colour, label=f"{q}: theory, its accuracy shaded")
+    panel.errorbar(ALPHAS, networks, 2 * se, fmt="o", ms=4, color=colour, label=f"{q}: networks")
+    panel.plot(ALPHAS, isotropic, ":", color=colour, label=f"{q}: inputs taken for isotropic")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of mnist.npz and fashion.npz")
-    parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--standardised", action="store_true", help="columns of unit variance")
+    parser.add_argument("--seeds", type=int, default=256)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--out", type=Path, default=Path("docs"))
     options = parser.parse_args()
     warnings.simplefilter("ignore", og.AssumptionWarning)
-    cases = []
-    for name in ("digits", "mnist", "fashion") if options.data else ("digits",):
-        X = pixels(name, options.data)
-        kind = "standardised" if options.standardised else "pixels"
-        rows = standardised(X) if options.standardised else X
-        cases.append(compare(name, kind, rows, options.seeds))
-        print(json.dumps(cases[-1]), flush=True)
-    (options.out / "real_inputs.json").write_text(json.dumps(cases, indent=1) + "\n")
+    path = options.out / "real_inputs.json"
+    cases = json.loads(path.read_text()) if path.exists() else []
+    for kind in options.kinds:
+        for name in ("digits", "mnist", "fashion") if options.data else ("digits",):
+            X = pixels(name, options.data)
+            rows = standardised(X) if kind == "standardised" else X
+            case = compare(name, kind, rows, options.seeds)
+            kept = [c for c in cases if (c["inputs"], c["kind"]) != (name, kind)]
+            cases = sorted([*kept, case], key=lambda c: (KINDS.index(c["kind"]), -c["n"]))
+            path.write_text(json.dumps(cases, indent=1) + "\n")
+    print_table(cases)
     draw(cases, options.out / "images" / "real_inputs.png")
 
 

@@ -8,14 +8,12 @@ A neuron with initial weight :math:`\omega\sqrt{\kappa_{v0}/d}` along v has
 
 Directions that count are :math:`\hat\beta, \Sigma v, \Sigma M\Sigma v` and, for the full residual,
 :math:`\hat u`, made orthonormal off v. The blocks seen from them are the eigenvectors of the mean
-of Q in its Krylov space. The noise of M, which is not in the mean, spreads the deviation along a
-direction of variance s by :math:`\epsilon_2s\sqrt{t_1}\mu_k`.
+of Q in its Krylov space.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,98 +21,83 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.input_covariance.explicit_step import KERNELS, ExplicitStep
+from onegrad.theory.uniform.input_covariance.bulk import (
+    BulkBlocks,
+    bulk_blocks,
+    mean_covariance,
+    orthonormal,
+    spread_by_noise,
+    variances_along,
+)
+from onegrad.theory.uniform.input_covariance.correlated_neurons import (
+    CorrelatedNeurons,
+    correlated_neurons,
+    second_spacing,
+)
+from onegrad.theory.uniform.input_covariance.explicit_step import ExplicitStep
 from onegrad.theory.uniform.input_covariance.preparation import (
     MAX_TEACHER_FLUCTUATION,
     PreparedDraw,
 )
+from onegrad.theory.uniform.input_covariance.products import product_blocks
 from onegrad.theory.uniform.label_law import labels_given_index
-from onegrad.theory.uniform.neuron_tilt import MIN_VARIANCE_SHARE
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.quadratic_part import QuadraticPart
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 
 KRYLOV_STEPS = 7
-FEW_NODES = 7  # of a neuron, where an order of magnitude is asked for
-MIN_ALONG_V = 0.02  # of the initial variance along v
-MIN_VARIANCE = 1e-6  # of the bulk, relative to the mean
 MIN_BLOCK = 1e-9  # squared part of a block in the directions that count
-
-
-@dataclass(frozen=True)
-class CorrelatedNeurons:
-    """Nodes of a neuron.
-
-    g, bias, own : readout, input at the mean of the inputs, and epsilon.
-    epsilon, noise : epsilon_2 and gamma^2 g^2 nu phi_0.
-    length : sign of the fluctuation of its length.
-    omega : initial weight along v in units of its deviation, over sqrt(d).
-    s, along_v : weight along v after the step and kappa_v.
-    coefficients : of the kernels in K_u, (KERNELS, U).
-    """
-
-    g: Floats
-    bias: Floats
-    own: Floats
-    epsilon: Floats
-    noise: Floats
-    length: Floats
-    omega: Floats
-    s: Floats
-    along_v: Floats
-    weight: Floats
-    coefficients: Floats
+MAX_OVERLAP = 1 - 1e-9  # of the teacher with the indices
 
 
 def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     """Discretise the theory for one draw of the teacher."""
     problem, step, lengths = prepared.problem, prepared.step, prepared.lengths
-    d, N, spectrum, activation = problem.d, problem.N, step.spectrum, step.activation
-    full = problem.residual == "full"
-    neurons = _neurons(prepared, nodes.neuron)
+    d, N, spectrum = problem.d, problem.N, step.spectrum
+    V, full = prepared.indices, problem.residual == "full"
+    neurons = correlated_neurons(prepared, nodes.neuron)
     g, epsilon = neurons.g, neurons.epsilon
 
-    directions = _directions(step)
-    Kv = (step.kernels @ step.v).T @ neurons.coefficients  # (D, U)
-    k = Kv - np.outer(step.v, step.v @ Kv)
-    lean = (directions @ k) * neurons.omega / np.sqrt(neurons.along_v)  # (t, U)
+    directions = _directions(step, V)
+    lean = np.einsum("td,diu,iu->tu", directions, neurons.regression, neurons.deviations)
 
-    kappa = _bulk_variances(prepared, neurons)  # (U, R, k)
-    omega = np.outer((spectrum.counts * lengths.fraction) / d, prepared.noise.weight)
-    by_length = 1 + np.outer(
-        neurons.length, lengths.given_length(spectrum.values, d, lengths.fraction)
-    )
-    plain = np.tensordot(kappa / by_length[:, :, None], omega, axes=2)
+    Q = mean_covariance(prepared, neurons)
+    bulk = bulk_blocks(prepared, neurons, Q)
+    omega, plain = bulk.omega, bulk.kappa @ bulk.omega
+    kappa = bulk.kappa * (1 + np.outer(neurons.length, bulk.by_length))
     rho2 = plain * (1 + neurons.length * lengths.weights) + (lean**2).sum(0)
     rho = np.sqrt(rho2)[:, None]
 
-    x, p = prepared.index_rule.nodes(nodes.index)
+    x, p = _sample_nodes(prepared, nodes.index)  # (i, K)
     scales, scale_weights = spectrum.scales
-    scale = np.tile(np.repeat(scales, len(x)), 2)
-    index, p = np.tile(np.outer(np.sqrt(scales), x).ravel(), 2), np.outer(scale_weights, p).ravel()
+    scale = np.tile(np.repeat(scales, len(p)), 2)
+    indices = np.tile((x[:, None] * np.sqrt(scales)[:, None]).reshape(len(V), -1), 2)
+    p = np.outer(scale_weights, p).ravel()
     p, signs = np.tile(p, 2) / 2, np.repeat(TWO_POINT_NODES, len(p))
     norm = scale * (1 + signs * lengths.samples)
     value, slope, square = gaussian_averages(
         problem.sigma,
-        neurons.bias[:, None] + neurons.s[:, None] * index,
+        neurons.bias[:, None] + neurons.s.T @ indices,
         rho * np.sqrt(norm),
         lengths.flattening,
     )
     B = slope / rho
     grown = 1 + neurons.own + epsilon * (step.mean + step.shift)
     row = (grown * g)[:, None] * B / math.sqrt(N)
-    A = value + step.row_along_v * index * row
+    A = value + full * (V @ step.row) @ indices * row
 
     teacher = directions[0]
     along_teacher = float(teacher @ (step.sigma * teacher))
     relative = along_teacher / (lengths.samples * lengths.sample_trace)  # over sqrt(t_2 d/2)
     fluctuation = min(2 / d * relative, MAX_TEACHER_FLUCTUATION)
     teacher_norm = scale * (1 + signs * fluctuation)
-    Y = labels_given_index(
-        step.labels, np.array([step.theta]), index, teacher_norm, p, step.label_energy
-    )
+    overlaps = V @ step.beta
+    theta = min(float(np.linalg.norm(overlaps)), MAX_OVERLAP)
+    along_labels = overlaps @ indices / theta if len(V) > 1 else indices[0]
+    overlap = np.array([theta if len(V) > 1 else step.theta])
+    Y = labels_given_index(step.labels, overlap, along_labels, teacher_norm, p, step.label_energy)
 
-    kappa_teacher, varpi = _teacher_blocks(prepared, neurons, directions, k)
+    kappa_teacher, varpi = _teacher_blocks(prepared, neurons, directions, Q)
     squares = _quadratic_part(
         hessian=Y.hessian[0, 0],
         value=value,
@@ -125,39 +108,49 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         common=rho2 * along_teacher / (d * lengths.sample_trace),
         rho2=rho2,
     )
-    aside = full * activation.tau * (directions @ step.row)  # (t,)
-    Y1 = np.zeros((len(directions), len(index)))
+    aside = full * (directions @ step.row)  # (t,)
+    Y1 = np.zeros((len(directions), len(p)))
     Y1[0] = Y.Y1[0]
+    noise = np.maximum(square - value**2 - slope**2, 0.0)
+    variances, shares = bulk.types(kappa, len(spectrum.values) - spectrum.singles)
+    products = product_blocks(
+        value,
+        slope,
+        noise,
+        norm,
+        p,
+        variances / (d * rho2[:, None]),
+        d * shares,
+        neurons.weight,
+        lengths.weights**2 + lengths.samples**2,
+        N,
+        d,
+    )
     # all neurons lean along one vector: one more block, of its length
     sign = np.sign(lean[np.argmax((lean**2) @ neurons.weight)])
     length_of_lean = sign * np.sqrt((lean**2).sum(0))
-    profile = np.concatenate(
-        [
-            np.sqrt(kappa.reshape(len(g), -1).T)[:, :, None] * B,
-            math.sqrt(d) * (length_of_lean[:, None] * B)[None],
-            math.sqrt(d) * A[None],
-        ]
-    )
     return Equations(
         step=step_numbers(step),
         intercept=problem.intercept,
-        bulk=omega.size,
+        bulk=len(omega),
         n=problem.n,
         d=d,
         N=N,
-        index=index,
+        index=indices[0],
         p=p,
         weight=neurons.weight,
-        C2=np.maximum(square - value**2 - slope**2, 0.0),
-        profile=profile,
-        omega=np.append(omega.ravel(), [1 / d, 1 / d]),
-        teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
+        C2=np.maximum(noise - products.energy, 0.0),
+        B=B,
+        strength=np.vstack([np.sqrt(kappa.T), math.sqrt(d) * length_of_lean]),
+        omega=np.concatenate([omega, [1 / d], products.omega, [1 / d]]),
+        teacher_strength=np.sqrt(kappa_teacher.T),
+        products=products.readings,
         varpi=varpi,
         basis=np.eye(varpi.shape[1]),
         aside=aside[:, None, None] * row + lean[:, :, None] * B,
         A=A,
         readout_row=row,
-        row_share=_row_shares(prepared, directions),
+        row_share=_row_shares(prepared, directions, bulk),
         squares=squares,
         Y0=Y.Y0,
         Y1=Y1,
@@ -167,173 +160,54 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     )
 
 
-def concentration(prepared: PreparedDraw) -> float:
-    r"""Return one over the number of directions that carry a neuron's output beside v.
-
-    .. math:: \Big\langle\frac1d\sum_r\omega_r\kappa_r^2/\rho^4\Big\rangle
-
-    Where it is not small, the output given the index is not Gaussian.
-    """
-    neurons = _neurons(prepared, FEW_NODES)
-    kappa = _bulk_variances(prepared, neurons)
-    omega = np.outer(
-        prepared.step.spectrum.counts * prepared.lengths.fraction / prepared.problem.d,
-        prepared.noise.weight,
-    )
-    mean, square = np.tensordot(kappa, omega, axes=2), np.tensordot(kappa**2, omega, axes=2)
-    return float(neurons.weight @ (square / mean**2)) / prepared.problem.d
+def _sample_nodes(prepared: PreparedDraw, k: int) -> tuple[Floats, Floats]:
+    """Return the indices, (i, K), and probabilities of samples: k values of the first index."""
+    x, p = prepared.index_rule.nodes(k)
+    if prepared.second_rules is None:
+        return x[None], p
+    rule = prepared.second_rules[0]
+    y, q = rule.nodes(rule.count(second_spacing(prepared.index_rule, k)))
+    return np.array([np.tile(x, len(y)), np.repeat(y, k)]), np.outer(q, p).ravel()
 
 
-def _neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
-    """Return nodes of a neuron: k in its weight along v, a few in each smaller fluctuation."""
-    problem, step = prepared.problem, prepared.step
-    x, p = prepared.neuron_rule.nodes(k)
-    parts = [_neurons_of_one_length(prepared, x, p, float(c1)) for c1 in prepared.slopes.ravel()]
-    g, s, omega, sign, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    size = len(s) // prepared.slopes.size  # of one bias and one length
-    length = np.tile(np.repeat(TWO_POINT_NODES, size), len(step.activations))
-    weight = weight * np.repeat(step.bias_weights, 2 * size) / 2
-
-    def by_bias(name: str) -> Floats:
-        return np.repeat([getattr(a, name) for a in step.activations], 2 * size)
-
-    gamma_g, c1 = step.gamma * g, np.repeat(prepared.slopes.ravel(), size)
-    along_row = g / math.sqrt(problem.N)
-    full = problem.residual == "full"
-    initial = math.sqrt(step.initial_along_v)
-    own = by_bias("d3") * step.b / initial**2 * (initial * omega + step.row_along_v * along_row)
-    own_noise = np.sqrt(step.energy * by_bias("own_noise") / problem.rows_of_step)
-    own += own_noise * length * np.sign(sign) - full * by_bias("own_output") * along_row
-    own *= gamma_g
-    epsilon, noise = by_bias("d2") * gamma_g, gamma_g**2 * by_bias("nu") * problem.phi_step
-    coefficients = step.coefficients(epsilon, noise, own)
-    mean_square = step.spectrum.mean_square
-    bias = by_bias("bias") + gamma_g * c1 * step.moved_bias
-    bias += epsilon * mean_square * step.b / initial * omega
-    along_v = np.maximum(
-        ((step.kernels @ step.v) @ step.v) @ coefficients, MIN_ALONG_V * step.initial_along_v
-    )
-    s = s + omega * (np.sqrt(along_v) - initial)
-    return CorrelatedNeurons(
-        g, bias, own, epsilon, noise, length, omega, s, along_v, weight, coefficients
-    )
-
-
-def _neurons_of_one_length(
-    prepared: PreparedDraw, x: Floats, p: Floats, c1: float
-) -> tuple[Floats, ...]:
-    """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only.
-
-    x, p : nodes and probabilities of the weight along v, in units of its deviation.
-    """
-    problem, step = prepared.problem, prepared.step
-    t, variance = step.gamma * c1 * step.b, step.initial_along_v / problem.d
-    z, pz = prepared.across
-    k = len(x)
-    sign, weight = np.repeat(z, k), np.outer(pz, p).ravel()
-    if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
-        total = t**2 + variance
-        s = np.tile(math.sqrt(total) * x, len(z))
-        g = s * t / total + sign * math.sqrt(variance / total)
-    else:
-        values = TWO_POINT_NODES[:1] if problem.readout == "constant" else TWO_POINT_NODES
-        g = np.repeat(values, 2 * k)
-        s = g * (t + np.tile(x, 2 * len(values)) * math.sqrt(variance))
-        sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
-    return g, s, (s - t * g) / math.sqrt(step.initial_along_v), sign, weight
-
-
-def _directions(step: ExplicitStep) -> Floats:
-    """Return orthonormal directions off v: the teacher's, then those that neurons lean along."""
-    sigma_v = step.sigma * step.v
-    candidates = [step.beta, sigma_v]
+def _directions(step: ExplicitStep, indices: Floats) -> Floats:
+    """Return orthonormal directions off the indices: the teacher's, then those of leans."""
+    candidates = [step.beta, *(step.sigma * indices)]
     if any(a.d2 for a in step.activations):
         candidates.append(step.kernels[3] @ step.v)  # Sigma M Sigma v
     if step.problem.residual == "full":
         candidates.append(step.row)
-    return _orthonormal(np.array(candidates), step.v[None], 1e-5)
-
-
-def _orthonormal(vectors: Floats, basis: Floats, tol: float) -> Floats:
-    """Return vectors, one after another, made orthonormal and orthogonal to a basis."""
-    start = len(basis)
-    for x in vectors:
-        y = x
-        for _ in range(2):
-            y = y - basis.T @ (basis @ y)
-        size = float(np.linalg.norm(y))
-        if size > tol * float(np.linalg.norm(x)):
-            basis = np.vstack([basis, y / size])
-    return basis[start:]
-
-
-def _bulk_variances(prepared: PreparedDraw, neurons: CorrelatedNeurons) -> Floats:
-    """Return d times the variance of weights in the groups of the bulk, (U, R, k)."""
-    step, s = prepared.step, prepared.step.spectrum.values
-    moved = np.outer(neurons.epsilon, s) * (step.mean + step.shift * s)
-    mean = s * (1 + np.outer(neurons.own, s) + moved) ** 2
-    noise = np.outer(neurons.noise, s**2) * step.energy
-    return _spread(prepared, neurons, s, mean, noise, prepared.lengths.fraction)
-
-
-def _spread(
-    prepared: PreparedDraw,
-    neurons: CorrelatedNeurons,
-    s: Floats,
-    mean: Floats,
-    noise: Floats,
-    fraction: Floats | float = 1.0,
-) -> Floats:
-    """Return variances spread by the noise of M, S and by the lengths of weights, (U, R, k).
-
-    s : variances of the directions before the step, (R,).
-    mean, noise : variances after it, and what S adds, (U, R).
-    """
-    step, nodes = prepared.step, prepared.noise
-    smallest = MIN_VARIANCE * step.spectrum.moment(1)
-    deviation = np.outer(neurons.epsilon, s) * math.sqrt(prepared.lengths.t1)
-    root = np.sqrt(np.maximum(mean, smallest))[:, :, None] + deviation[:, :, None] * nodes.mu
-    by_length = prepared.lengths.given_length(s, prepared.problem.d, fraction)
-    change = 1 + np.outer(neurons.length, by_length)
-    return np.asarray((root**2 + noise[:, :, None] * nodes.s) * change[:, :, None])
+    return orthonormal(np.array(candidates), indices, 1e-5)
 
 
 def _teacher_blocks(
-    prepared: PreparedDraw, neurons: CorrelatedNeurons, directions: Floats, k: Floats
+    prepared: PreparedDraw, neurons: CorrelatedNeurons, directions: Floats, Q: Floats
 ) -> tuple[Floats, Floats]:
     """Return variances, (U, R'), and vectors, (R', t), of blocks seen from the directions."""
-    step = prepared.step
-    P = np.eye(len(step.v)) - np.outer(step.v, step.v)
-    Q = P @ np.tensordot(neurons.coefficients @ neurons.weight, step.kernels, axes=1) @ P
-    Q -= (k * (neurons.weight / neurons.along_v)) @ k.T
-    basis = _krylov_space(Q, directions, step.v)
+    basis = _krylov_space(Q, directions, prepared.indices)
     _, vectors = np.linalg.eigh(basis @ Q @ basis.T)
     q = vectors.T @ basis  # (L, D)
     varpi = q @ directions.T
     visible = (varpi**2).sum(1) > MIN_BLOCK
     q, varpi = q[visible], varpi[visible]
-    s = q**2 @ step.sigma
-    diagonal = np.array([((q @ kernel) * q).sum(1) for kernel in step.kernels])  # (KERNELS, L)
-    plain = slice(KERNELS - 1)
-    variance = neurons.coefficients[plain].T @ diagonal[plain]
-    variance -= (q @ k).T ** 2 / neurons.along_v[:, None]
-    variance = np.maximum(variance, MIN_VARIANCE_SHARE * s)
-    noise = np.outer(neurons.coefficients[-1], diagonal[-1])
-    kappa = _spread(prepared, neurons, s, variance, noise)
+    variance, noise, s = variances_along(prepared, neurons, q)
+    kappa = spread_by_noise(prepared, neurons, s, variance, noise)
+    by_length = prepared.lengths.given_length(s, prepared.problem.d)
+    kappa *= (1 + np.outer(neurons.length, by_length))[:, :, None]
     split = np.sqrt(prepared.noise.weight)[:, None]
     varpi = (varpi[:, None, :] * split).reshape(-1, len(directions))
     return kappa.reshape(len(neurons.g), -1), varpi
 
 
-def _krylov_space(Q: Floats, start: Floats, v: Floats) -> Floats:
-    """Return an orthonormal basis, off v, of the Krylov space of Q from some directions."""
-    basis, front = np.vstack([v, start]), start
+def _krylov_space(Q: Floats, start: Floats, indices: Floats) -> Floats:
+    """Return an orthonormal basis, off the indices, of the Krylov space of Q from directions."""
+    basis, front = np.vstack([indices, start]), start
     for _ in range(KRYLOV_STEPS):
-        front = _orthonormal(front @ Q, basis, 1e-6)
+        front = orthonormal(front @ Q, basis, 1e-6)
         if not len(front):
             break
         basis = np.vstack([basis, front])
-    return basis[1:]
+    return basis[len(indices) :]
 
 
 def _quadratic_part(
@@ -362,16 +236,20 @@ def _quadratic_part(
     )
 
 
-def _row_shares(prepared: PreparedDraw, directions: Floats) -> Floats:
+def _row_shares(prepared: PreparedDraw, directions: Floats, bulk: BulkBlocks) -> Floats:
     """Return the squared part of the readout row in each block of the bulk that is explicit."""
     step, spectrum = prepared.step, prepared.step.spectrum
-    tau2 = step.activation.tau**2
     if prepared.problem.residual != "full":
-        return np.zeros(len(spectrum.values) * len(prepared.noise.weight))
-    off = step.row - step.v * (step.v @ step.row) - directions.T @ (directions @ step.row)
-    fresh = spectrum.values * spectrum.counts / (prepared.problem.d * tau2)
-    share = fresh - (off**2).reshape(-1, len(spectrum.values)).sum(0)
-    return np.asarray(tau2 * np.outer(share, prepared.noise.weight).ravel())
+        return np.zeros(len(bulk.omega))
+    explicit = np.vstack([prepared.indices, directions])
+    off = step.row - explicit.T @ (explicit @ step.row)
+    fresh = spectrum.values * spectrum.counts / prepared.problem.d
+    top = spectrum.singles
+    # a direction that stands alone has its part of a fresh row, and the indices theirs
+    rest = np.outer(fresh[top:], prepared.noise.weight)
+    single = bulk.lone_axes[:, :top] ** 2 @ fresh[:top]
+    single *= fresh[:top].sum() / max(float(single.sum()), 1e-300)
+    return np.append(single, rest) - bulk.shared(off, prepared)
 
 
 def step_numbers(step: ExplicitStep) -> StepNumbers:

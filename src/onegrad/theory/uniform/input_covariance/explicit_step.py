@@ -54,14 +54,14 @@ class ExplicitStep:
     """One gradient step for one draw of the teacher and one constant of the initial output.
 
     sigma : eigenvalues of Sigma in the explicit space, (D,).
-    beta, row : unit vectors of the teacher and, orthogonal to it, of the readout row, (D,).
+    beta, row : unit vector of the teacher, and the readout row, of length near tau, (D,).
     v, b, theta : learned direction, length of h and overlap v.beta.
     initial_along_v : v^T Sigma v.
     activations, bias_weights : numbers of the activation at each bias w_0.m of a neuron.
     moved_bias : m.h, how far the step moves a bias for gamma g c_1 = 1.
     labels, label_energy : law of the labels, and the teacher's mean square.
     residual_noise, residual_mean : the rest of the residual.
-    output : linear part of the initial output in the residual, c_1 tau, or zero.
+    output : linear part of the initial output in the residual, c_1 |row|, or zero.
     shift : what M moves by, times Sigma, for the full residual of equal readouts.
     mean, energy : E r, E r^2 |x|^2/tr Sigma.
     kernels : the matrices of K_u, (KERNELS, D, D).
@@ -95,7 +95,7 @@ class ExplicitStep:
     def row_along_v(self) -> float:
         """Return the part along v of the readout row that the residual contains."""
         full = self.problem.residual == "full"
-        return full * self.activation.tau * float(self.v @ self.row)
+        return full * float(self.v @ self.row)
 
     def coefficients(self, epsilon: Floats, noise: Floats, own: Floats) -> Floats:
         """Return the coefficients of the kernels in K_u, (KERNELS, U).
@@ -115,7 +115,7 @@ def take_explicit_step(
     """
     s, m, d, n0 = spectrum.values, spectrum.counts, problem.d, problem.rows_of_step
     full, phi = problem.residual == "full", problem.phi_step
-    t1, t2 = spectrum.moment(1), spectrum.moment(2)
+    t2 = spectrum.moment(2)
     activations, bias_weights = _activations(problem, spectrum)
     activation = _averaged(activations, bias_weights)
     q = float(s @ draw.shares)
@@ -128,14 +128,6 @@ def take_explicit_step(
     # equal readouts add up d_2/2 (|x|^2 - tr Sigma)/d
     shared = activation.d2**2 / 2 * mean_readout(problem) ** 2 * problem.N / d * t2
     noise = math.sqrt(problem.noise**2 + full * (activation.variance + shared))
-    output = full * activation.c1 * activation.tau
-    laws = [
-        residual_law(replace(labels, teacher=f), noise, n0, output, -full * constant)
-        for f in teachers
-    ]
-    law = _scaled_law(laws, scales, scale_weights)
-    energy = float(law.p @ (law.r**2 * law.scale))
-
     slots = 4 if spectrum.mean is None else 5
 
     def in_slot(slot: int, x: Floats) -> Floats:
@@ -146,18 +138,30 @@ def take_explicit_step(
 
     sigma = np.tile(s, slots)
     beta = in_slot(TEACHER, np.sqrt(s * draw.shares / q))
-    row = in_slot(ROW, np.sqrt(s * m / (d * t1)))
-    row = row - beta * (beta @ row)
-    row /= np.linalg.norm(row)
-    T = np.column_stack([beta, row])[:, : len(law.tau)]
-    # a single direction has no room for two orthogonal vectors: its noise lies along the teacher
-    size = math.sqrt(energy / n0)
-    n = in_slot(NOISE, size * np.where(spectrum.single, 0.0, np.sqrt(m)))
-    n = n + in_slot(TEACHER, size * draw.noise_signs)
+
+    def random_vector(slot: int, sizes: Floats, along_single: Floats) -> Floats:
+        """Return a vector off the teacher's but for single directions, which have no room."""
+        off = in_slot(slot, np.where(spectrum.single, 0.0, sizes))
+        return off + in_slot(TEACHER, np.where(spectrum.single, sizes * along_single, 0.0))
+
+    row = random_vector(ROW, np.sqrt(s * m / d), draw.row)
+    along_teacher = float(beta @ row)
+    off_teacher = row - along_teacher * beta
+    size = float(np.linalg.norm(off_teacher))
+    output = full * activation.c1 * size
+    laws = [
+        residual_law(replace(labels, teacher=f), noise, n0, output, -full * constant)
+        for f in teachers
+    ]
+    law = _scaled_law(laws, scales, scale_weights)
+    energy = float(law.p @ (law.r**2 * law.scale))
+    T = np.column_stack([beta, off_teacher / size])[:, : len(law.tau)]
+    n = random_vector(NOISE, np.sqrt(energy / n0 * m), draw.noise)
     n = n - T @ (T.T @ n)
     c = law.tau @ (law.p * law.r)
     variance = float(law.p @ (law.r**2 * law.tau_tau[0, 0])) - c[0] ** 2
     c[0] += draw.fluctuation * math.sqrt(max(variance, 0.0) / n0)
+    c[0] -= full * activation.c1 * along_teacher
     g0, mean = T @ c + n, float(law.p @ law.r)
     h, moved_bias = sigma * g0, 0.0
     if spectrum.mean is not None:
@@ -169,7 +173,8 @@ def take_explicit_step(
 
     shift = -full * activation.d2 * mean_readout(problem) * math.sqrt(problem.N) / d
     M = _given_noise(law, law.r, T, n) + shift * np.diag(sigma)
-    S = _given_noise(law, law.r**2, T, n)
+    # the squares of inputs that all neurons share make rows with a large one weigh more
+    S = _given_noise(law, law.r**2, T, n) + 2 * shift**2 * np.diag(sigma**2)
     if any(a.d2 for a in activations):
         squares = _noise_of_moved_v(law, T, n, sigma * v, S, spectrum, phi)
         outer = np.outer(in_slot(MOVED, np.sqrt(squares)), sigma * v)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
@@ -13,14 +14,13 @@ from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
-from onegrad.theory.uniform.input_covariance.discretisation import (
-    concentration,
-    draw_equations,
-    step_numbers,
-)
+from onegrad.theory.uniform.input_covariance.bulk import concentration
+from onegrad.theory.uniform.input_covariance.discretisation import draw_equations, step_numbers
 from onegrad.theory.uniform.input_covariance.preparation import PreparedDraw, prepare_draws
 from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
+from onegrad.theory.uniform.input_covariance.teacher_draws import MANY_DRAWS
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
+from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
     SPACINGS,
     Refinement,
@@ -33,9 +33,12 @@ from onegrad.theory.uniform.spread import spread
 COVARIANCE_LAWS = ("power-law", "spiked")
 MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
+MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
+MAX_NEURON_NODES = 24  # of a point on which more draws are taken: with more a draw takes seconds
 MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
 FEW_DIRECTIONS = "few directions that carry most of a neuron's output beside the learned one"
 DIFFERENT_TEACHERS = "errors that differ from teacher to teacher"
+DIFFERENT_STEPS = "second moments of the step that differ from network to network"
 NOT_GAUSSIAN = "rows of few directions or uneven lengths, which are not as good as Gaussian"
 
 
@@ -65,7 +68,13 @@ def covariance_errors(
         if carried > MAX_CONCENTRATION:
             covered = "steps after which more than two directions beside the learned one count"
             raise OutOfScope("uniform", "eta", problem.step, covered)
+        if _is_too_large(problem, draws[0]):
+            covered = "constant and rademacher where a second direction is learned"
+            raise OutOfScope("uniform", "readout", problem.readout, covered)
         before = _mean_over_draws(draws, rtol, nodes, before)
+        if _needs_more_draws(draws, before):
+            draws = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
+            before = _at_the_same_nodes(draws, before)
         points.append(_with_bars(problem, draws, before, carried))
     return points
 
@@ -83,6 +92,15 @@ def _require_covered_here(problem: Problem, spectrum: InputSpectrum | None) -> N
         raise OutOfScope("uniform", "inputs", problem.inputs, covered)
 
 
+def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
+    """Return whether normal readouts, two indices and a step that multiplies weights meet.
+
+    Such a point takes half a minute to several, and gigabytes, and was 12 % off.
+    """
+    multiplied = len(draw.across[0]) > len(TWO_POINT_NODES)
+    return problem.readout == "gaussian" and len(draw.indices) > 1 and multiplied
+
+
 def _mean_over_draws(
     draws: tuple[PreparedDraw, ...],
     rtol: float,
@@ -96,10 +114,32 @@ def _mean_over_draws(
         return Refinement(means, float("nan"), True, spacings, means.last)
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
+    return _at_the_same_nodes(draws, refined)
+
+
+def _at_the_same_nodes(draws: tuple[PreparedDraw, ...], refined: Refinement) -> Refinement:
+    """Return means over draws with the nodes of a refinement."""
     means = evaluate_at_nodes(
         draws, refined.finest.nodes, refined.finest.last, draw_equations, MEAN_TOLERANCE
     )
     return replace(refined, finest=means, last=means.last)
+
+
+def _needs_more_draws(draws: tuple[PreparedDraw, ...], refinement: Refinement) -> bool:
+    """Return whether errors differ so much between draws that few of them have no mean.
+
+    A second index or many nodes make each draw so slow that its bar has to say so.
+    """
+    uncertain = _error_of_mean(refinement) > MAX_ERROR_OF_MEAN
+    nodes = refinement.finest.nodes
+    quick = len(draws[0].indices) == 1 and nodes.neuron <= MAX_NEURON_NODES
+    return uncertain and quick and draws[0].step.spectrum.singles > 0
+
+
+def _error_of_mean(refinement: Refinement) -> float:
+    """Return the relative standard error of the test error's mean over draws."""
+    tests = np.array([v.test for v in refinement.finest.values])
+    return float(tests.std() / tests.mean()) / math.sqrt(len(tests))
 
 
 def _with_bars(
@@ -139,8 +179,9 @@ def _neglected_sizes(
     ]
     sizes = {name: float(np.mean([s[name] for s in of_draws])) for name in of_draws[0]}
     sizes[FEW_DIRECTIONS] = carried / (1 + carried)
-    tests = np.array([v.test for v in values])
-    sizes[DIFFERENT_TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(draws))
+    spreads = np.array([_spread_of_second_moment(draw) for draw in draws])
+    sizes[DIFFERENT_STEPS] = float(np.mean(spreads / (1 + spreads)))
+    sizes[DIFFERENT_TEACHERS] = _error_of_mean(refinement)
     if spectrum.lengths is not None:
         nodes, weights = spectrum.scales
         sizes[NOT_GAUSSIAN] = float(
@@ -148,3 +189,14 @@ def _neglected_sizes(
             + 0.5 * np.sqrt(weights @ (nodes - 1) ** 2)
         )
     return sizes
+
+
+def _spread_of_second_moment(draw: PreparedDraw) -> float:
+    r"""Return the variance between networks of a weight's growth along v.
+
+    .. math:: \epsilon_2^2\,\mathrm{Var}(v^\top\Sigma Mv) \approx
+        3\,\gamma^2d_2^2\,v^\top\Sigma\bar S\Sigma v/n_0
+    """
+    step = draw.step
+    along = float(step.v @ step.kernels[-1] @ step.v)
+    return 3 * (step.gamma * step.activation.d2) ** 2 * along / draw.problem.rows_of_step

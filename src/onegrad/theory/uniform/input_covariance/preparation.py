@@ -28,15 +28,22 @@ from onegrad.theory.uniform.input_covariance.explicit_step import (
     take_explicit_step,
 )
 from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum, gauss_rule
-from onegrad.theory.uniform.input_covariance.teacher_draws import teacher_draws
+from onegrad.theory.uniform.input_covariance.teacher_draws import FEW_DRAWS, teacher_draws
 from onegrad.theory.uniform.label_law import along_linear
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
+from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, TWO_POINT_RULE
 
 NODES_OF_THE_NOISE = 4  # of M
+NODES_OF_STRONG_NOISE = 8  # where it makes weights of many directions vanish
+SECOND_SPACING = 1.4  # of the nodes of a second index, relative to those of the first
 MAX_LENGTH_FLUCTUATION = 0.8  # relative, of the squared length of a weight
 MAX_SAMPLE_FLUCTUATION = 0.6  # the same of a sample
 MAX_TEACHER_FLUCTUATION = 0.3  # of the teacher's variance off v given the sample's length
 MIN_RELATIVE_LENGTH = 0.05  # of a weight, relative to its mean
+MIN_INDEX_SHARE = 0.05  # of a neuron's variance along a direction off v that is worth an index
+MAX_INDEX_STRENGTH = 6.0  # of the weights along it, relative to all others together
+MIN_OFF_V = 1e-6  # squared part off v of a direction that stands alone
+NODES_OF_A_READOUT = 6
+FOUR_NODE_GROWTH = 16.0  # of the variance along v that four nodes across it resolve
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ class PreparedDraw:
     index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
     across : nodes and probabilities of a neuron's initial weight along v given the weight after
         the step; two unless the step multiplies it.
+    indices : v, and a second learned direction where there is one, (i, D).
+    second_rules : rules for that index, and for a neuron's random weight along it.
     """
 
     problem: Problem
@@ -99,15 +108,33 @@ class PreparedDraw:
     index_rule: GradedRule
     neuron_rule: GradedRule
     across: tuple[Floats, Floats]
+    indices: Floats
+    second_rules: tuple[GradedRule, GradedRule] | None
 
 
-def prepare_draws(problem: Problem, spectrum: InputSpectrum) -> tuple[PreparedDraw, ...]:
+def prepare_draws(
+    problem: Problem, spectrum: InputSpectrum, count: int = FEW_DRAWS
+) -> tuple[PreparedDraw, ...]:
     """Prepare a problem at each draw of the teacher and each constant of the initial output."""
-    return tuple(
-        _prepare(take_explicit_step(problem, spectrum, draw, constant))
-        for draw in teacher_draws(spectrum)
+    steps = [
+        take_explicit_step(problem, spectrum, draw, constant)
+        for draw in teacher_draws(spectrum, count)
         for constant in _constants(problem, spectrum)
-    )
+    ]
+    if any(a.d2 for a in steps[0].activations) and _is_alike(problem):
+        seconds = [second_direction(step) for step in steps]
+        if np.mean([share for _, share in seconds]) > MIN_INDEX_SHARE:
+            pairs = zip(steps, seconds, strict=True)
+            return tuple(_prepare(step, *second) for step, second in pairs)
+    return tuple(_prepare(step, None, 0.0) for step in steps)
+
+
+def _is_alike(problem: Problem) -> bool:
+    """Return whether the step alone does not tell neurons apart, or all functions are few.
+
+    Normal readouts differ by themselves: a second index matters less, and costs most.
+    """
+    return problem.readout != "gaussian" or problem.sigma.polynomial is not None
 
 
 def _constants(problem: Problem, spectrum: InputSpectrum) -> tuple[float, ...]:
@@ -120,9 +147,14 @@ def _constants(problem: Problem, spectrum: InputSpectrum) -> tuple[float, ...]:
     return c0, -c0
 
 
-def _prepare(step: ExplicitStep) -> PreparedDraw:
+def _prepare(step: ExplicitStep, second: Floats | None, share: float) -> PreparedDraw:
+    """Prepare one draw.
+
+    second, share : direction of a second index, and the share of a neuron's variance along it.
+    """
     problem, sigma = step.problem, step.problem.sigma
-    lengths = _lengths(step)
+    indices = step.v[None] if second is None else np.array([step.v, second])
+    lengths = _lengths(step, indices)
     trace = step.spectrum.moment(1)
     change = TWO_POINT_NODES * min(lengths.weights, MAX_LENGTH_FLUCTUATION) * lengths.t1
     sizes = np.sqrt(np.maximum(trace + change, MIN_RELATIVE_LENGTH * trace))
@@ -131,21 +163,71 @@ def _prepare(step: ExplicitStep) -> PreparedDraw:
     growth = _largest_along_v(step) / step.initial_along_v
     index, neuron = _rules(step, growth)
     return PreparedDraw(
-        problem, step, lengths, _noise(step), slopes, index, neuron, _across(problem, growth)
+        problem,
+        step,
+        lengths,
+        _noise(step),
+        slopes,
+        index,
+        neuron,
+        _across(problem, growth if second is None else min(growth, FOUR_NODE_GROWTH)),
+        indices,
+        None if second is None else _second_rules(step, second, share),
     )
 
 
-def _lengths(step: ExplicitStep) -> Lengths:
-    """Return how lengths fluctuate once v is taken out."""
+def second_direction(step: ExplicitStep) -> tuple[Floats, float]:
+    """Return the direction off v along which neurons vary most, and its share of their variance.
+
+    It is the leading eigenvector of the mean of Q among the directions that stand alone.
+    """
+    problem, spectrum, v = step.problem, step.spectrum, step.v
+    g, p = gauss_hermite(NODES_OF_A_READOUT) if problem.readout == "gaussian" else (np.ones(1),) * 2
+    gamma_g = step.gamma * g
+    epsilon = gamma_g * step.activation.d2
+    noise = gamma_g**2 * step.activation.nu * problem.phi_step
+    mean = step.coefficients(epsilon, noise, np.zeros(len(g))) @ p
+    K = np.tensordot(mean, step.kernels, axes=1)
+    spread = float(p @ epsilon**2) * spectrum.moment(1) * problem.phi_step
+    K += spread * step.kernels[-1]  # Sigma S Sigma
+    spread *= step.energy
+    lone_axes = np.eye(len(v))[: spectrum.singles]  # in the slot of the teacher, which comes first
+    lone_axes = lone_axes - np.outer(lone_axes @ v, v)
+    lengths, axes = np.linalg.eigh(lone_axes @ lone_axes.T)
+    visible = lengths > MIN_OFF_V
+    if not visible.any():
+        return v, 0.0
+    basis = (axes[:, visible] / np.sqrt(lengths[visible])).T @ lone_axes
+    Kv = basis @ K @ v
+    variances, vectors = np.linalg.eigh(basis @ K @ basis.T - np.outer(Kv, Kv) / (v @ K @ v))
+    s, counts = spectrum.values, spectrum.counts
+    plain = s * (1 + np.outer(epsilon, s) * (step.mean + step.shift * s)) ** 2
+    total = float(p @ plain @ counts) + counts @ s**2 * (spread + float(p @ noise) * step.energy)
+    return vectors[:, -1] @ basis, float(variances[-1] / total)
+
+
+def _second_rules(
+    step: ExplicitStep, second: Floats, share: float
+) -> tuple[GradedRule, GradedRule]:
+    """Return rules for a second index and for a neuron's random weight along it."""
+    strength = math.sqrt(share / max(1 - share, share / MAX_INDEX_STRENGTH**2))
+    sigma, teacher = step.problem.sigma, along_linear(step.labels)
+    index = index_rule(sigma, LARGE_DEVIATION * strength, teacher, abs(float(second @ step.beta)))
+    return index, neuron_rule(sigma, strength, 0.0)
+
+
+def _lengths(step: ExplicitStep, indices: Floats) -> Lengths:
+    """Return how lengths fluctuate once the indices are taken out."""
     spectrum, problem = step.spectrum, step.problem
     s, m, d = spectrum.values, spectrum.counts, problem.d
-    removed = (step.v**2).reshape(-1, len(s)).sum(0) * s / step.initial_along_v  # adds up to one
+    moved = indices * step.sigma
+    inside = indices @ moved.T  # V Sigma V^T
+    removed = (np.linalg.solve(inside, indices) * moved).sum(0).reshape(-1, len(s)).sum(0)
     t1 = float((m - removed) @ s / d)
     t2 = max(float((m - removed) @ s**2 / d), t1**2)
     sphere = problem.weights == "sphere"
-    sigma_v = step.sigma * step.v
-    sample_t1 = spectrum.moment(1) - step.initial_along_v / d
-    sample_t2 = spectrum.moment(2) - (2 * float(sigma_v @ sigma_v) - step.initial_along_v**2) / d
+    sample_t1 = spectrum.moment(1) - float(np.trace(inside)) / d
+    sample_t2 = spectrum.moment(2) - float(2 * (moved**2).sum() - (inside**2).sum()) / d
     samples = math.sqrt(2 * max(sample_t2, sample_t1**2) / d) / sample_t1
     samples = min(samples, MAX_SAMPLE_FLUCTUATION)
     # lengths of a user's rows may fluctuate less than Gaussian ones
@@ -174,7 +256,9 @@ def _noise(step: ExplicitStep) -> NoiseOfStep:
         step.output,
         step.residual_mean,
     ).trace
-    mu, weight = gauss_rule(isotropic.mu, isotropic.weight, NODES_OF_THE_NOISE)
+    strength = abs(step.gamma * step.activation.d2) * math.sqrt(problem.phi_step * step.energy)
+    nodes = NODES_OF_THE_NOISE if strength < 0.5 else NODES_OF_STRONG_NOISE
+    mu, weight = gauss_rule(isotropic.mu, isotropic.weight, nodes)
     if odd:  # nodes of S itself
         return NoiseOfStep(np.zeros(len(mu)), np.maximum(mu, 0.0) / step.energy, weight)
     s = np.maximum(np.interp(mu, isotropic.mu, isotropic.s), 0.0)
@@ -198,8 +282,8 @@ def _large_readout(problem: Problem) -> float:
 def _across(problem: Problem, growth: float) -> tuple[Floats, Floats]:
     """Return nodes across the weight along v; more where the step multiplies that weight."""
     if problem.readout != "gaussian" or growth < 1.6**2:
-        return TWO_POINT_NODES, np.full(2, 0.5)
-    return gauss_hermite(4 if growth < 16 else 8)
+        return TWO_POINT_RULE
+    return gauss_hermite(4 if growth <= FOUR_NODE_GROWTH else 8)
 
 
 def _rules(step: ExplicitStep, growth: float) -> tuple[GradedRule, GradedRule]:

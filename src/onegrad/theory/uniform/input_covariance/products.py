@@ -1,0 +1,141 @@
+r"""Products of inputs that neurons read: what of their output off the indices is not noise.
+
+Beyond its linear part the output of a neuron is a sum over products of inputs. With orthonormal
+Hermite functions :math:`h_\alpha` of degree k and the k-th derivative of the activation,
+
+.. math:: \sum_\alpha E\sigma^{(k)}\,\frac{w^\alpha}{\sqrt{\alpha!}}\,h_\alpha(x), \qquad
+    \mathrm{Var}\,\frac{w^\alpha}{\sqrt{\alpha!}} = \prod_{a\in\alpha}\frac{\kappa_a}d .
+
+Isotropic inputs have :math:`d^k/k!` products that are all weak, and their sum is noise. Where a few
+directions carry a neuron's output some products are strong: each is then one more direction that
+ridge fits, a block with the profile :math:`\sqrt{d\prod_a\kappa_a/d}\;E\sigma^{(k)}`. (The parts
+with :math:`E w^\alpha \ne 0` act through the length of a sample, which is a coordinate of it.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+
+PRODUCT_DEGREES = (2, 3)
+# of a product over noise, in all neurons together: a weaker one is noise
+MIN_PRODUCT_STRENGTH = 0.1
+BINS_PER_OCTAVE = 0.5  # products of a bin differ by less than a factor of four
+
+
+@dataclass(frozen=True)
+class ProductBlocks:
+    """Blocks of products of inputs.
+
+    readings : how strongly neurons read them: of each degree the strengths of its blocks, (r, U),
+        and the function of a sample that all are read with, (U, K).
+    omega : numbers of products over d, (R,).
+    energy : their part of a neuron's variance, (U, K).
+    """
+
+    readings: tuple[tuple[Floats, Floats], ...]
+    omega: Floats
+    energy: Floats
+
+
+def product_blocks(
+    value: Floats,
+    slope: Floats,
+    noise: Floats,
+    norm: Floats,
+    p: Floats,
+    variance: Floats,
+    counts: Floats,
+    weight: Floats,
+    fluctuation: float,
+    N: int,
+    d: int,
+) -> ProductBlocks:
+    r"""Return the blocks of products that count.
+
+    Parameters
+    ----------
+    value, slope, noise : :math:`E\sigma`, :math:`E[z\sigma]` and the variance of the rest, (U, K).
+    norm : squared lengths of the samples; the longer half comes first, at the same indices.
+    p, weight : probabilities of samples, (K,), and of neurons, (U,).
+    variance, counts : variances of weights over that of a neuron's input, (U, T), and numbers of
+        directions, (T,).
+    fluctuation : sum of the relative variances of the squared lengths of weights and samples. Given
+        the lengths :math:`E\prod_ax_a^2` is less, by :math:`1 + \tfrac12k(k-1)\,2/d` for isotropic
+        ones.
+    """
+    readings: list[tuple[Floats, Floats]] = []
+    numbers: list[Floats] = [np.zeros(0)]
+    energy = np.zeros(value.shape)
+    for degree, moment in zip(
+        PRODUCT_DEGREES, _hermite_moments(value, slope, noise, norm), strict=True
+    ):
+        scale = N * float(weight @ moment**2 @ p) / max(float(weight @ noise @ p), 1e-300)
+        squares, number = _binned(
+            variance, counts, weight, degree, MIN_PRODUCT_STRENGTH / max(scale, 1e-9)
+        )
+        if len(number):
+            less = 1 + degree * (degree - 1) / 2 * fluctuation
+            readings.append((np.sqrt(d / less * squares), moment))
+            numbers.append(number / d)
+            energy += (number / less @ squares)[:, None] * moment**2
+    return ProductBlocks(tuple(readings), np.concatenate(numbers), energy)
+
+
+def _hermite_moments(
+    value: Floats, slope: Floats, noise: Floats, norm: Floats
+) -> tuple[Floats, Floats]:
+    r"""Return :math:`E[He_k(z)\sigma(m + sz)] = s^kE\sigma^{(k)}` for k = 2 and 3.
+
+    They are :math:`s\,\partial_sE\sigma` and :math:`s^2\partial_s(E[z\sigma]/s)`, by the difference
+    of samples of two lengths, whose shares of it are those of their noise.
+    """
+    halves = np.sqrt(noise).reshape(len(noise), 2, -1)
+    total = halves.sum(1, keepdims=True)
+    shares = np.divide(2 * halves, total, out=np.ones_like(halves), where=total > 0)
+    length = np.sqrt(norm).reshape(2, -1)
+
+    def by_length(x: Floats) -> Floats:
+        """Return the derivative by the logarithm of s."""
+        change = np.subtract(*x.reshape(len(x), 2, -1).swapaxes(0, 1))
+        return np.asarray(change[:, None] / np.log(length[0] / length[1]) * shares)
+
+    second, third = by_length(value), by_length(slope / length.ravel()) * length.mean(0)
+    return second.reshape(value.shape), third.reshape(value.shape)
+
+
+def _binned(
+    variance: Floats, counts: Floats, weight: Floats, degree: int, smallest: float
+) -> tuple[Floats, Floats]:
+    """Return variances of products above the smallest in bins, (B, U), and their numbers, (B,).
+
+    variance : of weights along directions of each type, (U, T); counts : numbers of those, (T,).
+    """
+    products, numbers = [], []
+    for types in itertools.combinations_with_replacement(range(len(counts)), degree):
+        product = variance[:, list(types)].prod(1)
+        if weight @ product > smallest:
+            products.append(product)
+            numbers.append(_multisets(types, counts))
+    if not products:
+        return np.zeros((0, len(weight))), np.zeros(0)
+    table, number = np.array(products), np.array(numbers)
+    place = np.floor(BINS_PER_OCTAVE * np.log2(table @ weight / smallest)).astype(int)
+    bins = [place == b for b in np.unique(place)]
+    total = np.array([number[b].sum() for b in bins])
+    means = [number[b] @ table[b] / max(n, 1e-300) for b, n in zip(bins, total, strict=True)]
+    return np.array(means), total
+
+
+def _multisets(types: tuple[int, ...], counts: Floats) -> float:
+    """Return how many products of directions of these types there are."""
+    number = 1.0
+    for kind, times in Counter(types).items():
+        for i in range(times):
+            number *= (max(float(counts[kind]), 0.0) + i) / (i + 1)
+    return number
