@@ -1,7 +1,7 @@
 """The uniform theory against simulated settings: how far off it is, and what its bars are worth.
 
-    OMP_NUM_THREADS=1 python benchmarks/uniform_settings.py [FILE...] [--half even|odd] [--groups]
-                                                            [--worst 12] [--json OUT]
+    OMP_NUM_THREADS=1 python benchmarks/uniform_settings.py [FILE...] [--half even|odd]
+        [--alphas 0,0.3,0.5] [--every 4] [--groups] [--worst 12] [--json OUT]
 
 FILE is a path, or a name in benchmarks/settings (all of them by default; its README says where
 they come from). One line per file and half:
@@ -21,7 +21,7 @@ import json
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,14 @@ HEAD = ("settings", "values", "answered %", "mean %", "99 % %", "worst %", "cove
 Row = dict[str, Any]
 
 
-def compare(setting: Setting, file: str) -> list[Row]:
-    """Return one row for each step and each of train and test."""
+def compare(setting: Setting, file: str, alphas: Collection[float] | None) -> list[Row]:
+    """Return one row for each step, of these alphas if given, and each of train and test."""
     rows = []
     for alpha, problem, mean, se in zip(
         setting.alphas, setting.problems(), setting.mean, setting.se, strict=True
     ):
+        if alphas is not None and alpha not in alphas:
+            continue
         start = time.process_time()
         prediction, refusal = predict(problem)
         seconds = time.process_time() - start
@@ -132,10 +134,16 @@ def print_worst(rows: list[Row], count: int) -> None:
         )
 
 
+def steps(text: str) -> tuple[float, ...]:
+    return tuple(float(alpha) for alpha in text.split(","))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="*", default=[Path(name) for name in FILES])
     parser.add_argument("--half", choices=("even", "odd"), help="this half of every file only")
+    parser.add_argument("--alphas", type=steps, help="these steps only, as in 0,0.3,0.5")
+    parser.add_argument("--every", type=int, default=1, help="one setting in so many")
     parser.add_argument("--groups", action="store_true", help="also lines by field")
     parser.add_argument("--worst", type=int, default=0, help="list so many of the worst values")
     parser.add_argument("--json", type=Path, help="write every value to this file")
@@ -145,7 +153,8 @@ def main() -> None:
     rows: list[Row] = []
     for path in named_files(options.files):
         settings = [s for s in read_settings(path) if options.half in (None, s.half)]
-        part = [row for setting in settings for row in compare(setting, path.stem)]
+        settings = settings[:: options.every]
+        part = [row for s in settings for row in compare(s, path.stem, options.alphas)]
         print(*halves(path.stem.replace("_settings", ""), part), sep="\n", flush=True)
         if options.groups:
             print_groups(part)

@@ -1,14 +1,15 @@
 """Speed of the uniform theory on one core, beside its floor measured in the same process.
 
-    OMP_NUM_THREADS=1 python benchmarks/uniform_speed.py
+    OMP_NUM_THREADS=1 python benchmarks/uniform_speed.py [--extensions]
 
 Floor of a point: evaluating the activation once on every (neuron, sample, quadrature) node and one
 Newton step, with the nodes that the error estimate chose. Sampling one network of the same size and
-solving its ridge problem is shown for comparison.
+solving its ridge problem is shown for comparison. --extensions: the extensions only.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,25 @@ CASES = [
     ("relu", "H1 + H2/sqrt(2)", 0.0),
     ("H1 + H2/2 + H3/6", "H1 + H2/2 + H3/6", 0.3),
 ]
+
+WIDE = {"n": 2000, "d": 1200, "N": 1886, "n_step": 1000}
+FULL_EVEN = {"activation": "H1 + H2/2", "readout": "constant", "residual": "full"}
+RELU_LABELS = {"teacher": "relu", "noise": 0.3, "ridge": 0.469}
+EXTENSIONS = {
+    "ridge on the rows of the step": {"ridge_rows": "same"},
+    "two steps": {"steps": 2, "later_alpha": "0.2"},
+    "two steps, two indices": {
+        "steps": 2,
+        "later_alpha": "0.4",
+        "activation": "silu",
+        "residual": "full",
+    },
+    "power-law(0.5)": {"inputs": "power-law(0.5)"},
+    "spiked(5)": {"inputs": "spiked(5)"},
+    "spiked(20), two indices": {**WIDE, "inputs": "spiked(20)", "alpha": 0.5}
+    | FULL_EVEN
+    | RELU_LABELS,
+}
 
 
 def best(call: Callable[[], object], repeats: int) -> float:
@@ -55,9 +75,28 @@ def floor(problem: og.Problem) -> float:
     return moments + newton
 
 
+def print_extensions() -> None:
+    """Print one line per extension of the theory."""
+    base = og.Problem(n=1000, d=500, N=667, teacher="H1 + H2/sqrt(2)", noise=0.1, alpha=0.3)
+    print("| extension | one point |\n|---|--:|")
+    for name, fields in EXTENSIONS.items():
+        problem = base.replace(**fields)
+        print(f"| {name} | {1e3 * best(lambda p=problem: uniform_errors([p]), 3):.0f} ms |")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--extensions", action="store_true", help="the extensions only")
+    options = parser.parse_args()
     warnings.simplefilter("ignore", og.AssumptionWarning)
-    print("| student | alpha | one point | over floor | nodes |")
+    print_extensions()
+    if not options.extensions:
+        print_plain_theory()
+
+
+def print_plain_theory() -> None:
+    """Print points, curves and spectra of the theory without extensions."""
+    print("\n| student | alpha | one point | over floor | nodes |")
     print("|---|--:|--:|--:|---|")
     for activation, teacher, noise in CASES:
         base = og.Problem(

@@ -57,8 +57,8 @@ def training_error(eq: Equations, lam, pi, delta):
     K, root = len(pi), np.sqrt(pi)
     t = len(eq.Y1)
     teacher = np.zeros((t * K, t * K))
-    for varpi, profile in zip(eq.varpi, eq.teacher_profile, strict=True):
-        b = root * profile
+    for varpi, strength in zip(eq.varpi, eq.teacher_strength, strict=True):
+        b = root * strength[:, None] * eq.B
         inverse = np.linalg.inv(np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b)
         teacher += np.kron(np.outer(varpi, varpi), inverse)
     Q = len(eq.squares.Y)

@@ -1,10 +1,6 @@
 """A theory lists the fields of Problem that it reads, and refuses every other one."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +10,7 @@ import onegrad as og
 from onegrad.problem import FIELDS
 from onegrad.theory import THEORIES, Errors, Theory, register_theory
 from onegrad.theory.theories import SPECTRUM_METHODS
+from programs import run_with_field
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"n": 60, "d": 30, "N": 40}
@@ -44,16 +41,7 @@ print(json.dumps(refused))
 
 def test_a_field_that_no_theory_knows_is_refused_by_all(tmp_path):
     """The package with one more field, in a process of its own."""
-    shutil.copytree(ROOT / "src" / "onegrad", tmp_path / "onegrad")
-    source = tmp_path / "onegrad" / "problem" / "definition.py"
-    text = source.read_text(encoding="utf-8")
-    assert text.count("    # fmt: on\n") == 1
-    source.write_text(text.replace("    # fmt: on\n", NEW), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=True
-    )
-    refused = json.loads(run.stdout)
+    refused = json.loads(run_with_field(tmp_path, NEW, SCRIPT))
     assert set(refused) == {*THEORIES, *(f"spectrum {m}" for m in SPECTRUM_METHODS)}
     assert all(facts == ["momentum", 0.9, "momentum=0.0"] for facts in refused.values())
 

@@ -1,6 +1,7 @@
 """A result has its solver's residual, iterations, nodes and warnings, said at the caller's line."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,11 +22,17 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_warnings_point_at_the_line_that_called(name):
+@cache
+def called(name):
+    """What a call returns, and the warnings that it raised."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        CALLS[name]()
+        return CALLS[name](), caught
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_warnings_point_at_the_line_that_called(name):
+    _, caught = called(name)
     assert caught
     here = CALLS[name].__code__.co_firstlineno
     assert {(w.filename, w.lineno) for w in caught} == {(__file__, here)}
@@ -64,9 +71,7 @@ def test_closed_forms_have_the_residual_of_their_traces(theory):
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "spike_count"])
 def test_a_result_keeps_its_warnings(name):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = CALLS[name]()
+    result, caught = called(name)
     assert result.warnings == tuple(w.message for w in caught)  # type: ignore[attr-defined]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
-from onegrad.problem import Problem, list_axes, representation_warnings
+from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Prediction
 from onegrad.theory.scope import (
@@ -34,29 +34,40 @@ def predict(
     rows: Any = None,
     **axes: Any,
 ) -> Prediction:
-    """Predict the errors of a problem under a theory; lists among `axes` make a grid.
+    """Predict the training and test error of a problem.
 
     Parameters
     ----------
+    problem : sizes, functions, noise, ridge and step.
     theory : "uniform" (every step size at finite n), "staircase" (eta = n**alpha between
         thresholds, n to infinity), "small-step" (eta of order one, n to infinity) or
         "random-features" (the untrained network).
     printed : with "staircase", the formulas as printed, wrong factors included.
-    rows : an array whose rows are the inputs, as in `simulate`: with "uniform", the prediction is
-        for inputs of their mean, covariance and lengths.
-    axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2].
+    rows : an array whose rows are the inputs, as in `simulate`. With "uniform" the prediction is
+        for inputs with the mean, covariance and lengths of these rows.
+    axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2]; lists make a
+        grid.
+
+    Returns
+    -------
+    Prediction : the errors, with their accuracy; floats, or arrays of the grid's shape.
+
+    See Also
+    --------
+    simulate : measure the same errors on real networks.
+    compare : theory beside networks.
+    spectrum : bulk and spikes of the features.
 
     Examples
     --------
     >>> import onegrad as og
     >>> problem = og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4)
     >>> og.predict(problem)
-    Prediction(uniform: train=0.0395417, test=0.113961, risk=0.113961)
+    Prediction(uniform: train=0.03954 ± 0.00016, test=0.11396 ± 0.00073)
     >>> og.predict(problem, theory="staircase", alpha=[0.1, 0.2]).test.round(3)
-    array([...])
-
-    See onegrad.theory.asymptotic and onegrad.theory.uniform for formulas and assumptions.
+    array([0.098, 0.098])
     """
+    check_axes(predict, axes)
     name = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
     if printed and name != "staircase":
         raise InvalidInput("printed", printed, f"False with theory {name!r}")
@@ -137,13 +148,14 @@ def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSp
 
 
 def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
-    r"""Return bulk density, edges and outliers of :math:`F F^\top/n` after the step.
+    r"""Return the bulk and the spikes of the features, as eigenvalues of :math:`F F^\top/n`.
 
-    The bulk is that of the untrained features; outliers stand at the actual strength of their
-    spikes, those of the untrained features included (an even part of the activation has some).
+    The bulk is that of the untrained features. Spikes stand where their strength at this n puts
+    them; those of the untrained features, which an activation with an even part has, are included.
 
     Parameters
     ----------
+    problem : sizes, functions, noise, ridge and step.
     method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
         the bulk with the step).
 
@@ -152,9 +164,6 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     >>> import onegrad as og
     >>> og.spectrum(og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4))
     Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
-
-    See onegrad.theory.asymptotic.limiting_spectrum and onegrad.theory.uniform.moving_spectrum for
-    assumptions.
     """
     check_choice("method", method, SPECTRUM_METHODS)
     require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])

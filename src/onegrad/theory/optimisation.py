@@ -16,16 +16,23 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, check_choice, warn
+from onegrad.exceptions import (
+    AssumptionWarning,
+    InvalidInput,
+    NotConverged,
+    OutOfScope,
+    check_choice,
+    warn,
+)
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import draw_predicted_errors
 from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
-from onegrad.problem import Problem, list_axes
+from onegrad.problem import Problem, check_axes, list_axes
 from onegrad.theory.direction import NumberOrArray
 from onegrad.theory.dispatch import predict
 from onegrad.theory.prediction import Prediction, TrainTest
@@ -66,7 +73,7 @@ SEARCH_RANGES = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Optimum:
-    """The best of some fields of a problem by theory: numbers, or arrays along one axis.
+    """The values of some fields of a problem with the least predicted test error.
 
     Attributes
     ----------
@@ -113,7 +120,7 @@ class Optimum:
         return [dict(zip(columns, point, strict=True)) for point in numbers]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the optimum as JSON values."""
         values: dict[str, Any] = json_values(
             {
                 "results": self.results(),
@@ -133,6 +140,8 @@ class Optimum:
     def plot(self, ax: Any = None, **line: Any) -> Any:
         """Draw the test error through the optimum and mark it, or the best errors along the axis.
 
+        Parameters
+        ----------
         ax : matplotlib axes; by default new ones.
         line : options of matplotlib's lines, such as color and label.
         """
@@ -174,15 +183,19 @@ def optimum(
     total: int | None = None,
     **axes: Any,
 ) -> Optimum:
-    """Return the step, the penalty or the split of the rows with the least test error by theory.
+    """Find the step, the penalty or the split of the rows with the least predicted test error.
 
     Parameters
     ----------
+    problem : sizes, functions, noise, ridge and step.
     over : one or several of alpha (the step is n^alpha), ridge and n_step.
     total : rows of the step and of the ridge fit together, which n_step divides; n is the rest.
     axes : one field of the problem with a list of values makes a curve of optima, such as
-        N=[250, 500, 1000]; single values replace the problem's own. With a total, total=[...] is
-        not an axis: call it once per budget.
+        N=[250, 500, 1000]; single values replace the problem's own.
+
+    Returns
+    -------
+    Optimum : the best values, the errors there, and the curve through them.
 
     Examples
     --------
@@ -194,6 +207,7 @@ def optimum(
     Holds where the uniform theory does; an optimum at the end of the searched range warns.
     See tests/theory/test_the_optimum_is_the_least_error.py.
     """
+    check_axes(optimum, axes)
     names = (over,) if isinstance(over, str) else tuple(over)
     for name in names:
         check_choice("over", name, tuple(SEARCH_RANGES))
@@ -265,7 +279,7 @@ def _least(problem: Problem, names: Sequence[str], total: Any, before: Floats | 
         start + step * (1 if start[i] + step <= 1 else -1) * np.eye(len(names))[i]
         for i in range(len(names))
     ]
-    search = minimize(
+    search = scipy.optimize.minimize(
         lambda x: float(test_errors([np.clip(x, 0, 1)])[0]),
         start,
         method="Nelder-Mead",
@@ -284,7 +298,7 @@ def _errors_or_infinity(problems: Sequence[Problem]) -> Floats:
     """Return test errors, infinite where the theory has none."""
     try:
         return np.asarray(uniform_errors(problems).test)
-    except NotConverged:
+    except (NotConverged, OutOfScope):
         if len(problems) == 1:
             return np.array([np.inf])
         return np.concatenate([_errors_or_infinity([problem]) for problem in problems])

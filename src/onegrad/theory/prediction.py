@@ -68,7 +68,9 @@ class Prediction(Errors):
 
     Attributes
     ----------
-    train, test, squared_loss : the errors, penalty and label noise included; risk : test - noise^2.
+    train, test, risk : the ridge objective at its minimum, E(y - f_hat)^2 with label noise, and
+        test - noise^2.
+    squared_loss : the training loss without penalty.
     accuracy, spread : how far the mean over networks may lie off (relative, 95 %), and how far
         single networks scatter around it (standard deviation), each with train and test.
     alpha, eta, ridge : the points; alpha is NaN where eta = 0.
@@ -85,8 +87,8 @@ class Prediction(Errors):
     >>> p = og.predict(og.Problem(n=1000, d=500, N=667), alpha=[0.1, 0.3])
     >>> p
     Prediction(uniform: 2 alpha: test ... to ...)
-    >>> bool((p.accuracy.test < 0.02).all()), [sorted(row)[0] for row in p.results()]
-    (True, ['alpha', 'alpha'])
+    >>> p.test.shape, bool((p.margin("test") < 0.02 * p.test).all())
+    ((2,), True)
     """
 
     problem: Problem
@@ -137,7 +139,7 @@ class Prediction(Errors):
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the prediction as JSON values."""
         values: dict[str, Any] = json_values(
             {
                 "results": self.results(),
@@ -179,7 +181,7 @@ class Prediction(Errors):
 
         Returns
         -------
-        The axes; `Simulation.plot` on the same ones adds networks in the same colours.
+        matplotlib.axes.Axes : on which `Simulation.plot` adds networks in the same colours.
         """
         names = check_quantities(quantities, ("test", "train", "risk", "squared_loss"))
         curves = {}
@@ -214,10 +216,14 @@ class Prediction(Errors):
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
-            values = f"train={self.train:.6g}, test={self.test:.6g}, risk={self.risk:.6g}"
+            errors = (
+                f"{name}={with_error(float(getattr(self, name)), float(self.margin(name)))}"
+                for name in ("train", "test")
+            )
+            values = ", ".join(errors)
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
-            values = f"{grid}: test {np.min(self.test):.6g} to {np.max(self.test):.6g}"
+            values = f"{grid}: test {np.min(self.test):.4g} to {np.max(self.test):.4g}"
         return f"Prediction({self._name}: {values})"
 
 

@@ -11,13 +11,17 @@ times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.function_space import FunctionSpace
 from onegrad.theory.uniform.label_law import labels_given_index, unit_linear
 from onegrad.theory.uniform.neuron_tilt import neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared
@@ -30,8 +34,8 @@ class Equations:
     """Coefficients of the fixed point for U neurons, K samples and R blocks of directions.
 
     A block is a set of input directions that act alike: omega is its share of all d directions and
-    `profile` how strongly neurons read it. The bulk comes first; then, unless it is left out, a
-    block of the learned direction, read as A.
+    `profile` how strongly neurons read it: B times the block's strength. The bulk comes first; the
+    last block, unless it is left out, is the learned direction, read as sqrt(d) A.
     """
 
     step: StepNumbers
@@ -44,9 +48,10 @@ class Equations:
     p: Floats  # (K,) probability of a sample
     weight: Floats  # (U,) probability of a neuron
     C2: Floats  # (U, K)
-    profile: Floats  # (R, U, K): sqrt(kappa_r) B; the last one is sqrt(d) A
+    B: Floats  # (U, K)
+    strength: Floats  # (R - 1, U): sqrt(kappa_r)
     omega: Floats  # (R,)
-    teacher_profile: Floats  # (R', U, K): the same, seen from the teacher's directions off v
+    teacher_strength: Floats  # (R', U): the same, seen from the teacher's directions off v
     varpi: Floats  # (R', t): those blocks along the t directions
     basis: Floats  # (m, t): the m directions off v, the teacher's first, in terms of those t
     aside: Floats  # (t, U, K): how neurons read those directions beyond the bulk
@@ -59,6 +64,39 @@ class Equations:
     Y2: Floats  # (K,)
     replaced: float  # fraction of the labels that are replaced
     mean_error: float  # standard deviation of a mean that was taken off the labels
+    # blocks after those read with B: their strengths, (r, U), and how they are read, (U, K)
+    products: tuple[tuple[Floats, Floats], ...] = ()
+
+    @cached_property
+    def space(self) -> FunctionSpace:
+        """The space of functions of a sample that neurons read."""
+        largest = self.strength[: self.bulk].max(0)[:, None] * self.B
+        constant = [np.ones((1, len(self.p)))] if self.intercept else []
+        rows = [largest, self.A, self.squares.bend, *constant]
+        return FunctionSpace.spanned_by(rows, self.p, visible=1 / self.N)
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """Coordinates of the profiles in that space, (R, U, F)."""
+        return self._profiles(self.space.coordinates)
+
+    @cached_property
+    def teacher_coordinates(self) -> Floats:
+        """The same seen from the teacher's directions off v, (R', U, F)."""
+        return np.asarray(self.teacher_strength[:, :, None] * self.space.coordinates(self.B))
+
+    @property
+    def profile(self) -> Floats:
+        """Return how strongly neurons read the blocks, (R, U, K)."""
+        return self._profiles(np.asarray)
+
+    def _profiles(self, form: Callable[[Floats], Floats]) -> Floats:
+        """Return the profiles, their functions of a sample in some form."""
+        readings = [(self.strength, self.B), *self.products]
+        blocks = [strength[:, :, None] * form(function) for strength, function in readings]
+        if sum(map(len, blocks)) < len(self.omega):
+            blocks.append(math.sqrt(self.d) * form(self.A)[None])
+        return np.concatenate(blocks)
 
 
 def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np.inf) -> Equations:
@@ -70,7 +108,13 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
     problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
     d = problem.d
     neurons = neuron_nodes(
-        problem, step, prepared.slopes, covariance.along, prepared.neuron_rule, nodes.neuron
+        problem,
+        step,
+        prepared.slopes,
+        covariance.along,
+        prepared.neuron_rule,
+        nodes.neuron,
+        prepared.across,
     )
     index, norm, p = sample_nodes(d, prepared.index_rule, nodes.index)
     g = np.clip(neurons.g, -largest_readout, largest_readout)
@@ -111,9 +155,10 @@ def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np
         p=p,
         weight=neurons.weight,
         C2=np.maximum(square - value**2 - slope**2, 0.0),
-        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
+        B=B,
+        strength=np.sqrt(kappa.T),
         omega=np.append(omega, 1 / d),
-        teacher_profile=np.sqrt(kappa_teacher.T)[:, :, None] * B,
+        teacher_strength=np.sqrt(kappa_teacher.T),
         varpi=vector @ basis,
         basis=basis,
         aside=np.multiply.outer(basis.T @ sideways, row) + leaning[:, :, None] * B,

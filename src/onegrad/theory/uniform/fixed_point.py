@@ -17,15 +17,18 @@ Both equations come from one potential, so the linear response is symmetric: wit
     (\mathrm{diag}(\delta/a) - S)\,y = T\,d\pi, \quad d\delta_u = y_u/a_u\,\delta_u, \quad
     d\chi = -\tfrac dn\Big[T^\top y + \sum_r\omega_r (L_r\Gamma_r)^{\circ2} d\pi\Big].
 
-Newton's method needs nothing else. The same code serves real and complex :math:`\lambda`.
+Newton's method needs nothing else. The same code serves real and complex :math:`\lambda`; all
+matrices of blocks are those of `function_space`, whose size is that of the space which the profiles
+span and not the number of nodes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.free_constant import without_constant
@@ -36,67 +39,47 @@ PLAIN_ITERATIONS = 8  # of the equations themselves, before Newton's method
 MAX_ROUNDING_STEP = 1e-6  # a Newton step this small that no longer shrinks is rounding
 MAX_ITERATIONS_OF_NEWTON = 60
 MAX_LOG_CHANGE = 1.0  # of pi and delta in one Newton step
+CACHED_ENTRIES = 1 << 18  # of matrices of blocks that are formed at once
 
 
 @dataclass(frozen=True)
 class Resolvents:
-    r"""The matrices :math:`L_r = (I + \Gamma_r\Pi)^{-1}` of every block, in the smaller space.
+    r"""The matrices :math:`L_r = (I + \Gamma_r\Pi)^{-1}` of every block, in coordinates.
 
-    With more samples than neurons, as on the nodes of several indices, only
+    .. math:: L_r = I - \phi X_r\phi^\top\Pi, \qquad L_r\Gamma_r = \phi X_r\phi^\top, \qquad
+        L_rb_{ru} = \phi Y_r\beta_{ru}, \quad Y_r = I - X_rW = (I + G_rW)^{-1}
 
-    .. math:: H_r = (\mathrm{diag}(1/a) + b_r\Pi b_r^\top)^{-1}, \qquad
-        L_r = I - b_r^\top H_rb_r\Pi
-
-    is known of them.
+    functions : phi, (K, F).
+    pi : (K,); W : (F, F).
+    X, Y : (R, F, F).
     """
 
-    profile: Numbers  # (R, U, K): b
-    a: Numbers  # (U,)
-    pi: Numbers  # (K,)
-    L: Numbers | None  # (R, K, K)
-    H: Numbers | None  # (R, U, U)
+    functions: Floats
+    pi: Numbers
+    W: Numbers
+    X: Numbers
+    Y: Numbers
 
     def apply(self, functions: Numbers) -> Numbers:
         """Return L_r f of functions (K, m), or of other ones in each block, (R, K, m)."""
-        if self.L is not None:
-            return np.asarray(self.L @ functions)
-        read = self.H @ (self.profile @ (self.pi[:, None] * functions))
-        return np.asarray(functions - self.profile.swapaxes(1, 2) @ read)
+        read = self.functions.T @ (self.pi[:, None] * functions)
+        return np.asarray(functions - self.functions @ (self.X @ read))
 
     def matrices(self) -> Numbers:
         """Return L_r, (R, K, K)."""
-        return self.L if self.L is not None else self.apply(np.eye(len(self.pi)))
+        return self.apply(np.eye(len(self.pi)))
 
     def first(self, count: int) -> Resolvents:
         """Return those of the first blocks."""
-        L, H = (None if x is None else x[:count] for x in (self.L, self.H))
-        return Resolvents(self.profile[:count], self.a, self.pi, L, H)
-
-    def of_profiles(self) -> Numbers:
-        """Return L_r b_ru, (R, U, K)."""
-        if self.L is not None:
-            return np.asarray(self.profile @ self.L.swapaxes(1, 2))
-        return np.asarray((self.H @ self.profile) / self.a[:, None])
-
-    def of_Gamma(self) -> Numbers:
-        """Return L_r Gamma_r, (R, K, K)."""
-        if self.L is not None:
-            return np.asarray(self.L @ gamma(self.profile, self.a))
-        return np.asarray(self.profile.swapaxes(1, 2) @ (self.H @ self.profile))
+        return replace(self, X=self.X[:count], Y=self.Y[:count])
 
 
-def gamma(profile: Numbers, a: Numbers) -> Numbers:
-    """Return sum_u a_u b_ru b_ru^T, (R, K, K)."""
-    return np.asarray((profile.swapaxes(1, 2) * a) @ profile)
-
-
-def resolvents(profile: Numbers, a: Numbers, pi: Numbers) -> Resolvents:
-    """Return the resolvents of blocks with these profiles, (R, U, K)."""
-    if profile.shape[1] < len(pi):
-        H = np.linalg.inv(np.diag(1 / a) + (profile * pi) @ profile.swapaxes(1, 2))
-        return Resolvents(profile, a, pi, None, H)
-    L = np.linalg.inv(np.eye(len(pi)) + gamma(profile, a) * pi)
-    return Resolvents(profile, a, pi, L, None)
+def resolvents(functions: Floats, coordinates: Numbers, a: Numbers, pi: Numbers) -> Resolvents:
+    """Return the resolvents of blocks whose profiles have these coordinates, (R, U, F)."""
+    W = functions.T @ (pi[:, None] * functions)
+    G = (coordinates.swapaxes(1, 2) * a) @ coordinates
+    Y = np.linalg.inv(np.eye(len(W)) + G @ W)
+    return Resolvents(functions, pi, W, Y @ G, Y)
 
 
 @dataclass(frozen=True)
@@ -106,9 +89,8 @@ class State:
     pi: Numbers  # (K,)
     delta: Numbers  # (U,)
     a: Numbers  # (U,)
-    resolvents: Resolvents  # L_r; where there is an intercept, without it
-    Z: Numbers  # (R, K, K): L_r Gamma_r
-    Lb: Numbers  # (R, U, K): L_r b_ru
+    resolvents: Resolvents  # the last one without the constant where there is an intercept
+    Lb: Numbers  # (R, U, F): coordinates of L_r b_ru
 
 
 @dataclass(frozen=True)
@@ -134,35 +116,48 @@ class Solution:
 def evaluate_state(eq: Equations, pi: Numbers, delta: Numbers) -> State:
     """Return all matrices at (pi, delta)."""
     a = eq.N / eq.d * eq.weight / delta
-    blocks = resolvents(eq.profile, a, pi)
-    Z, Lb = blocks.of_Gamma(), blocks.of_profiles()
+    blocks = resolvents(eq.space.functions, eq.coordinates, a, pi)
     if eq.intercept:  # the last block reads functions of the index, the constant among them
-        eye = np.eye(len(pi))
-        L = without_constant(eye - Z[-1] * pi if blocks.L is None else blocks.L[-1], pi)
-        Z[-1] = (eye - L) / pi  # L Gamma Pi = I - L
-        Lb[-1] = eq.profile[-1] @ L.T
-    return State(pi, delta, a, blocks, Z, Lb)
+        blocks.X[-1], blocks.Y[-1] = without_constant(
+            blocks.X[-1], blocks.W, eq.space.coordinates(np.ones(len(pi)))
+        )
+    return State(pi, delta, a, blocks, eq.coordinates @ blocks.Y.swapaxes(1, 2))
 
 
 def self_energy(eq: Equations, x: State) -> Numbers:
     """Return delta - lambda as the equations give it."""
-    q = ((eq.profile * x.Lb) @ x.pi).T @ eq.omega  # b_u^T Pi L b_u, summed over blocks
-    return np.asarray(eq.C2 @ x.pi + q)
+    q = ((eq.coordinates @ x.resolvents.W) * x.Lb).sum(2)  # b_u^T Pi L_r b_u
+    return np.asarray(eq.C2 @ x.pi + eq.omega @ q)
 
 
 def chi(eq: Equations, x: State) -> Numbers:
     """Return chi_k at (pi, delta)."""
-    diagonal = eq.omega @ np.diagonal(x.Z, axis1=1, axis2=2)
-    return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + diagonal))
+    functions, mean = eq.space.functions, np.tensordot(eq.omega, x.resolvents.X, axes=1)
+    return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + ((functions @ mean) * functions).sum(1)))
 
 
 def linear_response(eq: Equations, x: State) -> Response:
     """Return the matrices T, diag(delta/a) - S and Z2 of the linear response."""
-    T = eq.C2 + np.tensordot(eq.omega, x.Lb**2, axes=1)
-    gram = (eq.profile * x.pi) @ x.Lb.swapaxes(1, 2)  # (R, U, U): b_u^T Pi L_r b_v
-    S = np.tensordot(eq.omega, gram**2, axes=1)
-    Z2 = np.tensordot(eq.omega, x.Z**2, axes=1)
+    functions, blocks = eq.space.functions, x.resolvents
+    T = eq.C2 + _mean_square(eq.omega, x.Lb, functions)
+    S = _mean_square(eq.omega, eq.coordinates @ blocks.W, x.Lb)  # of b_u^T Pi L_r b_v
+    Z2 = _mean_square(eq.omega, functions @ blocks.X, functions)  # of L_r Gamma_r
     return Response(T, np.diag(x.delta / x.a) - S, Z2)
+
+
+def _mean_square(omega: Floats, left: Numbers, right: Numbers) -> Numbers:
+    """Return the squares of left_r right_r^T, entry by entry, summed with weights omega.
+
+    left : (R, m, F); right : (R, k, F), or (k, F) for all.
+    """
+    right = np.broadcast_to(right, (len(left), *right.shape[-2:])).swapaxes(1, 2)
+    together = max(CACHED_ENTRIES // (left.shape[1] * right.shape[2]), 1)  # what caches hold
+    total = np.zeros((left.shape[1], right.shape[2]), left.dtype)
+    for start in range(0, len(left), together):
+        part = slice(start, start + together)
+        product = left[part] @ right[part]
+        total += np.tensordot(omega[part], np.square(product, out=product), axes=1)
+    return total
 
 
 def chi_response(eq: Equations, r: Response, W: Numbers) -> Numbers:

@@ -20,10 +20,14 @@ import numpy as np
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
 
-def without_constant(L: Numbers, pi: Numbers) -> Numbers:
-    r"""Return :math:`L = \Pi^{-1}R` with the constant taken out of R."""
-    column, row = L.sum(1), pi @ L  # Pi^-1 R e, e^T R
-    return np.asarray(L - np.outer(column, row) / row.sum())
+def without_constant(X: Numbers, W: Numbers, e: Numbers) -> tuple[Numbers, Numbers]:
+    r"""Return X and Y of `Resolvents` with the constant, of coordinates e, taken out.
+
+    :math:`L = \Pi^{-1}R` becomes :math:`L - Le\,e^\top\Pi L/e^\top\Pi Le`.
+    """
+    column = e - X @ (W @ e)  # L e; X and W are symmetric
+    X = X + np.outer(column, column) / (e @ W @ column)
+    return X, np.eye(len(e)) - X @ W
 
 
 def fitted_constant(fit: Numbers, fit_of_constant: Numbers, K: int) -> Numbers:

@@ -19,7 +19,11 @@ from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear, unit_linear
-from onegrad.theory.uniform.quadrature_nodes import bulk_variance, slopes_by_length
+from onegrad.theory.uniform.quadrature_nodes import (
+    bulk_variance,
+    conditional_readouts,
+    slopes_by_length,
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Prepared:
     problem : the problem; one without a step has the plainest step's direction.
     slopes : c_1 of neurons of two lengths.
     index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
+    across : nodes and probabilities of a neuron's readout given that weight.
     """
 
     problem: Problem
@@ -46,6 +51,7 @@ class Prepared:
     slopes: Floats
     index_rule: GradedRule
     neuron_rule: GradedRule
+    across: tuple[Floats, Floats]
 
 
 def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared:
@@ -59,8 +65,9 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
     labels = LabelLaw.of(problem)
     step = take_step(problem, constant, labels)
     covariance = _covariance(problem, step, labels)
-    rules = _rules(problem, step, labels, covariance)
-    return Prepared(problem, step, labels, covariance, slopes_by_length(problem), *rules)
+    slopes = slopes_by_length(problem)
+    rules = _rules(problem, step, labels, covariance, slopes)
+    return Prepared(problem, step, labels, covariance, slopes, *rules)
 
 
 def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]:
@@ -128,9 +135,13 @@ def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCo
 
 
 def _rules(
-    problem: Problem, step: StepNumbers, labels: LabelLaw, covariance: StepCovariance
-) -> tuple[GradedRule, GradedRule]:
-    """Return rules for the index and for a neuron's weight along v."""
+    problem: Problem,
+    step: StepNumbers,
+    labels: LabelLaw,
+    covariance: StepCovariance,
+    slopes: Floats,
+) -> tuple[GradedRule, GradedRule, tuple[Floats, Floats]]:
+    """Return rules for the index, for a neuron's weight along v, and for its readout given that."""
     gaussian = problem.readout == "gaussian"
     spike, own = abs(step.gamma * step.c1 * step.b), 1 / np.sqrt(problem.d)
     g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
@@ -139,8 +150,12 @@ def _rules(
     fitted = labels.fit.has_direction
     theta = step.theta * (float(unit_linear(labels)[0]) if fitted else 1.0)
     index = index_rule(problem.sigma, float(strength.max()), along_linear(labels), theta)
+    growth = max(float(rho2.max()) - 1, 0.0)
+    across = conditional_readouts(
+        problem, step.gamma * step.b * float(np.abs(slopes).min()), growth
+    )
     if not gaussian:
-        return index, neuron_rule(problem.sigma, own, 0.0)
+        return index, neuron_rule(problem.sigma, own, 0.0), across
     deviation = float(np.hypot(spike, own))
-    growth = np.sqrt(np.maximum(rho2 - 1, 0.0)).max() / LARGE_DEVIATION * spike / deviation
-    return index, neuron_rule(problem.sigma, deviation, float(growth))
+    rate = float(np.sqrt(growth)) / LARGE_DEVIATION * spike / deviation
+    return index, neuron_rule(problem.sigma, deviation, rate), across

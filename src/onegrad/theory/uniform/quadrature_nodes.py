@@ -32,9 +32,12 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
-from onegrad.theory.uniform.graded_rule import GradedRule
+from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule
 
 TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
+TWO_POINT_RULE = TWO_POINT_NODES, np.full(2, 0.5)
+MIN_GROWTH_RATE = 0.2  # of the deviation of bulk weights with the readout; below it two nodes do
+CONDITIONAL_SPACING = 1.6  # of nodes of the readout, in the variable of their rule
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,43 @@ def slopes_by_length(problem: Problem) -> Floats:
     return np.asarray(gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths)
 
 
+def conditional_readouts(problem: Problem, t: float, growth: float) -> tuple[Floats, Floats]:
+    r"""Return nodes and probabilities of a neuron's readout given its weight along v.
+
+    A normal readout has the variance :math:`1/(1 + dt^2)` given that weight: next to nothing after
+    a long step, but all of it where c_1 = 0. More than two nodes are taken where the bulk weights,
+    which grow with the readout, differ among them.
+
+    t : move along v per unit of the readout.
+    growth : relative growth of the variance of bulk weights at a large readout.
+    """
+    rate = np.sqrt(growth / (1 + problem.d * t**2)) / LARGE_DEVIATION
+    if problem.readout != "gaussian" or rate < MIN_GROWTH_RATE:
+        return TWO_POINT_RULE
+    rule = GradedRule(((0.0, 1 / rate),))
+    return rule.nodes(2 * (rule.count(CONDITIONAL_SPACING) // 2))  # no readout is zero
+
+
 def neuron_nodes(
-    problem: Problem, step: StepNumbers, slopes: Floats, v: AlongStep, rule: GradedRule, k: int
+    problem: Problem,
+    step: StepNumbers,
+    slopes: Floats,
+    v: AlongStep,
+    rule: GradedRule,
+    k: int,
+    across: tuple[Floats, Floats] = TWO_POINT_RULE,
 ) -> NeuronNodes:
     """Return nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
 
     slopes : c_1 of the two lengths, see `slopes_by_length`.
+    across : nodes and probabilities of the readout given that weight, see `conditional_readouts`.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
     the product of the others: every pair is independent, which is all that second order needs.
     """
     x, p = rule.nodes(k)
-    parts = [neurons_of_one_length(problem, step.gamma * float(c) * step.b, x, p) for c in slopes]
+    moves = step.gamma * slopes * step.b
+    parts = [neurons_of_one_length(problem, float(t), x, p, across) for t in moves]
     g, s, omega, sign, weight = (np.concatenate(x) for x in zip(*parts, strict=True))
     xi = np.repeat(TWO_POINT_NODES, len(s) // 2)
     along_row = g / np.sqrt(problem.N)
@@ -133,21 +161,31 @@ def bulk_variance(
     return np.asarray(norm * (along**2 + gamma_g**2 * step.nu * phi_step * measure.s))
 
 
-def neurons_of_one_length(problem: Problem, t: float, x: Floats, p: Floats) -> tuple[Floats, ...]:
+def neurons_of_one_length(
+    problem: Problem,
+    t: float,
+    x: Floats,
+    p: Floats,
+    across: tuple[Floats, Floats] = TWO_POINT_RULE,
+    along_v: float = 1.0,
+) -> tuple[Floats, ...]:
     """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only.
 
     t : move along v per unit of the readout.
     x, p : nodes and probabilities of the weight along v, in units of its deviation.
+    across : nodes and probabilities of a normal readout given that weight.
+    along_v : d times the variance of the initial weight along v.
     """
-    k = len(x)
-    sign, weight = np.repeat(TWO_POINT_NODES, k), np.tile(p, 2) / 2
+    z, q = across
+    k, variance = len(x), along_v / problem.d
+    sign, weight = np.repeat(np.sign(z), k), np.outer(q, p).ravel()
     if problem.readout == "gaussian":  # nodes in s, where the functions are steep, then g given s
-        variance = t**2 + 1 / problem.d
-        s = np.tile(np.sqrt(variance) * x, 2)
-        g = s * t / variance + sign / np.sqrt(problem.d * variance)
+        total = t**2 + variance
+        s = np.tile(np.sqrt(total) * x, len(z))
+        g = s * t / total + np.repeat(z, k) * np.sqrt(variance / total)
     else:
         values = TWO_POINT_NODES[:1] if problem.readout == "constant" else TWO_POINT_NODES
         g = np.repeat(values, 2 * k)
-        s = t * g + np.tile(x, 2 * len(values)) / np.sqrt(problem.d)
+        s = g * (t + np.tile(x, 2 * len(values)) * np.sqrt(variance))
         sign, weight = np.tile(sign, len(values)), np.tile(weight, len(values)) / len(values)
-    return g, s, s - t * g, sign, weight
+    return g, s, (s - t * g) / np.sqrt(along_v), sign, weight

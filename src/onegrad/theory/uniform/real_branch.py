@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from scipy.linalg import eig
-from scipy.optimize import brentq
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
@@ -47,13 +47,12 @@ def spectral_equations(prepared: Prepared, nodes: NodeCounts = OUTLIER_NODES) ->
     expected. Whether ridge fits a constant does not change the features.
     """
     eq = equations(prepared, nodes, largest_readout=normal_cutoff(prepared.problem.N))
-    profile, omega = eq.profile[: eq.bulk], eq.omega[: eq.bulk]
-    return replace(eq, intercept=False, profile=profile, omega=omega)
+    return replace(eq, intercept=False, omega=eq.omega[: eq.bulk])
 
 
 def mean_squared_feature(eq: Equations) -> float:
     """Return the mean square of a feature, which is the mean eigenvalue of F F^T/N."""
-    bulk = np.tensordot(eq.omega, eq.profile**2, axes=1)  # kappa B^2
+    bulk = (eq.omega @ eq.strength**2)[:, None] * eq.B**2  # kappa B^2
     return float(eq.weight @ (eq.C2 + eq.A**2 + bulk) @ eq.p)
 
 
@@ -149,7 +148,7 @@ def find_outliers(branch: RealBranch, degrees: int) -> list[tuple[float, Floats]
         i = next((i for i, e in enumerate(signs) if e[k] >= 0), None)
         if i is None:  # no change of sign
             raise NotConverged(f"spectrum: outlier {k + 1} beyond {xs[0]:g} was lost")
-        x = brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
+        x = scipy.optimize.brentq(lambda y, k=k: eigenvalues(y)[k], xs[i - 1], xs[i], rtol=1e-9)
         outliers.append((x, _alignment(branch, x, k, degrees)))
     return sorted(outliers, key=lambda outlier: -outlier[0])
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
@@ -220,7 +220,8 @@ def _resampled(values: Numbers, old: int, new: int) -> Numbers:
 def _interpolation(old: int, new: int) -> Floats:
     """Return the matrix (old, new) of cubic splines through equally spaced values."""
     at, order = np.linspace(0, old - 1, new), min(3, old - 1)
-    return np.asarray(make_interp_spline(np.arange(old), np.eye(old), k=order)(at).T)
+    spline = scipy.interpolate.make_interp_spline(np.arange(old), np.eye(old), k=order)
+    return np.asarray(spline(at).T)
 
 
 def errors_of_one(

@@ -110,60 +110,75 @@ class MeanPart:
         return np.asarray(Xi)
 
     @cached_property
-    def factor(self) -> tuple[Numbers, Numbers]:
-        """The rows F and weights w of Xi = F^T diag(w) F: H, and the fluctuations' roots."""
-        squares, (_, Q, K, blocks) = self.eq.squares, self.shape
-        values, vectors = np.linalg.eigh(squares.fluctuation)  # (U, Q), (U, Q, Q)
-        roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]).swapaxes(1, 2)
-        fluctuation = np.zeros((*roots.shape[:2], blocks, K))  # (U, Q, ...)
-        fluctuation[:, :, -Q:] = roots[:, :, :, None] * squares.bend[:, None, None, :]
-        a = self.eq.d * self.state.a
-        rows = np.vstack([self.H, fluctuation.reshape(len(a) * Q, -1)])
-        return rows, np.concatenate([a, np.repeat(a, Q)])
+    def Xi_coordinates(self) -> Numbers:
+        """Xi in the coordinates of the functions that neurons read, ((2 + t + Q) F, same)."""
+        space, squares, (_, Q, K, blocks) = self.eq.space, self.eq.squares, self.shape
+        a = self.eq.d * self.state.a  # N w/delta
+        H = space.coordinates(self.H.reshape(len(a), blocks, K)).reshape(len(a), -1)
+        Xi = (H.T * a) @ H
+        bend = space.coordinates(squares.bend)
+        fluctuation = np.einsum("u,uij,uf,ug->ifjg", a, squares.fluctuation, bend, bend)
+        size = Q * bend.shape[1]
+        Xi[-size:, -size:] += fluctuation.reshape(size, size)
+        return np.asarray(Xi)
+
+    @cached_property
+    def P_coordinates(self) -> Numbers:
+        """The matrix of phi^T P phi, of the shape of `Xi_coordinates`."""
+        eq, W, (t, Q, _, count) = self.eq, self.bulk.W, self.shape
+        F = len(W)
+        blocks = np.zeros((count, F, count, F), W.dtype)
+        for i in (0, *range(2 + t, 2 + t + Q)):
+            blocks[i, :, i] = W
+        blocks[1, :, 1] = -np.tensordot(eq.row_share, W @ self.bulk.Y, axes=1)
+        products = eq.varpi[:, :, None] * eq.varpi[:, None, :]  # (R', t, t)
+        along_teacher = np.tensordot(products, W @ self.teacher.Y, axes=(0, 0))
+        blocks[2 : 2 + t, :, 2 : 2 + t] = along_teacher.swapaxes(1, 2)
+        return blocks.reshape(count * F, count * F)
 
     def apply_P(self, functions: Numbers) -> Numbers:
-        """Return P f of functions ((2 + t + Q) K, m)."""
-        eq, pi, (t, _, K, blocks) = self.eq, self.state.pi[:, None], self.shape
-        f = functions.reshape(blocks, K, -1)
-        image = pi * f
-        image[1] = -pi * np.tensordot(eq.row_share, self.bulk.apply(f[1]), axes=1)
-        by_node = self.teacher.apply(np.tensordot(eq.varpi, f[2 : 2 + t], axes=1))  # (R', K, m)
-        image[2 : 2 + t] = pi * np.tensordot(eq.varpi.T, by_node, axes=1)
-        return np.asarray(image.reshape(functions.shape))
+        """Return P f of functions (2 + t + Q, K, m)."""
+        eq, pi, t = self.eq, self.state.pi[:, None], self.shape[0]
+        image = pi * functions
+        image[1] = -pi * np.tensordot(eq.row_share, self.bulk.apply(functions[1]), axes=1)
+        seen = np.tensordot(eq.varpi, functions[2 : 2 + t], axes=1)  # (R', K, m)
+        image[2 : 2 + t] = pi * np.tensordot(eq.varpi.T, self.teacher.apply(seen), axes=1)
+        return np.asarray(image)
 
 
 def mean_part(eq: Equations, x: State) -> MeanPart:
     """Return how neurons read functions of the index, at a fixed point."""
     H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
-    teacher = resolvents(eq.teacher_profile, x.a, x.pi)
+    teacher = resolvents(eq.space.functions, eq.teacher_coordinates, x.a, x.pi)
     return MeanPart(eq, x, H, teacher, x.resolvents.first(eq.bulk))
 
 
 def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
-    """Return (P^-1 + Xi)^-1 Y, and P^-1 of it, each (2 + t + Q, K).
+    r"""Return (P^-1 + Xi)^-1 Y, and P^-1 of it, each (2 + t + Q, K).
 
     The first is the mean training residual of the blocks of the labels, times pi. With an
     intercept Y is the labels less the fitted constant.
+
+    :math:`\Xi = \phi\Xi_\phi\phi^\top` has the coordinates of `function_space`, so that
+
+    .. math:: (1 + \Xi P)^{-1}Y = Y - \phi\,(1 + \Xi_\phi\,\phi^\top P\phi)^{-1}
+        \Xi_\phi\,\phi^\top PY.
     """
-    K = len(eq.p)
-    Y = np.concatenate([eq.Y0, np.zeros(K), eq.Y1.ravel(), eq.squares.Y.ravel()])
-    constant = np.concatenate([np.ones(K), np.zeros(len(Y) - K)])
-    sides = np.column_stack([Y, constant]) if eq.intercept else Y[:, None]
-    _, Q, _, _ = mean.shape
-    low_rank = 2 * len(eq.weight) * (1 + Q) < len(Y)
-    if low_rank:  # (P^-1 + F^T w F)^-1 = P - P F^T (w^-1 + F P F^T)^-1 F P
-        F, w = mean.factor
-        PF = mean.apply_P(F.T)
-        PY = mean.apply_P(sides)
-        solved = PY - PF @ np.linalg.solve(np.diag(1 / w) + F @ PF, F @ PY)
-    else:
-        solved = np.linalg.solve(np.eye(len(Y)) + mean.P @ mean.Xi, mean.P @ sides)
-    fit = solved[:, 0]
+    functions, (*_, K, blocks) = eq.space.functions, mean.shape
+    Y = np.concatenate([eq.Y0[None], np.zeros((1, K)), eq.Y1, eq.squares.Y])[:, :, None]
     if eq.intercept:
-        c = fitted_constant(fit, solved[:, 1], K)
-        Y, fit = Y - c * constant, fit - c * solved[:, 1]
-    rest = Y - (F.T @ (w * (F @ fit)) if low_rank else mean.Xi @ fit)
-    return fit.reshape(-1, K), rest.reshape(-1, K)
+        constant = np.zeros((blocks, K, 1))
+        constant[0] = 1.0
+        Y = np.concatenate([Y, constant], axis=2)
+    seen = (functions.T @ mean.apply_P(Y)).reshape(-1, Y.shape[2])
+    Xi = mean.Xi_coordinates
+    z = np.linalg.solve(np.eye(len(Xi)) + Xi @ mean.P_coordinates, Xi @ seen)
+    rest = Y - functions @ z.reshape(blocks, -1, Y.shape[2])
+    fit = mean.apply_P(rest)
+    if eq.intercept:
+        c = fitted_constant(fit[..., 0].ravel(), fit[..., 1].ravel(), K)
+        return fit[..., 0] - c * fit[..., 1], rest[..., 0] - c * rest[..., 1]
+    return fit[..., 0], rest[..., 0]
 
 
 def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
@@ -204,8 +219,8 @@ def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
     bent = eq.squares.bend @ fit[squares].T  # (U, Q)
     by_delta = (
         eq.d * (mean.H @ fit.ravel()) ** 2
-        - eq.row_share @ _apply(eq.profile[: eq.bulk], x.pi * along_row) ** 2
-        + (_apply(eq.teacher_profile, x.pi * along_teacher) ** 2).sum(0)
+        - eq.row_share @ (eq.strength[: eq.bulk] * ((x.pi * along_row) @ eq.B.T)) ** 2
+        + ((eq.teacher_strength * ((x.pi * along_teacher) @ eq.B.T)) ** 2).sum(0)
         + eq.d * ((eq.squares.fluctuation @ bent[:, :, None])[:, :, 0] * bent).sum(1)
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
@@ -233,8 +248,3 @@ def _excess_of_replaced_labels(eq: Equations, x: State, fit: Numbers) -> float:
     fitted, along = eq.Y0 - fit[0] / x.pi, eq.Y1 - fit[2 : 2 + len(eq.Y1)] / x.pi
     covariance = eq.p @ ((eq.Y0 - eq.p @ eq.Y0) * fitted + (eq.Y1 * along).sum(0))
     return float(2 * eq.replaced / (1 - eq.replaced) * covariance)
-
-
-def _apply(matrices: Numbers, functions: Numbers) -> Numbers:
-    """Apply one matrix to one function of the samples in each block."""
-    return (matrices @ functions[:, :, None])[:, :, 0]

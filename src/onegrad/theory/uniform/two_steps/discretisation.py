@@ -107,10 +107,10 @@ def equations_of_two_steps(prepared: PreparedTwoSteps, nodes: NodeCounts) -> Equ
         p=samples.p,
         weight=weight,
         C2=np.maximum(square - value**2 - slope**2, 0.0),
-        profile=np.concatenate([np.sqrt(kappa.T)[:, :, None] * B, np.sqrt(d) * A[None]]),
+        B=B,
+        strength=np.sqrt(kappa.T),
         omega=np.append(omega, 1 / d),
-        teacher_profile=np.sqrt(np.hstack([kappa_teacher, *[kappa] * sides.more]).T)[:, :, None]
-        * B,
+        teacher_strength=np.sqrt(np.hstack([kappa_teacher, *[kappa] * sides.more]).T),
         varpi=sides.vector @ sides.basis,
         basis=sides.basis,
         aside=np.multiply.outer(sides.basis.T @ sides.row, row)
@@ -133,7 +133,9 @@ def moved_neurons(prepared: PreparedTwoSteps, count: int) -> MovedNeurons:
     step, R1, R2 = after.first.step, *prepared.batches.energies
     x, p = prepared.neuron_rule.nodes(count)
     strength = neuron_strength(after, plane)
-    parts = [neurons_of_one_length(problem, strength, x, p) for _ in TWO_POINT_NODES]
+    parts = [
+        neurons_of_one_length(problem, strength, x, p, prepared.across) for _ in TWO_POINT_NODES
+    ]
     g, _, omega, sign, weight = (np.concatenate(q) for q in zip(*parts, strict=True))
     half = len(g) // 2
     xi, c1 = np.repeat(TWO_POINT_NODES, half), np.repeat(after.first.slopes, half)

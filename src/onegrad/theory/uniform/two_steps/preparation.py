@@ -14,6 +14,7 @@ from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear
 from onegrad.theory.uniform.preparation import prepare_problem
+from onegrad.theory.uniform.quadrature_nodes import conditional_readouts
 from onegrad.theory.uniform.two_steps.both_batches import (
     BothBatches,
     BulkMove,
@@ -33,6 +34,7 @@ class PreparedTwoSteps:
     step : both steps as one of the same strength, for the statements of accuracy.
     growth : mean square of the second residual over that of the first.
     second_rule : rule for the second index; None where there is one index.
+    across : nodes and probabilities of a neuron's readout given its weight along v.
     """
 
     problem: Problem
@@ -45,6 +47,7 @@ class PreparedTwoSteps:
     index_rule: GradedRule
     neuron_rule: GradedRule
     second_rule: GradedRule | None
+    across: tuple[Floats, Floats]
 
 
 def prepare_two_steps(problem: Problem, constant: float | None = None) -> PreparedTwoSteps:
@@ -70,6 +73,7 @@ def prepare_two_steps(problem: Problem, constant: float | None = None) -> Prepar
         index_rule=rules[0],
         neuron_rule=rules[1],
         second_rule=rules[2],
+        across=rules[3],
     )
 
 
@@ -100,18 +104,19 @@ def _as_one_step(after: SecondStep, plane: LearnedPlane) -> StepNumbers:
     """Return a step of the same strength along v as both together."""
     step = after.first.step
     gamma = step.gamma + after.gamma
-    b = plane.strength / max(gamma * abs(step.c1), 1e-300)
+    b = plane.strength / (gamma * abs(step.c1)) if gamma * step.c1 else step.b
     return replace(step, gamma=gamma, b=b, theta=float(np.linalg.norm(plane.overlaps[0])))
 
 
 def _rules_of_two_steps(
     problem: Problem, after: SecondStep, plane: LearnedPlane, batches: BothBatches
-) -> tuple[GradedRule, GradedRule, GradedRule | None]:
-    """Return rules for the index, for a neuron's weight along v, and for a second index."""
+) -> tuple[GradedRule, GradedRule, GradedRule | None, tuple[Floats, Floats]]:
+    """Return rules for the index, a neuron's weight along v, a second index and the readout."""
     labels, gaussian = after.first.labels, problem.readout == "gaussian"
     own = 1 / np.sqrt(problem.d)
     g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
     (moves, rho2), trace = _moves_and_variance(after, batches, g), along_linear(labels)
+    growth = max(float(rho2.max()) - 1, 0.0)
     strength = np.abs(moves @ plane.indices[0]) + LARGE_DEVIATION * own
     strength = float((strength / np.sqrt(np.maximum(rho2, 1e-12))).max())
     first = plane.overlaps[0]
@@ -126,13 +131,13 @@ def _rules_of_two_steps(
             size = min(LARGE_DEVIATION * size, float(lean.max()))
         overlap = float(np.linalg.norm(plane.overlaps[1]))
         second = index_rule(problem.sigma, size, trace, overlap)
-    if not gaussian:
-        return index, neuron_rule(problem.sigma, own, 0.0), second
     rms = neuron_strength(after, plane)
+    across = conditional_readouts(problem, rms, growth)
+    if not gaussian:
+        return index, neuron_rule(problem.sigma, own, 0.0), second, across
     deviation = float(np.hypot(rms, own))
-    moves, rho2 = _moves_and_variance(after, batches, g)
-    growth = float(np.sqrt(np.maximum(rho2 - 1, 0.0)).max() / LARGE_DEVIATION)
-    return index, neuron_rule(problem.sigma, deviation, growth * rms / deviation), second
+    rate = float(np.sqrt(growth)) / LARGE_DEVIATION * rms / deviation
+    return index, neuron_rule(problem.sigma, deviation, rate), second, across
 
 
 def neuron_strength(after: SecondStep, plane: LearnedPlane) -> float:
