@@ -18,7 +18,7 @@ from onegrad.networks import MeasuredSpectrum, Simulation, simulate
 from onegrad.networks import spectrum as measure_spectrum
 from onegrad.pictures import load_library, style
 from onegrad.pictures.result_tables import dataframe, html_table, with_error
-from onegrad.problem import Problem
+from onegrad.problem import Problem, check_axes
 from onegrad.theory import Prediction, Spectrum, predict, spectrum
 
 COMPARED = ("train", "test")
@@ -56,7 +56,7 @@ class Comparison:
 
     @cached_property
     def z(self) -> dict[str, Floats]:
-        """Deviations of networks from theory, see `deviations`."""
+        """Deviations of networks from theory, in standard deviations of both."""
         return {name: deviations(self.prediction, self.simulation, name) for name in COMPARED}
 
     @property
@@ -83,7 +83,7 @@ class Comparison:
         return list(self.prediction.axes) or ["alpha"]
 
     def table(self) -> list[dict[str, Any]]:
-        """Return the rows as a reader wants them: values with their errors, and z."""
+        """Return one dictionary per point, for printing: values with errors, and the largest z."""
         rows = []
         for row in self.results():
             line = {k: v for k, v in row.items() if k in self._varied}
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The outcome in one or two sentences."""
+        """The result of the comparison, in one or two sentences."""
         test, measured = np.ravel(self.prediction.test), np.ravel(self.simulation.test.mean)
         se, bound = np.ravel(self.simulation.test.se), np.ravel(self.prediction.kernel_bound)
         largest = max(np.abs(z).max() for z in self.z.values())
@@ -108,8 +108,8 @@ class Comparison:
         side = "below" if measured[-1] + 2 * se[-1] < bound[-1] else "not below"
         text = (
             f"{verdict}: the test error falls from {self.untrained:.3g} without a step to "
-            f"{with_error(measured[-1], se[-1])} on {len(self.simulation.seeds)} networks, "
-            f"{test[-1]:.3g} by theory"
+            f"{test[-1]:.3g} in theory and {with_error(measured[-1], se[-1])} on "
+            f"{len(self.simulation.seeds)} networks"
         )
         text += (
             "." if np.isnan(bound[-1]) else f", {side} the bound {bound[-1]:.3g} for every kernel."
@@ -123,17 +123,21 @@ class Comparison:
     def _spikes_sentence(self, law: Spectrum, measured: MeasuredSpectrum) -> str:
         if not law.spikes:
             return " Theory has no spike outside the bulk."
-        predicted = ", ".join(f"{math.sqrt(spike.eigenvalue):.3g}" for spike in law.spikes)
-        values = np.sqrt(measured.eigenvalues[0, : len(law.spikes)])
-        network = ", ".join(f"{value:.3g}" for value in values)
-        count = "1 spike stands" if len(law.spikes) == 1 else f"{len(law.spikes)} spikes stand"
+        predicted = [f"{math.sqrt(spike.eigenvalue):.3g}" for spike in law.spikes]
+        largest = [f"{s:.3g}" for s in np.sqrt(measured.eigenvalues[0, : len(predicted)])]
+        if len(predicted) == 1:
+            return (
+                f" Theory has one spike outside the bulk, at s/√n = {predicted[0]}; the largest "
+                f"value of a network is {largest[0]}."
+            )
         return (
-            f" By theory {count} outside the bulk, at s/√n = {predicted}; "
-            f"the largest values of a network are {network}."
+            f" Theory has {len(predicted)} spikes outside the bulk, at s/√n = "
+            f"{' and '.join(predicted)}; the largest values of a network are "
+            f"{' and '.join(largest)}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the comparison as JSON values."""
         values: dict[str, Any] = json_values(
             {
                 "results": self.results(),
@@ -198,21 +202,27 @@ def compare(
     seeds: int | Sequence[int] = 10,
     *,
     device: str = "cpu",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     **axes: Any,
 ) -> Comparison:
-    """Compare theory with real networks, along the step up to the problem's own.
+    """Compare theory with real networks, for steps up to that of the problem.
 
     Parameters
     ----------
+    problem : sizes, functions, noise, ridge and step.
     seeds : number of networks, or a list of their seeds.
     device : as in `simulate`.
-    progress : called with (done, total) while networks are trained.
-    axes : fields with a list of values, e.g. ridge=[1e-3, 1e-2], instead of the step.
+    progress : as in `simulate`: True shows progress on standard error.
+    axes : compare along these fields instead of the step, e.g. ridge=[1e-3, 1e-2].
 
     Returns
     -------
-    A picture (`plot`), a table (`to_dataframe`), and a sentence that says whether they agree.
+    Comparison : a table, a picture, and a sentence that says whether the two agree.
+
+    See Also
+    --------
+    predict : theory alone.
+    simulate : networks alone.
 
     Examples
     --------
@@ -220,6 +230,7 @@ def compare(
     >>> og.compare(og.Problem(n=400, d=100, N=150, activation="relu", alpha=0.4), seeds=4)
     Comparison: Theory and networks agree ...
     """
+    check_axes(compare, axes)
     curve = None
     if not axes and problem.alpha is not None:
         low = min(0.0, problem.alpha)

@@ -2,10 +2,10 @@
 
 import os
 import platform
-import subprocess
-import sys
 
 import pytest
+
+from programs import run_python
 
 ROUNDS = 20
 SCRIPT = f"""
@@ -32,10 +32,7 @@ def pages(mode):
     """That 20 times eight arrays of 4 MB cost in a process of their own."""
     # Dask leaves settings of malloc in the environment of whoever starts its workers
     plain = {name: v for name, v in os.environ.items() if not name.startswith("MALLOC_")}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, mode], capture_output=True, text=True, check=True, env=plain
-    )
-    return int(done.stdout)
+    return int(run_python(SCRIPT, mode, env=plain))
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's memory")

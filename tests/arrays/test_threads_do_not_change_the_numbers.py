@@ -29,7 +29,7 @@ class Spy:
         self.threads.add(threading.get_ident())
         if len(self.threads) == THREADS:
             self.all_here.set()
-        self.all_here.wait(2.0)
+        self.all_here.wait(10.0)
         return self.function(*args, **kwargs)
 
 

@@ -1,7 +1,5 @@
 """Rows are streamed: memory does not grow with n, and the estimate made before a run holds."""
 
-import subprocess
-import sys
 import tracemalloc
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 import onegrad as og
 from onegrad.networks import Options, make_plan, run_plan
 from onegrad.networks.plan import peak_bytes
+from programs import run_python
 
 MEASURE = """
 import resource, sys
@@ -51,6 +50,4 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     ("sizes", "limit"), [((262_144, 512, 1024), 1.5e9), ((10**6, 64, 128), 5e8)]
 )
 def test_long_runs_fit_in_bounded_memory(sizes, limit):
-    command = [sys.executable, "-c", MEASURE, *map(str, sizes)]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert int(out) < limit
+    assert int(run_python(MEASURE, *sizes)) < limit

@@ -31,7 +31,7 @@ PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
         ({"rows": np.zeros((200, 3))}, "d = 10"),
         ({"rows": np.zeros((60, 10)), "n_test": 20}, "at least 120"),
         ({"rows": [["a"] * 10] * 200}, "numbers"),
-        ({"volume": [1, 2]}, "got 'volume'"),
+        ({"volume": [1, 2]}, "simulate() has no argument 'volume'"),
         ({"alpha": [0.6], "model": "spiked"}, "alpha must be < 1/2"),
         ({"steps": 2, "model": "spiked"}, "steps must be 1"),
     ],

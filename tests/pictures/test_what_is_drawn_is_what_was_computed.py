@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from scipy.integrate import trapezoid
@@ -141,3 +142,13 @@ def test_an_unknown_quantity_is_one_line():
     p = og.predict(PROBLEM, "random-features", ridge=[0.1, 1.0])
     with pytest.raises(og.InvalidInput, match=r"quantities 'tset': did you mean test\?"):
         p.plot(quantities="tset")
+
+
+def test_a_plot_leaves_the_users_figure_alone():
+    plt.close("all")
+    mine = plt.figure()
+    plt.plot([1, 2, 3])
+    ax = og.predict(og.Problem(n=200, d=60, N=80), alpha=[0, 0.2]).plot()
+    assert ax.figure is not mine
+    assert len(mine.axes) == 1 and len(mine.axes[0].lines) == 1
+    plt.close("all")

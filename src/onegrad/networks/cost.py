@@ -202,15 +202,15 @@ def cost(
     memory_limit: float | None = None,
     **axes: Any,
 ) -> Cost:
-    """Estimate what `simulate` with the same arguments costs on this machine, without a run.
+    """Estimate the cost of `simulate` with the same arguments on this machine.
+
+    Nothing is simulated: the rates of products, factors, random numbers and the activation are
+    measured in a fraction of a second.
 
     Returns
     -------
-    flops : operations of products, Gram matrices and factors, as docs/performance.md counts them.
-    bytes : rows and features, written and read once each.
-    memory : peak of the arrays, estimated.
-    seconds : from the rates of products, factors, random numbers and the activation that are
-        measured here, in a fraction of a second.
+    Cost : floating-point operations (`flops`), bytes of rows and features written and read
+        (`bytes`), peak memory in bytes (`memory`), and seconds on this machine (`seconds`).
 
     Examples
     --------
@@ -218,8 +218,6 @@ def cost(
     >>> cost = og.cost(og.Problem(n=10_000, d=500, N=1000), seeds=2)
     >>> f"{cost.flops:.2g} operations, {cost.memory / 1e6:.0f} MB or more"
     '4.6e+10 operations, ... MB or more'
-
-    See tests/networks/test_the_cost_is_known_before.py.
     """
     plan = make_plan(
         problem,

@@ -14,11 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from onegrad.arrays import Array, namespace
+import numpy as np
+
+from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.exceptions import InvalidInput
 from onegrad.networks.network import FeatureMap, Network
 from onegrad.networks.sampling import SampleBlock, Sampler
 from onegrad.networks.streams import GAUSSIAN, Purpose
+from onegrad.problem.step_windows import step_window
 
 TILE_COLUMNS = 1024  # columns of independent normals that share a stream
 
@@ -26,17 +29,14 @@ TILE_COLUMNS = 1024  # columns of independent normals that share a stream
 def spikes_of_step(n: int, eta: float) -> int:
     r"""Number of spikes that the equivalent of a step :math:`\eta=n^\alpha` has.
 
-    .. math:: \ell = \lfloor 2\alpha/(1-2\alpha)\rfloor + 1
-
-    At a threshold the spike that begins there is counted, unlike in theory, whose windows are
-    open. There is no spike below alpha = 0. See Moniri et al. 2024, Theorem 3.3.
+    See `onegrad.problem.step_windows.step_window`.
     """
-    if eta < 1:
+    if eta <= 0:
         return 0
     alpha = math.log(eta) / math.log(n)
     if alpha >= 0.5:
         raise InvalidInput("alpha", float(f"{alpha:.4g}"), "< 1/2 for the spiked features")
-    return math.floor(2 * alpha / (1 - 2 * alpha)) + 1
+    return step_window(alpha).spikes
 
 
 def smoothed_power(t: Array, delta: Array, k: int) -> Array:
@@ -50,19 +50,12 @@ def smoothed_power(t: Array, delta: Array, k: int) -> Array:
 
 def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureMap:
     """Return the spiked approximation of one step, corrected or as printed."""
-    p, a, first = network.sampler.problem, network.a, network.first
+    p, a = network.sampler.problem, network.a
     if p.steps != 1:
         raise InvalidInput("steps", p.steps, "1 for the spiked features")
     c = [float(x) for x in p.sigma.c]
     counts = [spikes_of_step(p.n, eta) for eta in etas]
-    if printed:
-        beta, delta = first.beta_labels, 0.0 * a[:, 0]
-    else:
-        # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 averages |zeta_i|^2, weight a_i^2
-        beta = first.beta
-        zeta = first.G - c[1] * a[..., None] * beta[:, None, :]
-        length = (zeta * zeta).sum(-1).sum(-1) / (a * a).sum(-1)
-        delta = length**0.5 / abs(c[1]) if c[1] else 0.0 * length
+    beta, delta = spike_direction(network, printed)
     untrained = network.untrained()
 
     def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
@@ -76,6 +69,55 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
             yield F
 
     return FeatureMap(p.N, len(etas), features)
+
+
+def spike_direction(network: Network, printed: bool) -> tuple[Array, Array]:
+    """Return beta (B, d) and delta (B,) of the spikes, corrected or as printed."""
+    a, first, c1 = network.a, network.first, float(network.sampler.problem.sigma.c[1])
+    if printed:
+        return first.beta_labels, 0.0 * a[:, 0]
+    # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 averages |zeta_i|^2, weight a_i^2
+    zeta = first.G - c1 * a[..., None] * first.beta[:, None, :]
+    length = (zeta * zeta).sum(-1).sum(-1) / (a * a).sum(-1)
+    return first.beta, length**0.5 / abs(c1) if c1 else 0.0 * length
+
+
+def spike_norms(network: Network, rows: SampleBlock, eta: float, degrees: int) -> Array:
+    r"""Return the operator norms of the corrected spikes k = 1..degrees at these rows.
+
+    .. math:: |c_k|\,|c_1\eta|^k\,|q_k(\tilde X\beta)|\,|a^{\circ k}| \asymp n^{(\alpha-1/2)k+1}
+
+    The result has shape (B, degrees).
+    """
+    c, a = network.sampler.problem.sigma.c, network.a
+    beta, delta = spike_direction(network, printed=False)
+    t = (rows.X @ beta[..., None])[..., 0]
+    norms = []
+    for k in range(1, degrees + 1):
+        q = smoothed_power(t, delta[:, None], k)
+        lengths = ((q * q).sum(-1) * (a ** (2 * k)).sum(-1)) ** 0.5
+        norms.append(abs(float(c[k])) * abs(float(c[1]) * eta) ** k * lengths)
+    return namespace(a).stack(norms, -1)
+
+
+def distance_to_spiked(network: Network, rows: SampleBlock, eta: float, printed: bool) -> float:
+    r"""Return :math:`\|F - F_\ell\|_{op}/\sqrt n` of a single network at these rows.
+
+    The theorem says that it goes to zero. See Moniri et al. 2024, Theorem 3.3.
+    """
+    (F,) = network.trained((eta,)).tiles(rows)
+    (F_l,) = spiked(network, (eta,), printed).tiles(rows)
+    return operator_norm(to_numpy(F - F_l)[0]) / math.sqrt(rows.X.shape[1])
+
+
+def operator_norm(A: Floats) -> float:
+    """Return the largest singular value of a matrix, by Lanczos steps."""
+    if not A.any():
+        return 0.0
+    from scipy.sparse.linalg import svds  # takes a while to load
+
+    start = np.random.default_rng(0).standard_normal(min(A.shape))
+    return float(svds(A, 1, v0=start, return_singular_vectors=False)[0])
 
 
 def gaussian_equivalent(sampler: Sampler, linear: FeatureMap) -> FeatureMap:

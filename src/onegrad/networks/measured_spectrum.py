@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,8 @@ import scipy.linalg
 from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.networks.equivalents import spiked
+from onegrad.io.progress import as_progress
+from onegrad.networks.equivalents import distance_to_spiked
 from onegrad.networks.network import layer_features
 from onegrad.networks.one_network import network_of
 from onegrad.networks.plan import seed_tuple
@@ -25,7 +26,7 @@ TOP_VECTORS = 8  # singular vectors whose alignments are kept
 ALIGNED_DEGREES = 6  # He_1, ..., He_6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasuredSpectrum:
     """Spectra of the networks of several seeds.
 
@@ -46,6 +47,13 @@ class MeasuredSpectrum:
     distance: Floats
     distance_printed: Floats
     edge: float | None = None
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{value:.4g}" for value in self.eigenvalues.mean(0)[:3])
+        edge = "" if self.edge is None else f", edge={self.edge:.6g}"
+        count = len(self.seeds)
+        networks = "1 network" if count == 1 else f"{count} networks"
+        return f"MeasuredSpectrum({networks}{edge}, largest eigenvalues: {largest})"
 
     @property
     def eigenvalues(self) -> Floats:
@@ -126,14 +134,16 @@ def spectrum(
     *,
     edge: float | None = None,
     distances: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
 ) -> MeasuredSpectrum:
-    """Measure the spectra of the trained networks of `seeds`.
+    """Measure the spectra of the features and weights of trained networks.
 
     Parameters
     ----------
+    problem : sizes, functions, noise, ridge and step.
+    seeds : number of networks, or a list of their seeds.
     edge : where theory ends the bulk of F F^T/n.
-    distances : also measure the operator norms of F - F_l, which doubles the time.
+    distances : also measure the operator norms of F - F_l, which takes longer.
 
     Examples
     --------
@@ -145,12 +155,12 @@ def spectrum(
     ((2, 150), array([1, 1]))
     """
     seed_numbers = seed_tuple(seeds)
+    report = as_progress(progress, "networks")
     spectra: dict[str, list[Any]] = {}
     for i, seed in enumerate(seed_numbers):
         for name, values in _spectra_of_seed(problem, seed, distances).items():
             spectra.setdefault(name, []).append(values)
-        if progress:
-            progress(i + 1, len(seed_numbers))
+        report(i + 1, len(seed_numbers))
     stacked = {name: np.stack(values) for name, values in spectra.items()}
     return MeasuredSpectrum(problem=problem, seeds=seed_numbers, edge=edge, **stacked)
 
@@ -170,16 +180,13 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     alignments = np.full((TOP_VECTORS, ALIGNED_DEGREES), np.nan)
     alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
 
-    def distance(printed: bool) -> float:
-        F_l = next(spiked(network, (eta,), printed).tiles(rows))[0]
-        return float(scipy.linalg.svdvals(F - F_l)[0]) / math.sqrt(problem.n)
-
+    distance = functools.partial(distance_to_spiked, network, rows, eta)
     defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
     return {
         "F": s,
         "F_0": scipy.linalg.svdvals(F_0),
         "W": scipy.linalg.svdvals(W[0]),
         "alignments": alignments,
-        "distance": distance(printed=False) if distances and defined else np.nan,
-        "distance_printed": distance(printed=True) if distances and defined else np.nan,
+        "distance": distance(False) if distances and defined else np.nan,
+        "distance_printed": distance(True) if distances and defined else np.nan,
     }

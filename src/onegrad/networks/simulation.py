@@ -13,14 +13,16 @@ from onegrad import __version__
 from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.json_values import json_values
+from onegrad.io.progress import as_progress
 from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
-from onegrad.pictures.result_tables import dataframe, html_table
-from onegrad.problem import Problem, list_axes, representation_warnings
+from onegrad.pictures.result_tables import dataframe, html_table, row_with_errors, with_error
+from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
 
 MAX_ERROR_SHARE = 0.25  # of a standard error that the precision may take without a warning
+MAX_MEANS_SHOWN = 12
 QUANTITIES = ("train", "test", "risk", "squared_loss")
 
 
@@ -39,8 +41,10 @@ class SampleMean:
 
     def __repr__(self) -> str:
         if np.ndim(self.mean) == 0:
-            return f"{self.mean:.5g} ± {self.se:.2g}"
-        return f"SampleMean(mean={self.mean}, se={self.se})"
+            return with_error(self.mean, self.se)
+        pairs = list(zip(np.ravel(self.mean), np.ravel(self.se), strict=True))
+        shown = [with_error(*pair) for pair in pairs[:MAX_MEANS_SHOWN]]
+        return f"[{', '.join(shown + ['...'] * (len(pairs) > MAX_MEANS_SHOWN))}]"
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,11 @@ class Simulation:
     precision_error: PrecisionError | None = None
 
     def __repr__(self) -> str:
-        grid = "" if self.shape == () else f", grid {'x'.join(map(str, self.shape))}"
-        errors = f"train={self.train}, test={self.test}" if self.shape == () else "train, test, ..."
-        return f"Simulation({self.model}, {len(self.seeds)} seeds{grid}: {errors})"
+        if self.shape == ():
+            return f"Simulation({self._networks}: train={self.train}, test={self.test})"
+        grid = " x ".join(f"{len(values)} {name}" for name, values in self.axes.items())
+        test = self.test.mean
+        return f"Simulation({self._networks}, {grid}: test {test.min():.4g} to {test.max():.4g})"
 
     def results(self) -> list[dict[str, Any]]:
         """Return one dictionary per grid point, in C order; further axes have their own keys."""
@@ -177,7 +183,8 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         settings = fixed_fields(self.problem, self.axes)
-        return html_table(f"Simulation: {self._networks}", settings, self.results())
+        rows = [row_with_errors(row) for row in self.results()]
+        return html_table(f"Simulation: {self._networks}", settings, rows)
 
 
 def simulate(
@@ -192,42 +199,54 @@ def simulate(
     n_test: int | None = None,
     leave_one_out: bool = False,
     random: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     batch: int | None = None,
     threads: int | None = None,
     memory_limit: float | None = None,
     **axes: Any,
 ) -> Simulation:
-    """Train real networks: initial weights, gradient step, features, ridge, errors.
+    """Train real networks and measure their errors.
+
+    Each network is drawn, takes its gradient step, is fitted by ridge and tested on fresh rows.
 
     Parameters
     ----------
-    seeds : a count (0..k-1) or a list of whole numbers; (problem, seed) fixes the numbers.
+    problem : sizes, functions, noise, ridge and step.
+    seeds : number of networks, or a list of their seeds; (problem, seed) fixes the numbers.
     device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
     precision : instead of a dtype, "exact" (float64), "single" or "fast": products on a GPU's
         tensor cores, in three half-precision products or one, and ridge in float64. Some networks
-        are repeated in float64 on the same numbers: `precision_error` says how far the run is from
-        them, and a warning if that is more than a quarter of a standard error. In NumPy "single"
-        has float32 products, and "fast" is refused.
+        are repeated in float64 on the same random numbers; `precision_error` is the difference,
+        and a warning says when it exceeds a quarter of a standard error. NumPy computes "single"
+        with float32 products and refuses "fast".
     rows : an array whose rows are used as inputs, each at most once per seed.
     model : one of `onegrad.networks.MODELS`: the trained network, an equivalent, or a baseline.
     n_test : fresh rows per seed that measure the test error (default max(1024, n/4)).
     leave_one_out : measure that error too, by an eigendecomposition and a second pass.
     random : "host" numbers are the same on every device; "device" ones come from the device's own
         generator: ten times faster on a GPU, and the default there where the laws allow it.
-    progress : called with (done, total) while the run lasts.
-    batch, threads, memory_limit : replicates in a stack, cores, bytes; chosen by default.
-    axes : a list is an axis of the grid, e.g. alpha=[0, .1, .2], ridge=[1e-3, 1e-2]. The eta, alpha
-        and ridge axes share one gradient per seed and one Gram matrix per eta.
+    progress : True shows progress on standard error, also in notebooks and logs; a function is
+        called with (done, total).
+    batch, threads, memory_limit : networks computed together, cores, bytes; chosen by default.
+    axes : fields of the problem with a value or a list, e.g. alpha=[0, .1, .2]; lists make a grid.
+        Steps and penalties share one gradient per seed and one Gram matrix per step.
+
+    Returns
+    -------
+    Simulation : means, standard errors and the value of every network.
+
+    See Also
+    --------
+    predict : the same errors from theory.
+    cost : time and memory of a run, before it starts.
 
     Examples
     --------
     >>> import onegrad as og
     >>> og.simulate(og.Problem(n=100, d=50, N=80, alpha=0.3), seeds=5).test
-    0.10995 ± 0.013
-
-    See tests/networks and tests/agreement.
+    0.110 ± 0.013
     """
+    check_axes(simulate, axes)
     began = time.perf_counter()
     plan = make_plan(
         problem,
@@ -249,7 +268,7 @@ def simulate(
         warn(*representation_warnings(plan.points))
     quantities = {
         name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
-        for name, values in run_plan(plan, progress).items()
+        for name, values in run_plan(plan, as_progress(progress) if progress else None).items()
     }
     precision_error = None
     if plan.ops.exact is not plan.ops:

@@ -45,6 +45,16 @@ def _text(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
+def row_with_errors(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row in which each mean with a standard error, `name` and `name_se`, is one text."""
+    means = {name.removesuffix("_se") for name in row if name.endswith("_se")}
+    return {
+        name: with_error(value, row[f"{name}_se"]) if name in means else value
+        for name, value in row.items()
+        if not name.endswith("_se")
+    }
+
+
 def with_error(value: float, error: float) -> str:
     """Return a value with its error, both to the second digit of the error.
 

@@ -7,6 +7,7 @@ black-and-white print can still be read.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ BLUE, RED, PINK = "#0072B2", "#D55E00", "#CC79A7"
 GREY, DARK_GREY = "#7F7F7F", "#555555"
 SERIES = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MIN_LOG_TICKS = 4
+STEP_EXPONENT = r"step exponent $\alpha$,  $\eta = n^\alpha$"  # the label of an axis
 SOLID: Any = "-"
 LONG_DASHES: Any = (0, (6, 2))
 SHORT_DASHES: Any = (0, (2, 1))
@@ -93,15 +96,9 @@ def markers(ax: Any, curve: Curve, i: int, label: str | None = None, **options: 
     ax.errorbar(curve.x, curve.y, yerr=2 * curve.se, label=label, **style)
 
 
-def thin_lines(ax: Any, x: Any, values: Any, i: int, label: str | None = None) -> None:
-    """Draw single networks, values of shape (x, seeds), as thin lines.
-
-    Lines and not dots: a seed that is high at one x is high at all.
-    """
-    style: dict[str, Any] = {"color": SERIES[i % len(SERIES)], "linewidth": 0.5}
-    ax.plot(x, values, zorder=1, alpha=0.22, **style)
-    if label:
-        ax.plot([], [], alpha=0.7, label=label, **style)
+def dodged(curve: Curve, shift: float) -> Curve:
+    """Return a curve moved along x, so that the bars of several can be told apart."""
+    return replace(curve, x=curve.x + shift)
 
 
 def line(
@@ -132,9 +129,9 @@ def level(ax: Any, value: float, label: str, colour: str = BLACK, **options: Any
     ax.axhline(value, color=colour, label=label, **style)
 
 
-def legend(ax: Any, columns: int = 3) -> None:
-    """Put the legend above the axes, where it covers no data."""
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
+def legend(ax: Any, columns: int = 3, title: str | None = None) -> None:
+    """Put the legend, with the panel's title if it has one, above the axes: it covers no data."""
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, title=title)
 
 
 def heading(ax: Any, text: str, side: str = "right") -> None:
@@ -148,15 +145,42 @@ def power_of_ten(n: int) -> str:
     return "10" + str(len(str(n)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def log_axis(ax: Any, axis: str, ticks: Sequence[float]) -> None:
-    """Make an axis logarithmic, with these ticks written as plain numbers."""
+def power_of_ten_math(n: int) -> str:
+    """Return 100 as 10^{2}, for a formula."""
+    return f"10^{{{len(str(n)) - 1}}}"
+
+
+def log_axis(ax: Any, axis: str, ticks: Sequence[float] | None = None) -> None:
+    """Make an axis logarithmic, with ticks written as plain numbers.
+
+    ticks : where they are; by default round numbers, at least four in what is drawn so far.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     getattr(ax, f"set_{axis}scale")("log")
     which = getattr(ax, f"{axis}axis")
-    which.set_major_locator(FixedLocator(list(ticks)))
-    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    chosen = _round_numbers(*getattr(ax, f"get_{axis}lim")()) if ticks is None else list(ticks)
+    which.set_major_locator(FixedLocator(chosen))
+    which.set_major_formatter(FuncFormatter(lambda value, _: _tick_label(value)))
     which.set_minor_locator(NullLocator())
+
+
+def _tick_label(value: float) -> str:
+    """Return 0.1, 100, 2000, and large powers of ten as such."""
+    power = round(math.log10(value))
+    large = power >= 4 and math.isclose(value, 10.0**power)
+    return f"$10^{{{power}}}$" if large else f"{value:g}"
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """Return round numbers from low to high: 1, 10, ..., or finer where those are too few."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):
+        values = [float(f"{k}e{p}") for p in powers for k in steps]
+        inside = [x for x in values if low <= x <= high]
+        if len(inside) >= MIN_LOG_TICKS:
+            break
+    return inside
 
 
 def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
@@ -167,7 +191,8 @@ def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
         if low < value < high and name not in already_marked:
             ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0, gid=name)
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-            ax.annotate(text, (value, 0.0), (2, 3), fontsize=7, color=DARK_GREY, **place)
+            words = {"fontsize": 7, "color": DARK_GREY, "va": "top"}
+            ax.annotate(text, (value, 1.0), (2, -1), **words, **place)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class NormalEquations:
             return np.asarray(scipy.linalg.eigvalsh(G, check_finite=False)[::-1])
         from scipy.sparse.linalg import eigsh
 
-        start = np.ones(len(G))  # the same result every time
+        start = np.ones(len(G), G.dtype)  # the same result every time
         return np.sort(eigsh(G, leading, v0=start, return_eigenvectors=False))[::-1]
 
     # -- a path of ridges, one target, matrices in a stack -------------------------------------
