@@ -23,6 +23,7 @@ from onegrad.data.table import (
     convert_columns,
     is_frame,
     is_table,
+    is_text,
     list_names,
     missing_column,
     row_count,
@@ -56,13 +57,15 @@ class RowBlock:
 class ColumnRoles:
     """Names of the columns that hold the target, the weights and the inputs (None: all others).
 
-    `column_types` says how columns are read where that is known.
+    `column_types` says how columns are read where that is known. With `drop_missing`, rows without
+    a target do not exist.
     """
 
     target: str | None = None
     weight: str | None = None
     inputs: tuple[str, ...] | None = None
     column_types: Mapping[str, ColumnType] = field(default_factory=dict)
+    drop_missing: bool = False
 
     def is_input(self, name: str) -> bool:
         if self.inputs is not None:
@@ -86,6 +89,8 @@ class ColumnRoles:
 
     def row_block(self, table: Any) -> RowBlock:
         """Return a table cut into inputs, target and weights."""
+        if self.drop_missing and self.target is not None:
+            table = table.filter(~missing_targets(table[self.target], self.target))
         y = None if self.target is None else _target_values(table[self.target], self.target)
         w = None if self.weight is None else _weight_values(table[self.weight], self.weight)
         inputs = [c for c in self.inputs or table.column_names if self.is_input(c)]
@@ -94,17 +99,30 @@ class ColumnRoles:
         return RowBlock(convert_columns(table.select(inputs), self.column_types), y, w)
 
 
+class MissingTargets(InvalidInput):
+    """Some rows have no target."""
+
+
 def _target_values(column: Any, name: str) -> Values:
     """Return a target column without missing values: numbers, or text that is not blank."""
     if kind_of(column.type, name) == "instant":
         problem = "holds dates; predict the time since some day, as a number, instead"
         raise InvalidInput("target", name, problem=problem)
+    if missing_targets(column, name).any():
+        raise MissingTargets("target", name, problem="has missing values; drop those rows first")
+    values = column_values(convert(column, name))
+    return values.astype(str) if values.dtype == object else values
+
+
+def missing_targets(column: Any, name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which rows of a target column have no value, or blank text."""
     column = convert(column, name)
-    values = column_values(column)
-    is_text = values.dtype == object
-    if column.null_count or (is_text and not all(v.strip(BLANKS) for v in set(values))):
-        raise InvalidInput("target", name, problem="has missing values; drop those rows first")
-    return values.astype(str) if is_text else values
+    missing = np.asarray(column.is_null(nan_is_null=True))
+    if is_text(column):
+        values = list(column_values(column))
+        blank = {value for value in set(values) if not value.strip(BLANKS)}
+        missing |= np.array([value in blank for value in values], dtype=bool)
+    return missing
 
 
 def _weight_values(column: Any, name: str) -> Values:

@@ -27,6 +27,7 @@ from onegrad.data.partitions import (
 from onegrad.data.table import Tabular, as_table, is_frame, is_table, row_count, slice_rows
 from onegrad.data.table_files import CsvPartition, FilePartition, parquet_partitions
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.io.files import suggest_file
 
 FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
 
@@ -96,8 +97,9 @@ def source(
     target: str | int | None = None,
     weight: str | None = None,
     columns: Sequence[str] | None = None,
+    drop_missing: bool = False,
 ) -> Source:
-    """Return the source of the rows in `data`.
+    """Return rows of any origin as a source that `fit` reads block by block.
 
     Parameters
     ----------
@@ -109,6 +111,7 @@ def source(
     target, weight, columns : with tables, the names of the target, the weights and the inputs
         (default: all others). With .npz the target is the name of an array beside X (default "y"),
         with .npy the number of a column.
+    drop_missing : leave out the rows of a table whose target is missing.
 
     Examples
     --------
@@ -122,7 +125,10 @@ def source(
     if isinstance(data, Source):
         return data
     roles = ColumnRoles(
-        None if target is None else str(target), weight, None if columns is None else tuple(columns)
+        None if target is None else str(target),
+        weight,
+        None if columns is None else tuple(columns),
+        drop_missing=drop_missing,
     )
     if isinstance(data, str | Path):
         return Source(_file_partitions(str(data), roles, target))
@@ -176,7 +182,8 @@ def _find_files(path: str) -> list[str]:
         problem = f"cannot be read: {str(error.strerror or error).lower()}"
         raise InvalidInput("data", error.filename or path, problem=problem) from None
     if not files:
-        problem = f"no such file; allowed are {', '.join(FILE_SUFFIXES)}"
+        allowed = f"; allowed are {', '.join(FILE_SUFFIXES)}"
+        problem = f"no such file{suggest_file(Path(path), FILE_SUFFIXES) or allowed}"
         raise InvalidInput("data", path, problem=problem)
     return sorted(files)
 

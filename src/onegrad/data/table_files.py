@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -18,8 +18,8 @@ from onegrad.data.partitions import (
     RowBlock,
     reading_errors,
 )
-from onegrad.data.table import check_unique_names, schema_kinds
-from onegrad.exceptions import InvalidInput
+from onegrad.data.table import check_unique_names, list_names, schema_kinds
+from onegrad.exceptions import InvalidInput, closest
 
 
 def arrow_path(path: str) -> str:
@@ -51,6 +51,18 @@ class FilePartition(Partition):
         import pyarrow as pa
 
         return reading_errors(self.path, f"a {self.file_format} file", pa.ArrowException)
+
+    def plain_columns(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield Arrow tables of these columns, as they are in the file; those of CSV are text."""
+        with self.reading_errors():
+            for name in names:
+                if name not in (columns := self.schema().names):
+                    near, allowed = closest(name, columns), f"one of {list_names(columns)}"
+                    raise InvalidInput("column", name, allowed, suggestion=near)
+            yield from self._plain_columns(list(names))
+
+    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
+        raise NotImplementedError
 
     def columns_to_read(self, schema: Any) -> list[str]:
         return self.columns.select(schema.names, self.row_labels(schema))
@@ -99,8 +111,16 @@ class CsvPartition(FilePartition):
                 fragment_readahead=0,
                 use_threads=False,
             ):
-                if batch.num_rows:
-                    yield self.columns.row_block(pa.Table.from_batches([batch]))
+                if len(block := self.columns.row_block(pa.Table.from_batches([batch]))):
+                    yield block
+
+    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        file = self._fragment()
+        schema = pa.schema(field.with_type(pa.string()) for field in file.physical_schema)
+        for batch in file.to_batches(schema=schema, columns=names, use_threads=False):
+            yield pa.Table.from_batches([batch])
 
     def _fragment(self) -> Any:
         from pyarrow import csv, dataset, fs
@@ -160,7 +180,17 @@ class ParquetPartition(FilePartition):
                 columns=self.columns_to_read(file.schema_arrow),
                 use_threads=False,
             ):
-                yield self.columns.row_block(pa.Table.from_batches([batch]))
+                if len(block := self.columns.row_block(pa.Table.from_batches([batch]))):
+                    yield block
+
+    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(arrow_path(self.path), pre_buffer=False) as file:
+            groups = list(self.groups)
+            for batch in file.iter_batches(ROWS_PER_BLOCK, groups, names, use_threads=False):
+                yield pa.Table.from_batches([batch])
 
 
 def parquet_partitions(path: str, columns: ColumnRoles) -> Iterator[ParquetPartition]:

@@ -119,3 +119,16 @@ def test_leading_eigenvalues_are_the_leading_ones():
 def test_bad_parameters_are_named_by_their_argument(settings, message):
     with pytest.raises(InvalidInput, match=message):
         og.AlternatingRegressor(**settings).fit(X, Y)
+
+
+def test_patience_ends_rounds_that_do_not_help():
+    """Noise: rounds do not help, and the sooner they end the fewer trials there are."""
+    noise = RNG.standard_normal(150)
+    trials = [
+        len(og.AlternatingRegressor(30, patience=patience, rounds=12, random_state=0)
+            .fit(X, noise).fitted_.statistics.trials)
+        for patience in (1, 12)
+    ]  # fmt: skip
+    assert trials[0] < trials[1]
+    with pytest.raises(InvalidInput, match="patience"):
+        og.AlternatingRegressor(30, patience=0).fit(X, noise)

@@ -7,14 +7,14 @@ import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.data.sample import sample_block
 from onegrad.estimators.fitting import task
+from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer import alternating, joint_training
 from onegrad.estimators.fitting.first_layer.joint_training import (
-    AdamSteps,
     balanced,
-    loss_residual,
     mean_loss,
     train_jointly,
 )
+from onegrad.estimators.fitting.gradient_steps import AdamSteps, loss_residual
 from onegrad.estimators.fitting.training_set import prepare_training_set
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.layers.rows import ScaledRows
@@ -71,9 +71,13 @@ def test_noise_is_not_learned():
     assert network is None or network.held_out_loss > 0.98 * best.score
 
 
-def test_heads_make_classes_without_noise_better():
+def test_heads_make_classes_without_noise_better(monkeypatch):
+    monkeypatch.setattr(alternating, "MANY_ROWS", 100)
+    nothing = CodedTraining()
+    monkeypatch.setattr(alternating.AlternatingSettings, "coded_training", lambda *_: nothing)
+    small = SMALL | {"budget": "default", "width": 400}
     corrected, plain = (
-        og.AlternatingClassifier(corrections=corrections, **SMALL).fit(X[:1000], PARITY[:1000])
+        og.AlternatingClassifier(corrections=corrections, **small).fit(X[:1000], PARITY[:1000])
         for corrections in ("auto", "none")
     )
     assert corrected.choice_["head_weight"] > 0
@@ -84,8 +88,10 @@ def test_heads_make_classes_without_noise_better():
     F = corrected.fitted_.features(X[1000:])
     near = corrected.fitted_.neighbours
     z = corrected.fitted_.layers[0].scaling(X[1000:])
-    local = 0.0 if near is None else near.share * near(z)[:, 0]
-    expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + local
+    others = sum(network(z)[:, 0] for network in corrected.fitted_.networks)
+    if near is not None:
+        others += near.share * near(z)[:, 0]
+    expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + others
     np.testing.assert_allclose(corrected.decision_function(X[1000:]), expected, rtol=1e-9)
 
 

@@ -8,6 +8,8 @@ import pytest
 import onegrad as og
 from onegrad.data import source
 from onegrad.estimators import load
+from onegrad.estimators.fitting import corrections
+from onegrad.estimators.fitting.corrections import local_means
 from onegrad.estimators.model import neighbours
 from onegrad.estimators.model.neighbours import (
     NEAREST,
@@ -56,6 +58,29 @@ def test_they_are_left_out_where_they_cannot_help():
     model = og.AlternatingRegressor(**SMALL).fit(X, line)
     assert model.fitted_.neighbours is None
     assert "neighbours" not in model.choice_
+
+
+class Memory:
+    """In place of a network on codes: as good on held-out rows as neighbours are."""
+
+    weights = ()
+
+    def __init__(self, training_set):
+        self.means = local_means(training_set, np.eye(2), (1,))[1]
+
+    def __call__(self, z):
+        return self.means[: len(z)]
+
+    def scaled(self, factor):
+        return self
+
+
+def test_they_are_chosen_before_networks_on_codes(monkeypatch):
+    """Both explain the same; held-out rows join the neighbours after the fit, not a network."""
+    monkeypatch.setattr(corrections, "coded_networks", lambda rows, *_: (Memory(rows),))
+    model = og.AlternatingRegressor(**SMALL).fit(X, Y)
+    assert model.choice_["neighbours_weight"] > 0.3
+    assert model.fitted_.networks == ()
 
 
 def test_intervals_cover_with_them(local):

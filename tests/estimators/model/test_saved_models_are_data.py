@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import onegrad as og
 from forgeries import with_digests
+from onegrad.cli import main
 from onegrad.data import source
 from onegrad.estimators import load
 from onegrad.exceptions import InvalidInput
@@ -148,7 +149,7 @@ def edited(members, change):
             lambda m: edited(m, lambda h: h.update(estimator="os.system")),
             "estimator 'os.system': it is unknown",
         ),
-        (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "not a valid model"),
+        (lambda m: edited(m, lambda h: h["parameters"].update(evil=1)), "has no argument .evil."),
         (lambda m: edited(m, lambda h: h["layer"].update(activation="__import__")), "activation"),
         (lambda m: edited(m, lambda h: h.pop("ridges")), "not a valid model"),
         (lambda m: edited(m, lambda h: h["layer"].update(skip=False)), "array 'step': float64"),
@@ -298,6 +299,7 @@ def test_forged_arrays_are_refused(saved, name, member):
         lambda h: h.update(ridges=[]),
         lambda h: h.update(slope=None),
         lambda h: h.update(changes=[1]),
+        lambda h: h.update(labels=1),
         lambda h: h.update(labels=7),
         lambda h: h.update(encoding=[{"name": "a", "categories": None, "fill": 0, "flag": False}]),
         lambda h: h.update(arrays={"a": 1}),
@@ -330,6 +332,42 @@ def test_numbers_too_large_to_predict_with_are_refused(model, name, tmp_path):
     with_array(path, name, lambda a: np.sign(a) * 1.7e308)
     with np.errstate(all="ignore"), pytest.raises(InvalidInput):
         load(path).predict(X)
+
+
+@pytest.mark.parametrize("family", [og.OneStepRegressor, og.AlternatingRegressor])
+def test_sums_too_large_for_a_deviation_are_refused(family, tmp_path):
+    """Sound in every array, with their digests; the deviation would be infinite."""
+    path = tmp_path / "a.model"
+    family(10, random_state=0).fit(X, Y).save(path)
+    with_array(path, "yty", lambda a: np.full_like(a, 1e308, dtype=float))
+    with_array(path, "y_scale", lambda a: a * 1e200)
+    with np.errstate(all="ignore"), pytest.raises(InvalidInput):
+        load(path).predict(X, return_std=True)
+
+
+def test_a_regressor_forged_into_a_classifier_is_one_line(saved, tmp_path, capsys):
+    rewritten(saved, lambda m: edited(m, lambda h: h.update(labels=1)))
+    np.save(tmp_path / "rows.npy", X)
+    out = str(tmp_path / "p.csv")
+    assert main(["apply", str(saved), str(tmp_path / "rows.npy"), "--out", out, "--std"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_name_that_is_no_text_is_one_line(tmp_path, capsys):
+    """A lone surrogate, which JSON can hold and UTF-8 cannot."""
+    path, rows = tmp_path / "a.model", tmp_path / "rows.csv"
+    MODELS["frame"]().save(path)
+
+    def rename(members):
+        members["model.json"] = members["model.json"].replace(b'"name": "a"', b'"name": "\\ud800"')
+
+    before = zipfile.ZipFile(path).read("model.json")
+    assert b'"name": "a"' in before
+    rewritten(path, rename)
+    pd.DataFrame(X, columns=list("abc")).to_csv(rows, index=False)
+    assert main(["apply", str(path), str(rows), "--out", str(tmp_path / "p.csv")]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and err.encode()
 
 
 def test_sums_without_a_readout_are_refused_when_loaded(saved):

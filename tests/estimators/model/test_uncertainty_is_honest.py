@@ -91,3 +91,19 @@ def test_probabilities_are_calibrated():
     got = model.predict_proba(X[3000:])[:, 1]
     assert np.sqrt(np.mean((got - p[3000:]) ** 2)) < 0.06
     assert abs(got.mean() - p[3000:].mean()) < 0.03
+
+
+def test_local_intervals_are_wide_where_the_noise_is():
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0, 4, (12_000, 1))
+    y = x[:, 0] + 0.2 * x[:, 0] * rng.standard_normal(12_000)
+    model = og.AlternatingRegressor(20, rounds=0, random_state=0).fit(x[:6000], y[:6000])
+    low, high = model.predict_interval(x[6000:], 0.9, local=True)
+    x, y = x[6000:, 0], y[6000:]
+    inside = (low <= y) & (y <= high)
+    for part in (x < 1, x > 3):  # of 300 rows held out and 1,500 new ones: four standard errors
+        assert abs(inside[part].mean() - 0.9) < 4 * np.sqrt(0.09 / 300 + 0.09 / 1500)
+    widths = high - low
+    assert widths[x > 3].mean() > 3 * widths[x < 1].mean()
+    constant = model.predict_interval(x[:, None], 0.9)
+    assert np.ptp(constant.high - constant.low) < 1e-12

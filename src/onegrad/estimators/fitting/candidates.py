@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats, to_numpy
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.layers.layer import Layer
+from onegrad.exceptions import NotConverged
+from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import row_slices
 from onegrad.ridge import Factor, Readout
 
 RIDGE_DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
 FIRST_RIDGE = 1e-3  # relative ridge at which the search for the best one begins
 MAX_UPDATE_RIDGE = 1e-2  # largest relative ridge of the readout that first-layer updates use
+MIN_SINGLE_RIDGE = 1e-4  # relative ridges from here down need double precision
 DEFAULT_RIDGE = 1e-2  # relative ridge where there are no held-out rows to choose it
 
 
@@ -84,6 +86,7 @@ def evaluate_layer(
     fine: bool = False,
     intercept: bool = True,
     worth: bool = False,
+    single: bool = False,
 ) -> Candidate:
     """Fit the readout without the held-out rows and score it on them, ridge by ridge.
 
@@ -93,12 +96,18 @@ def evaluate_layer(
     fine : also try the half decades beside the best one.
     intercept : whether the readout has a free constant.
     worth : also compute the worth of each neuron.
+    single : whether single precision is enough where the best ridge is large.
     """
-    layer = training_set.with_grid(layer)
-    equations = training_set.equations(layer, intercept)
-    held_out = training_set.held_out
-    ops = training_set.ops
-    F = layer.on(ops).features(training_set.device_held_out.z)
+    ops, held_out = training_set.ops, training_set.held_out
+    single &= ridge is None and first_ridge > MIN_SINGLE_RIDGE and len(held_out) > 0
+    single &= ops.device == "cpu"
+    if single:
+        used: Layer = SingleLayer.of(layer)
+        F = used.features(training_set.in_single.held_out.z)
+    else:
+        used = layer = training_set.with_grid(layer)
+        F = layer.on(ops).features(training_set.device_held_out.z)
+    equations = training_set.equations(used, intercept)
 
     @cache
     def factor(relative: float) -> Factor:
@@ -107,7 +116,12 @@ def evaluate_layer(
     @cache
     def candidate(relative: float) -> Candidate:
         readout = equations.solve(relative * equations.scale, factor(relative))
-        predicted = to_numpy(F @ ops.asarray(readout.coef)) + readout.intercept
+        if single:
+            predicted = np.asarray(F @ readout.coef + readout.intercept, np.float64)
+            coef, constant = (np.asarray(x, np.float64) for x in (readout.coef, readout.intercept))
+            readout = replace(readout, coef=coef, intercept=constant)
+        else:
+            predicted = to_numpy(F @ ops.asarray(readout.coef)) + readout.intercept
         losses = training_set.losses(predicted) if len(held_out) else np.zeros(0)
         score = training_set.score(losses)
         return Candidate(layer, readout, relative, score, losses, predicted, label, readout)
@@ -115,7 +129,20 @@ def evaluate_layer(
     if ridge is not None:
         relative = ridge / equations.scale
     elif len(held_out):
-        relative = best_decade(lambda value: candidate(value).score, first_ridge, fine)
+        least = MIN_SINGLE_RIDGE if single else 0.0
+
+        def score(value: float) -> float:
+            return candidate(value).score if value >= least else np.inf
+
+        try:
+            relative = best_decade(score, first_ridge, fine)
+        except NotConverged:  # a factor that single precision does not find
+            if not single:
+                raise
+            relative = least
+        if relative <= least:
+            double = partial(evaluate_layer, first_ridge=relative, intercept=intercept)
+            return double(training_set, layer, label, fine=fine, worth=worth)
     else:
         relative = DEFAULT_RIDGE
     best = candidate(relative)

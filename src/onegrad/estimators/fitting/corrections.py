@@ -1,24 +1,29 @@
 r"""Corrections of the networks' prediction, with weights that held-out rows choose.
 
-.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + c_3\,q(x)
+.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + c_3\,g(x) + c_4\,q(x)
 
-with ridge regression on the features, the head h that was trained with the first layer on the
-logistic loss, and the mean targets q of the nearest rows in the learned metric. For numbers
-:math:`c_1 + c_3 = 1`. Where the gain of a part is within the noise of the held-out rows its weight
-is zero, and it costs nothing.
+with ridge regression on the features; the head h, which was trained on the logistic loss with the
+first layer, or on the inputs alone where rows are few; the network g on codes of single inputs; and
+the mean targets q of the nearest rows in the learned metric. No weight is negative; for numbers
+they add up to one. Where the gain of a part is within the noise of the held-out rows its weight is
+zero, and it costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.optimize
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting.candidates import Candidate, significant_gain
+from onegrad.estimators.fitting.coded_training import CodedTraining, train_coded_network
+from onegrad.estimators.fitting.fit_progress import interruptible
 from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.fitted import mean
 from onegrad.estimators.model.neighbours import (
     NearbyRows,
@@ -27,18 +32,25 @@ from onegrad.estimators.model.neighbours import (
     nearest,
     points,
 )
-from onegrad.estimators.model.targets import NumericTargets
+from onegrad.estimators.model.targets import ClassTargets, Link, NumericTargets, label_rows
 from onegrad.layers.gradient import gradient_outer_product
+from onegrad.layers.layer import Layer
+from onegrad.layers.rows import ScaledRows
 from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
 MIN_STANDARD_ERRORS = 2.0  # by which neighbours must lower the loss: the best of several trials
 MIN_ROWS = 50  # rows from which neighbours are looked for
-MIN_HELD_OUT_LABELS = 60  # fewer are often all right, whatever the weights
+MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
+MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
+LINEAR_SHARE = 2 / 3  # of the logits, where held-out rows are too few to weigh them
+MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
 MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are measured
 MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not count
 MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
+LARGE = 1e3  # relative size of a constraint beside what it constrains
+CODED = 1  # number of the random numbers of networks on codes
 SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 
 
@@ -48,29 +60,49 @@ class Correction:
 
     Parameters
     ----------
-    ridge, head : weights of ridge regression and of the head.
-    neighbours : the local part; None where it does not help.
+    weights : of "ridge", "head", "networks" and "neighbours", of those that are there.
     predicted : (m, K) predictions of the held-out rows.
+    networks : on codes of single inputs, times their weights; none where they do not help.
+    neighbours : the local part; None where it does not help.
+    linear : logistic regression on the inputs in place of heads, without and with the held-out
+        rows; None where there is none.
+    link : how scores become probabilities; None where held-out rows are enough to tell.
     """
 
-    ridge: float
-    head: float
-    neighbours: Neighbours | None
+    weights: Mapping[str, float]
     predicted: Floats
+    networks: tuple[CodedNetwork, ...] = ()
+    neighbours: Neighbours | None = None
+    linear: tuple[Readout, Readout] | None = None
+    link: Link | None = None
 
-    def head_of(self, candidate: Candidate) -> Readout | None:
-        """Return a candidate's head times its weight; None where it counts nothing."""
+    def head_of(self, candidate: Candidate, all_rows: bool = False) -> Readout | None:
+        """Return a candidate's head times its weight; None where it counts nothing.
+
+        `all_rows`: that of all rows, where it is logistic regression on the inputs.
+        """
+        weight = self.weights.get("head", 0.0)
         head = candidate.head
-        return None if head is None or not self.head else scaled_readout(head, self.head)
+        if self.linear is not None:
+            head = of_features(self.linear[all_rows], candidate.layer)
+        return None if head is None or not weight else scaled_readout(head, weight)
+
+    def readout_of(self, candidate: Candidate) -> Readout:
+        """Return a candidate's readout with its head, each times its weight."""
+        ridge, head = (
+            scaled_readout(candidate.readout, self.weights["ridge"]),
+            self.head_of(candidate),
+        )
+        return ridge if head is None else added_readouts(ridge, head)
 
     @property
     def summary(self) -> dict[str, float]:
         """The choices by name; empty where ridge regression alone is best."""
-        near = self.neighbours
-        chosen = {} if not self.head else {"ridge_weight": self.ridge, "head_weight": self.head}
-        if near is not None:
-            chosen |= {"neighbours": near.count, "neighbours_weight": near.share}
-        return chosen
+        weights = self.weights.items()
+        chosen = {f"{name}_weight": w for name, w in weights if w or name == "ridge"}
+        if self.neighbours is not None:
+            chosen["neighbours"] = self.neighbours.count
+        return chosen if len(chosen) > 1 else {}
 
 
 def scaled_readout(readout: Readout, factor: float) -> Readout:
@@ -78,50 +110,177 @@ def scaled_readout(readout: Readout, factor: float) -> Readout:
     return replace(readout, coef=factor * readout.coef, intercept=factor * readout.intercept)
 
 
+def added_readouts(a: Readout, b: Readout) -> Readout:
+    """Return the readout whose predictions are the sums of those of two."""
+    return replace(a, coef=a.coef + b.coef, intercept=a.intercept + b.intercept)
+
+
 def no_correction(best: Sequence[Candidate]) -> Correction:
     """Return the mean of the networks as it is."""
-    return Correction(1.0, 0.0, None, mean([candidate.predicted for candidate in best]))
+    return Correction({"ridge": 1.0}, mean([candidate.predicted for candidate in best]))
 
 
 def choose_correction(
-    training_set: TrainingSet, best: Sequence[Candidate], seed: int
+    training_set: TrainingSet, best: Sequence[Candidate], plan: CodedTraining, seed: int
 ) -> Correction:
-    """Weigh ridge regression, heads and neighbours on the held-out rows that judged candidates.
+    """Weigh the parts of the prediction on the held-out rows that judged candidates.
 
     Parameters
     ----------
     best : the chosen candidate of each member.
-    seed : of the keys of the sample's rows.
+    plan : how networks on codes of single inputs are trained.
+    seed : of these, and of the keys of the sample's rows.
     """
     plain = no_correction(best)
     rows = training_set.held_out[: len(plain.predicted)]
     labels = not isinstance(training_set.targets, NumericTargets)
-    few = labels and len(rows) < MIN_HELD_OUT_LABELS
-    if not len(rows) or training_set.sample_rows < MIN_ROWS or few:
+    if not len(rows) or training_set.sample_rows < MIN_ROWS:
         return plain
     judged = replace(training_set, held_out=rows)
-    parts = [plain.predicted]
+    parts = {"ridge": plain.predicted}
     heads = [candidate.head_scores(rows.z) for candidate in best]
-    if all(head is not None for head in heads):
-        parts.append(mean([head for head in heads if head is not None]))
-    weights = fitted_weights(judged, parts)
-    predicted = weighted_sum(parts, weights)
-    correction = Correction(weights[0], sum(weights[1:]), None, predicted)
+    linear = None
+    few = labels and len(rows) < MIN_HELD_OUT_LABELS
+    if all(head is not None for head in heads) and not few:
+        parts["head"] = mean([head for head in heads if head is not None])
+    elif isinstance(training_set.targets, ClassTargets) and fits_linearly(training_set):
+        linear = linear_readouts(training_set)
+        parts["head"] = rows.z @ linear[0].coef + linear[0].intercept
+    if few:
+        return plain if linear is None else replace(mostly_linear(judged, parts), linear=linear)
+    correction = weighted(judged, parts)
+    if linear is not None and not is_better(judged, correction, plain, 1.0):
+        linear, parts, correction = None, {"ridge": plain.predicted}, plain
+    # before the networks, which stay as they are: held-out rows join the neighbours after the fit
     root = metric_root(training_set, best)
-    if not root.shape[1]:
-        return correction
-    trials = []
-    for count, local in local_means(judged, root, NEIGHBOUR_COUNTS).items():
-        weights = fitted_weights(judged, [*parts, local])
-        corrected = weighted_sum([*parts, local], weights)
-        trials.append((judged.score(judged.losses(corrected)), count, weights, corrected))
-    _, count, weights, corrected = min(trials, key=lambda trial: trial[0])
-    before, after = judged.losses(predicted), judged.losses(corrected)
-    if not significant_gain(before, after, rows.w, MIN_STANDARD_ERRORS):
-        return correction
-    ridge, *head, share = weights
-    neighbours = Neighbours(root, count, share, sample_points(training_set, root), seed)
-    return Correction(ridge, sum(head), neighbours, corrected)
+    local = local_means(judged, root, NEIGHBOUR_COUNTS) if root.shape[1] else {}
+    count = neighbour_count(judged, parts, local, correction)
+    if count:
+        parts = {**parts, "neighbours": local[count]}
+        correction = weighted(judged, parts)
+    networks: tuple[CodedNetwork, ...] = ()
+    without = correction
+    for numbers in (range(min(plan.networks, 1)), range(1, plan.networks)):
+        more = coded_networks(training_set, plan, best[0].layer.bound, seed, numbers)
+        if not more:
+            break
+        scores = mean([network(rows.z) for network in networks + more])
+        trial = weighted(judged, {**parts, "networks": scores})
+        if not is_better(judged, trial, without, 1.0):  # where the first does not help it is alone
+            break
+        correction, networks = trial, networks + more
+    share = correction.weights.get("neighbours", 0.0)
+    if share:
+        near = Neighbours(root, count, share, sample_points(training_set, root), seed)
+        correction = replace(correction, neighbours=near)
+    share = correction.weights.get("networks", 0.0)
+    used = tuple(network.scaled(share / len(networks)) for network in networks) if share else ()
+    return replace(correction, networks=used, linear=linear)
+
+
+def neighbour_count(
+    training_set: TrainingSet,
+    parts: Mapping[str, Floats],
+    local: Mapping[int, Floats],
+    correction: Correction,
+) -> int:
+    """Return the best count of neighbours beside other parts; 0 where they do not help enough.
+
+    Parameters
+    ----------
+    parts, correction : the other parts, and what they make of the held-out rows.
+    local : mean targets of nearby rows, by count.
+    """
+    trials = {
+        count: weighted(training_set, {**parts, "neighbours": means})
+        for count, means in local.items()
+    }
+    if not trials:
+        return 0
+    losses = {count: training_set.losses(trial.predicted) for count, trial in trials.items()}
+    count = min(trials, key=lambda count: training_set.score(losses[count]))
+    helps = is_better(training_set, trials[count], correction, MIN_STANDARD_ERRORS)
+    return count if helps else 0
+
+
+def coded_networks(
+    training_set: TrainingSet, plan: CodedTraining, bound: float, seed: int, numbers: range
+) -> tuple[CodedNetwork, ...]:
+    """Train networks on codes of single inputs, each with the random numbers of its number."""
+    progress = training_set.progress
+    with interruptible(progress):
+        generators = (np.random.default_rng([seed, CODED, k]) for k in numbers)
+        return tuple(
+            train_coded_network(training_set, plan, bound, rng)
+            for rng in generators
+            if not progress.stopped
+        )
+
+
+def fits_linearly(training_set: TrainingSet) -> bool:
+    """Return whether rows are so few that logistic regression on the inputs may be as good."""
+    rows = training_set.sample_rows
+    return rows <= MAX_LINEAR_ROWS and rows * training_set.inputs <= MAX_LINEAR_NUMBERS
+
+
+def linear_readouts(training_set: TrainingSet) -> tuple[Readout, Readout]:
+    """Fit logistic regression on the inputs, without the held-out rows and with them."""
+    from sklearn.linear_model import LogisticRegression
+
+    learned, held_out, d = training_set.fit, training_set.held_out, training_set.scaling.columns
+    everything = ScaledRows(
+        *(np.concatenate([getattr(part, name) for part in (learned, held_out)]) for name in "ztw")
+    )
+    K = training_set.targets.outputs
+    readouts = []
+    for rows in (learned, everything):
+        label = rows.t.argmax(1) if K > 1 else rows.t[:, 0] > 0
+        coef, intercept = np.zeros((training_set.inputs, K)), np.full(K, np.log(MIN_CLASS_SHARE))
+        if len(np.unique(label)) > 1:
+            model = LogisticRegression(max_iter=500).fit(rows.z[:, :d], label, rows.w)
+            seen = model.classes_.astype(int) if K > 1 else [0]
+            unit = 1.0 if len(model.coef_) > 1 else 0.5  # one score for two classes
+            coef[:d, seen[-len(model.coef_) :]] = unit * model.coef_.T
+            intercept[seen[-len(model.coef_) :]] = unit * model.intercept_
+        readouts.append(Readout(0.0, coef, intercept))
+    return readouts[0], readouts[1]
+
+
+def of_features(readout: Readout, layer: Layer) -> Readout:
+    """Return a readout of the inputs as one of a layer's features: none counts a neuron."""
+    neurons = np.zeros((len(layer.W), readout.coef.shape[1]))
+    return replace(readout, coef=np.concatenate([readout.coef, neurons]))
+
+
+def mostly_linear(training_set: TrainingSet, parts: Mapping[str, Floats]) -> Correction:
+    """Return a mean of the logits of ridge and head, where rows are too few to weigh them.
+
+    The head's logits maximise the penalised likelihood of all rows. So they count more, no further
+    slope is fitted, and probabilities may be as close to 0 and 1 as all rows support.
+    """
+    targets, rows = training_set.targets, training_set.held_out
+    assert isinstance(targets, ClassTargets)
+    slope = targets.slope(parts["ridge"], rows.t, rows.w)
+    logits = {"ridge": (1 - LINEAR_SHARE) * slope, "head": LINEAR_SHARE}
+    weights = {name: weight / SCORE_UNIT for name, weight in logits.items()}
+    w = np.concatenate([training_set.fit.w, rows.w])
+    link = Link(SCORE_UNIT, label_rows(w), targets.shares())
+    return Correction(weights, weighted_sum([*parts.values()], [*weights.values()]), link=link)
+
+
+def weighted(training_set: TrainingSet, parts: Mapping[str, Floats]) -> Correction:
+    """Return the parts with the weights that are best for the held-out rows."""
+    weights = fitted_weights(training_set, [*parts.values()])
+    predicted = weighted_sum([*parts.values()], weights)
+    return Correction(dict(zip(parts, weights, strict=True)), predicted)
+
+
+def is_better(
+    training_set: TrainingSet, trial: Correction, correction: Correction, errors: float
+) -> bool:
+    """Return whether a trial's loss is lower by more than so many standard errors."""
+    before, after = (training_set.losses(each.predicted) for each in (correction, trial))
+    return significant_gain(before, after, training_set.held_out.w, errors)
 
 
 def mixed_score(training_set: TrainingSet, candidate: Candidate) -> float:
@@ -144,12 +303,13 @@ def fitted_weights(training_set: TrainingSet, parts: Sequence[Floats]) -> list[f
     if len(parts) == 1:
         return [1.0]
     if isinstance(targets, NumericTargets):
-        first, second = map(targets.clipped, parts)
-        change = second - first
-        square = float(rows.w @ (change**2).sum(1))
-        along = float(rows.w @ (change * (rows.t - first)).sum(1))
-        share = min(max(along / square, 0.0), 1.0) if square > 0 else 0.0
-        return [1.0 - share, share]
+        root = np.sqrt(rows.w)[:, None]
+        columns = [(root * targets.clipped(part)).ravel() for part in parts]
+        size = max(np.abs(column).max() for column in columns) + 1.0
+        one = np.full((1, len(parts)), LARGE * size * math.sqrt(rows.t.size))  # they add up to one
+        A = np.concatenate([np.stack(columns, 1), one])
+        solution, _ = scipy.optimize.nnls(A, np.append((root * rows.t).ravel(), one[0, 0]))
+        return [float(weight) for weight in solution / solution.sum()]
 
     def loss(weights: Floats) -> float:
         logits = weighted_sum(parts, weights.tolist())

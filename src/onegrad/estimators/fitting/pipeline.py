@@ -48,7 +48,7 @@ from onegrad.estimators.model.targets import NO_LINK
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
-from onegrad.layers.layer import Layer
+from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import blas_threads, thread_count
 
@@ -134,10 +134,14 @@ def fit(
             leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
             for candidates in learned
         ]
-        best = [candidates.best for candidates in learned]
+        best = [
+            replace(chosen.best, layer=training_set.with_grid(chosen.best.layer))
+            for chosen in learned
+        ]
         correction = no_correction(best)
         if settings.corrects:
-            correction = choose_correction(training_set, best, seed)
+            plan = settings.coded_training(training_set.sample_rows)
+            correction = choose_correction(training_set, best, plan, seed)
     targets, encoding = training_set.targets, training_set.encoding
     skip_below = training_set.step_rows_end
     if encoding is not None:
@@ -152,17 +156,30 @@ def fit(
             sums,
             candidate.readout.ridge,
             settings.intercept,
-            correction.ridge,
+            correction.weights["ridge"],
             correction.head_of(candidate),
         )
         for sums, candidate in zip(moments.members, best, strict=True)
     )
     members = with_few_rows(members, training_set, sample) if not data.single_pass else members
     statistics = describe_fit(members, learned, correction, training_set, largest_first(untrained))
+    if correction.linear is not None:
+        heads = (correction.head_of(candidate, all_rows=True) for candidate in best)
+        members = tuple(
+            replace(member, head=head) for member, head in zip(members, heads, strict=True)
+        )
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
-    return Fitted(members, targets, encoding, statistics, tally, neighbours=correction.neighbours)
+    return Fitted(
+        members,
+        targets,
+        encoding,
+        statistics,
+        tally,
+        neighbours=correction.neighbours,
+        networks=correction.networks,
+    )
 
 
 def with_few_rows(
@@ -224,8 +241,11 @@ def generators(seed: int, members: int) -> Iterator[np.random.Generator]:
 
 def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
     """Return eigenvalues of the covariance of a layer's features on the sample, largest first."""
-    equations = training_set.equations(training_set.with_grid(layer), intercept)
-    return equations.eigenvalues(None if layer.width <= MAX_FULL_SPECTRUM else LEADING_EIGENVALUES)
+    if layer.width <= MAX_FULL_SPECTRUM:
+        equations = training_set.equations(training_set.with_grid(layer), intercept)
+        return equations.eigenvalues()
+    equations = training_set.equations(SingleLayer.of(layer), intercept)
+    return np.asarray(equations.eigenvalues(LEADING_EIGENVALUES), np.float64)
 
 
 def describe_fit(
@@ -247,12 +267,14 @@ def describe_fit(
     if correction.neighbours is not None and len(rows):
         local = correction.neighbours(rows.z, exclude=calibration.keys)
         residuals -= correction.neighbours.share * local
+    for network in correction.networks:
+        residuals -= network(rows.z)
     link, loss, measures = NO_LINK, np.nan, {}
     if len(held_out):
         predicted = targets.clipped(rows.t - residuals)
         residuals = rows.t - predicted
         scored = replace(training_set, held_out=held_out[: len(correction.predicted)])
-        link = targets.link(predicted, rows.t, rows.w)
+        link = correction.link or targets.link(predicted, rows.t, rows.w)
         loss = scored.score(scored.losses(correction.predicted))
         measures = targets.measures(predicted, rows.t, rows.w)
     networks = [(member.layer, member.readout.coef) for member in members]
@@ -260,9 +282,10 @@ def describe_fit(
     if len(held_out):
         importances = permutation_importances(
             held_out,
-            [(candidates.best.layer, candidates.best.readout) for candidates in learned],
+            [(each.best.layer, correction.readout_of(each.best)) for each in learned],
             inputs_by_column(training_set.encoding, training_set.scaling),
-            targets.loss,
+            targets,
+            correction.networks,
         )
     return FitStatistics(
         metric=gradient_outer_product(training_set.update, *networks, by_column=True),
@@ -288,6 +311,7 @@ def describe_fit(
             for candidate in candidates.tried
         ),
         rows=members[0].sums.rows,
+        predicted=rows.t - residuals,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import InvalidInput
 
@@ -35,13 +36,16 @@ class Settings(Protocol):
 
     @property
     def corrects(self) -> bool:
-        """True if held-out rows may correct the prediction by heads and neighbours."""
+        """True if held-out rows may correct the prediction by further parts."""
 
     def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
         """Return the training set with inputs on the scale that the settings ask for."""
 
     def committee_size(self, training_set: TrainingSet, /) -> int:
         """Return the number of networks, each with random numbers of its own."""
+
+    def coded_training(self, sample_rows: int, /) -> CodedTraining:
+        """Return how networks on codes of single inputs are trained, which correct predictions."""
 
     def max_candidates(self, training_set: TrainingSet, /) -> int:
         """Return how many candidates are tried at most, in all networks."""

@@ -18,7 +18,7 @@ from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.model.calibration import CalibrationRows, Mask
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.layer import Layer
+from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
@@ -116,9 +116,23 @@ class TrainingSet:
         """The rows that are held out, on the device."""
         return self.held_out.on(self.ops)
 
+    @cached_property
+    def in_single(self) -> TrainingSet:
+        """The training set with its rows in single precision, on the host."""
+        single = get_ops("cpu", "float32")
+        update, held_out = self.update.on(single), self.held_out.on(single)
+        fit = update if self.fit is self.update else self.fit.on(single)
+        return replace(self, update=update, fit=fit, held_out=held_out)
+
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
-        """Return the normal equations of the readout's rows, for a layer with a grid."""
+        """Return the normal equations of the readout's rows, for a layer with a grid.
+
+        One in single precision needs none.
+        """
         threads = self.threads if self.ops.device == "cpu" else 1
+        if isinstance(layer, SingleLayer):
+            moments = layer.scaled_moments(self.in_single.fit, threads)
+            return NormalEquations.of(moments, intercept, overwrite=True)
         moments = layer.on(self.ops).scaled_moments(self.device_fit, threads)
         return NormalEquations.of(moments, intercept, overwrite=True)
 

@@ -18,6 +18,7 @@ from onegrad.layers.rows import ScaledRows
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
+LOCAL_SHARE, MIN_LOCAL_ROWS = 10, 20  # one in ten rows is near, and at least so many
 MIN_REPEATS = 10  # equal rows from which one of them is as good as new, whoever saw the others
 
 
@@ -84,3 +85,62 @@ def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -
     position = np.minimum((below < share - 1e-12).sum(0), len(size) - 1)
     columns = np.arange(size.shape[1])
     return np.asarray(size[order[position, columns], columns])
+
+
+@dataclass(frozen=True)
+class ResidualSizes:
+    """Sizes of residuals of one output by prediction: how large they are where it is alike.
+
+    The mean size of the residuals of the rows with the nearest predictions, one in ten of them all
+    and at least 20, and a tenth of the mean size of all, for a window of zeros is luck.
+    """
+
+    predicted: Floats
+    size: Floats
+    w: Floats
+
+    @classmethod
+    def of(cls, predicted: Floats, residuals: Floats, w: Floats) -> ResidualSizes:
+        """Sort calibration rows, (m,) each, by their predictions."""
+        order = np.argsort(predicted, kind="stable")
+        return cls(predicted[order], np.abs(residuals[order]), w[order])
+
+    def near(self, predicted: Floats, leave_out: bool = False) -> Floats:
+        """Return the sizes near predictions.
+
+        `leave_out`: the predictions are those of the rows, each of which is left out of its own.
+        """
+        m = len(self.size)
+        count = min(max(m // LOCAL_SHARE, MIN_LOCAL_ROWS), m)
+        position = np.searchsorted(self.predicted, predicted)
+        if leave_out:
+            position = np.arange(m)
+        first = np.clip(position - count // 2, 0, m - count)
+        sums = np.cumsum(np.stack([self.w * self.size, self.w]), axis=1)
+        sums = np.concatenate([np.zeros((2, 1)), sums], 1)
+        total, weight = sums[:, first + count] - sums[:, first]
+        if leave_out:
+            total, weight = total - self.w * self.size, weight - self.w
+        overall = sums[0, -1] / sums[1, -1]
+        local = total / np.maximum(weight, np.finfo(float).tiny)
+        return np.asarray(local + overall / LOCAL_SHARE + np.finfo(float).tiny)
+
+
+def local_widths(
+    at: Floats, predicted: Floats, residuals: Floats, w: Floats, rows: float, coverage: float
+) -> Floats:
+    """Return the (n, K) half-widths, larger where residuals near the predictions are larger.
+
+    Parameters
+    ----------
+    at : (n, K) predictions.
+    predicted, residuals, w : those of the calibration rows.
+    rows, coverage : as in `interval_width`, here of residuals in units of their size nearby.
+    """
+    widths = np.empty_like(at)
+    for k in range(at.shape[1]):
+        sizes = ResidualSizes.of(predicted[:, k], residuals[:, k], w)
+        relative = sizes.size / sizes.near(sizes.predicted, leave_out=True)
+        width = interval_width(relative[:, None], sizes.w, rows, coverage)[0]
+        widths[:, k] = width * sizes.near(at[:, k])
+    return widths

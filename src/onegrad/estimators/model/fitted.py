@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Link, Targets
 from onegrad.exceptions import InvalidInput
@@ -27,7 +28,7 @@ from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 MIN_LEFT = 1e-9  # of a row's own influence: what is less is rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureSpectrum:
     """Eigenvalues of the features' covariance, largest first, learned and untrained.
 
@@ -36,6 +37,15 @@ class FeatureSpectrum:
 
     learned: Floats
     untrained: Floats
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{value:.4g}" for value in self.spikes[:5])
+        more = f", and {len(self.spikes) - 5} more" if len(self.spikes) > 5 else ""
+        edge = self.untrained.max(initial=0.0)
+        return (
+            f"FeatureSpectrum({len(self.learned)} eigenvalues, {len(self.spikes)} above the "
+            f"untrained edge {edge:.4g}: {largest}{more})"
+        )
 
     @property
     def spikes(self) -> Floats:
@@ -99,7 +109,7 @@ class Member:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: nothing that can be computed again but the readout."""
-        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
         state["sums"] = self.sums if self.few is None else self.few
         return state | {"ridge_readout": self.ridge_readout}
 
@@ -233,6 +243,7 @@ class FitStatistics:
     choice : what held-out rows chose; where there are several members, lists of their choices.
     trials : every candidate for the first layer, with its score on held-out rows.
     rows : number of rows that the readout was fitted on.
+    predicted : (m, K) predictions of the rows of the residuals; empty in models of version 0.2.
     """
 
     metric: Floats
@@ -245,6 +256,7 @@ class FitStatistics:
     choice: dict[str, Any]
     trials: tuple[dict[str, Any], ...]
     rows: int
+    predicted: Floats = field(default_factory=lambda: np.zeros((0, 1)))
 
     @property
     def importances(self) -> Floats:
@@ -268,13 +280,14 @@ class RowChanges:
         return f"{self.added:,} rows were added and {self.removed:,} removed since"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + c\,q(x)
+    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + c\,q(x)
 
-    with the mean targets q of the nearest rows, where held-out rows say that these help.
+    with networks g on codes of single inputs and the mean targets q of the nearest rows, where
+    held-out rows say that these help.
 
     Parameters
     ----------
@@ -285,6 +298,8 @@ class Fitted:
     tally : which rows are in the model; None where there are too many of them.
     neighbours : the local part of the prediction; None where there is none.
     changes : rows that came and went since the fit.
+    networks : on codes of single inputs, whose sum is part of the prediction; fixed like the first
+        layers.
     """
 
     members: tuple[Member, ...]
@@ -294,9 +309,13 @@ class Fitted:
     tally: Tally | None = None
     changes: RowChanges = RowChanges()
     neighbours: Neighbours | None = None
+    networks: tuple[CodedNetwork, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Fitted({len(self.members)} networks, {self.rows} rows)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -317,7 +336,7 @@ class Fitted:
         return CommitteeMoments(tuple(member.moments for member in self.members))
 
     @property
-    def networks(self) -> list[tuple[Layer, Floats]]:
+    def layers_and_coefs(self) -> list[tuple[Layer, Floats]]:
         """Each member's layer with the coefficients of its readout."""
         return [(member.layer, member.readout.coef) for member in self.members]
 
@@ -370,9 +389,12 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
-        if self.neighbours is not None:
+        if self.networks or self.neighbours is not None:
             z = self.layers[0].scaling(x)
-            scores += self.neighbours.share * self.neighbours(z)
+            for network in self.networks:
+                scores += network(z)
+            if self.neighbours is not None:
+                scores += self.neighbours.share * self.neighbours(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
             raise InvalidInput(
                 "model", problem="its numbers are so large that predictions overflow"

@@ -8,7 +8,8 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes
 from onegrad.estimators.model.fitted import (
     FitStatistics,
     Fitted,
@@ -26,12 +28,14 @@ from onegrad.estimators.model.fitted import (
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.permutation_importance import inputs_by_column
 from onegrad.estimators.model.saving import (
+    CODE_ARRAYS,
     DIGESTS,
     HEAD_ARRAYS,
     HEADER,
     LAYER_ARRAYS,
     MOMENT_ARRAYS,
     NEARBY_ARRAYS,
+    NETWORK_ARRAYS,
     READABLE_FORMATS,
     READOUT_ARRAYS,
     SCALING_ARRAYS,
@@ -49,6 +53,7 @@ from onegrad.estimators.model.targets import (
 )
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import resolve_activation
+from onegrad.io.files import suggest_file
 from onegrad.io.npy import read_array
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
@@ -58,7 +63,7 @@ MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
 NUMERIC_ENTRIES = (
     *("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight"),
-    *("link_rows", "effective_rows"),
+    *("link_rows", "effective_rows", "networks"),
 )
 
 
@@ -100,7 +105,7 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
-        raise InvalidInput("model", problem="no such file")
+        raise InvalidInput("model", problem=f"no such file{suggest_file(path)}")
     content = path.read_bytes()
     try:
         return _unpacked(content)
@@ -139,6 +144,7 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
     arrays.setdefault("squash", np.full(arrays["centre"].shape, np.inf))  # formats 1 to 4
     header.setdefault("ridges", [header.get("ridge")])
     arrays.setdefault("residual_weights", np.ones(len(arrays["residuals"])))
+    arrays.setdefault("residual_predictions", np.zeros((0, arrays["residuals"].shape[-1])))
     arrays.setdefault("class_shares", np.zeros(0))
     arrays.setdefault("column_importances", np.zeros(0))
     return header, arrays
@@ -178,6 +184,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         choice=choice,
         trials=tuple(header["trials"]),
         rows=header.get("rows_at_fit", header["rows"]),
+        predicted=arrays["residual_predictions"],
     )
     more = header["rows"] - statistics.rows  # what an earlier version knew of its changes
     added, removed = header.get("changes", [max(more, 0), max(-more, 0)])
@@ -189,6 +196,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         _tally(header, arrays),
         RowChanges(int(added), int(removed)),
         _neighbours(header, arrays),
+        tuple(_networks(header, arrays, targets)),
     )
 
 
@@ -240,6 +248,32 @@ def _neighbours(header: dict[str, Any], arrays: Arrays) -> Neighbours | None:
     return Neighbours(arrays["near_root"], count, share, rows, seed)
 
 
+def _networks(header: dict[str, Any], arrays: Arrays, targets: Targets) -> Iterator[CodedNetwork]:
+    d = arrays["W"].shape[1]
+    for number, (first, bound, layers) in enumerate(header.get("networks", [])):
+        codes = [arrays[numbered(f"code_{name}", number)] for name in CODE_ARRAYS]
+        parts = [
+            tuple(arrays[numbered(f"{name}_{layer}", number)] for layer in range(layers))
+            for name in NETWORK_ARRAYS
+        ]
+        sizes = [d - int(first) + len(codes[0]), *(b.size for b in parts[1])]
+        shapes: dict[str, list[tuple[int, ...]]] = {
+            "code": [(len(codes[0]),)] * len(codes),
+            "weights": [*pairwise(sizes)],
+            "biases": [(size,) for size in sizes[1:]],
+        }
+        for name, numbers in zip(shapes, (codes, *parts), strict=True):
+            kind = np.float64 if name == "code" else np.float32
+            fits = all(a.dtype == kind and np.isfinite(a).all() for a in numbers)
+            if not fits or [a.shape for a in numbers] != shapes[name]:
+                raise InvalidInput("network", problem=f"its {name} do not fit together")
+        column, _, rise, _, fall = codes
+        inside = ((column >= 0) & (column < d) & (rise > 0) & (fall > 0)).all()
+        if sizes[-1] != targets.outputs or not 0 <= first < d or not bound > 0 or not inside:
+            raise InvalidInput("network", problem="it does not fit the inputs or the targets")
+        yield CodedNetwork(InputCodes(*codes), int(first), float(bound), *parts)
+
+
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if header.get("labels") is not None:
         return MultilabelTargets(int(header["labels"]))
@@ -260,7 +294,7 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
     if header.get("tally_seed") is None:
         return None
     keys, weights = arrays["row_keys"], arrays["row_weights"]
-    # before version 0.3 nobody knew copies: a weight of two was two rows
+    # files of versions before 0.3 do not tell copies: a weight of two was two rows
     copies = arrays.get("row_copies", np.maximum(np.ceil(weights), 1.0))
     if keys.dtype != np.uint64 or keys.ndim != 1 or not weights.shape == copies.shape == keys.shape:
         raise InvalidInput("row keys", problem="they are damaged")
@@ -279,6 +313,8 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
     sizes |= {"m": len(arrays["residuals"]), "u": arrays["untrained"].size}
     classes = 0 if isinstance(targets, NumericTargets) else len(targets.values)
     shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "class_shares": "C", "column_importances": "i"}
+    if len(arrays["residual_predictions"]):  # before version 0.3 there are none
+        shapes["residual_predictions"] = "mK"
     sizes["i"] = arrays["column_importances"].size
     sizes["C"] = classes if len(arrays["class_shares"]) else 0  # before version 0.3 there are none
     if isinstance(targets, NumericTargets):

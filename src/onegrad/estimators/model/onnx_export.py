@@ -69,8 +69,8 @@ def save_onnx(fitted: Fitted, path: str | Path) -> None:
     if fitted.encoding is not None:
         problem = "it was fitted on a table; encode the columns yourself and fit on a matrix"
         raise InvalidInput("model", problem=problem)
-    if fitted.neighbours is not None:
-        problem = 'it uses nearest rows, which have no ONNX graph; fit with corrections="none"'
+    if fitted.neighbours is not None or fitted.networks:
+        problem = 'it has corrections, which have no ONNX graph; fit with corrections="none"'
         raise InvalidInput("model", problem=problem)
     graph, targets = Graph(), fitted.targets
     z = scaled_inputs(graph, fitted)

@@ -8,20 +8,24 @@ preactivations by :math:`\Delta z_J W_J^\top`: all columns together cost as much
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
+from onegrad.estimators.model.coded_network import CodedNetwork
+from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.ridge import Readout
 
-MAX_WORK = 3e8  # rows times neurons times permutations that are computed
+MAX_WORK = 2e8  # rows times neurons times permutations that are computed
 MAX_PERMUTED_ROWS = 1000  # rows of which each column is permuted
 MIN_PERMUTED_ROWS = 30
+WEIGHTS_PER_NEURON = 25  # of a network that is computed anew, as costly as a neuron that is not
 SHIFTS = (1 / 3, 2 / 3)  # rows are in the order of hashes: a shift is a random permutation
 
 
@@ -29,7 +33,8 @@ def permutation_importances(
     rows: ScaledRows,
     networks: Sequence[tuple[Layer, Readout]],
     columns: Iterable[Sequence[int]],
-    losses: Callable[[Floats, Floats, Floats], Floats],
+    targets: Targets,
+    coded: Sequence[CodedNetwork] = (),
 ) -> Floats:
     """Return (columns,) importances that add up to one, or are zero where no column helps.
 
@@ -38,25 +43,37 @@ def permutation_importances(
     rows : scaled rows that no readout was fitted on.
     networks : first layers with their readouts, whose mean predicts.
     columns : the numbers of the inputs that each column becomes.
-    losses : (m, K) predictions, targets and weights -> (m,) losses.
+    targets : whose loss counts, of labels at the slope that is best for the rows as they are.
+    coded : networks on codes of single inputs, which add to the predictions.
     """
     inputs = [list(numbers) for numbers in columns]
     neurons = sum(len(layer.W) for layer, _ in networks)
+    neurons += sum(W.size for network in coded for W in network.weights) // WEIGHTS_PER_NEURON
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
     rows = rows[: int(min(max(MAX_WORK / work, MIN_PERMUTED_ROWS), MAX_PERMUTED_ROWS))]
     states = [_State(layer, readout, rows.z) for layer, readout in networks]
 
-    def mean_loss(z: Floats, changed: list[int]) -> float:
+    def predict(z: Floats, changed: list[int]) -> Floats:
         predicted = np.mean([state.predict(z, changed) for state in states], axis=0)
-        return float(rows.w @ losses(predicted, rows.t, rows.w) / rows.w.sum())
+        return np.asarray(sum((network(z) for network in coded), predicted))
 
-    before = mean_loss(rows.z, [])
+    unchanged = predict(rows.z, [])
+    if isinstance(targets, NumericTargets):
+        losses = partial(targets.loss, target=rows.t, _w=rows.w)
+    else:
+        slope = targets.slope(unchanged, rows.t, rows.w)
+        losses = partial(targets.log_loss, target=rows.t, slope=slope)
+
+    def mean_loss(predicted: Floats) -> float:
+        return float(rows.w @ losses(predicted) / rows.w.sum())
+
+    before = mean_loss(unchanged)
     importances = np.zeros(len(inputs))
     for column, numbers in enumerate(inputs):
         for share in SHIFTS:
             z = rows.z.copy()
             z[:, numbers] = np.roll(z[:, numbers], max(int(share * len(z)), 1), axis=0)
-            importances[column] += max(mean_loss(z, numbers) - before, 0.0)
+            importances[column] += max(mean_loss(predict(z, numbers)) - before, 0.0)
     total = importances.sum()
     return importances / total if total > 0 else importances
 

@@ -43,6 +43,8 @@ READOUT_ARRAYS = {"coef": "FK", "intercept": "K"}  # those of a member that is f
 MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
 HEAD_ARRAYS = READOUT_ARRAYS  # after head_, of members that have one
 NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides their keys
+CODE_ARRAYS = ("column", "start", "rise", "stop", "fall")  # after code_, of networks on codes
+NETWORK_ARRAYS = ("network_W", "network_b")  # before the number of the layer, single precision
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -121,6 +123,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "ridges": [member.ridge for member in fitted.members],
         "shares": [member.share for member in fitted.members],
         "neighbours": _neighbours_header(fitted),
+        "networks": [[n.first, n.bound, len(n.weights)] for n in fitted.networks],
         "intercept": member.intercept,
         "slope": statistics.link.slope,
         "link_rows": statistics.link.rows,
@@ -152,12 +155,20 @@ def _arrays(fitted: Fitted) -> Arrays:
             head = {f"head_{name}": getattr(member.head, name) for name in HEAD_ARRAYS}
             arrays |= {numbered(name, number): array for name, array in head.items()}
     arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
+    arrays["residual_predictions"] = fitted.statistics.predicted
     arrays["class_shares"] = fitted.statistics.link.shares
     arrays["column_importances"] = fitted.statistics.column_importances
     if fitted.neighbours is not None:
         near = fitted.neighbours.rows
         arrays |= {f"near_{name}": getattr(near, name) for name in ("keys", *NEARBY_ARRAYS)}
         arrays["near_root"] = fitted.neighbours.root
+    for number, network in enumerate(fitted.networks):
+        arrays |= {
+            numbered(f"code_{name}", number): getattr(network.codes, name) for name in CODE_ARRAYS
+        }
+        for layer, pair in enumerate(zip(network.weights, network.biases, strict=True)):
+            of_layer = (numbered(f"{name}_{layer}", number) for name in NETWORK_ARRAYS)
+            arrays |= dict(zip(of_layer, pair, strict=True))
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
         arrays["row_copies"] = fitted.tally.copies

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.optimize
+import scipy
 import scipy.special
 
 from onegrad.arrays import Floats
@@ -282,8 +282,10 @@ class ClassTargets(LabelTargets):
         return link.smooth(self._log_softmax(t, link.slope))
 
     def _log_softmax(self, t: Floats, slope: float) -> Floats:
-        logits = np.concatenate([-t, t], 1) if self.outputs == 1 else t
-        value: Floats = scipy.special.log_softmax(slope * logits, axis=1)
+        x = slope * np.ascontiguousarray(t.T)  # (classes, n): sums over classes are then fast
+        below = np.concatenate([-x, x]) if self.outputs == 1 else x
+        below -= below.max(0)
+        value: Floats = (below - np.log(np.exp(below).sum(0))).T
         return value
 
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:

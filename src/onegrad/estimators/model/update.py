@@ -123,12 +123,13 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     measures = targets.measures(predicted, t, w)
     statistics = replace(
         fitted.statistics,
-        metric=gradient_outer_product(rows, *fitted.networks, by_column=True),
+        metric=gradient_outer_product(rows, *fitted.layers_and_coefs, by_column=True),
         column_importances=permutation_importances(
             rows,
             [(member.layer, member.readout) for member in fitted.members],
             inputs_by_column(fitted.encoding, fitted.layers[0].scaling),
-            targets.loss,
+            targets,
+            fitted.networks,
         ),
         residuals=t - predicted,
         residual_weights=w,
@@ -141,5 +142,6 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
             "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
         },
         rows=fitted.rows,
+        predicted=predicted,
     )
     return replace(fitted, statistics=statistics, changes=RowChanges())

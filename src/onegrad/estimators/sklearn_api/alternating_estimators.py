@@ -14,9 +14,11 @@ from onegrad.estimators.fitting.first_layer.alternating_cost import alternating_
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
+from onegrad.exceptions import named_arguments
 from onegrad.networks.cost import Cost
 
 
+@named_arguments
 @dataclass(eq=False, repr=False)
 class _Alternating(FeatureLearner):
     """Parameters of the family."""
@@ -25,6 +27,7 @@ class _Alternating(FeatureLearner):
     _: KW_ONLY
     members: int | None = None
     rounds: int | None = None
+    patience: int | None = None
     budget: str = "default"
     sample_rows: int | None = None
     ridge: float | str = "auto"
@@ -42,12 +45,12 @@ class _Alternating(FeatureLearner):
         return SAMPLE_ROWS[self.budget] if self.sample_rows is None else self.sample_rows
 
     def estimate_cost(self, rows: int, columns: int, outputs: int = 1) -> Cost:
-        """Estimate operations, memory and processor seconds of a fit here, without a fit.
+        """Estimate operations, memory and processor seconds of a fit on this machine.
 
         Parameters
         ----------
-        rows, columns : shape of the data; a category counts a column for each of its values.
-        outputs : number of targets, or of classes where there are more than two.
+        rows, columns : shape of the data; a categorical column counts once per category.
+        outputs : number of targets, or of classes if there are more than two.
         """
         return alternating_cost(
             self._settings(),
@@ -60,51 +63,59 @@ class _Alternating(FeatureLearner):
 
 
 class AlternatingRegressor(_Alternating, Regression):
-    """Regression by rounds of ridge, first-layer update with the trained readout, ridge.
+    """Regressor for tables that learns its features in a few rounds.
+
+    Each round updates the first layer with the trained readout and fits ridge again. Held-out rows
+    choose the round and the penalty.
 
     Parameters
     ----------
-    width : number of neurons N of a member, scikit-learn's `hidden_layer_sizes`; None: by rows and
-        budget. Above 1,000 they are looked for in several searches, one readout goes over all.
-    members : networks whose predictions are averaged, scikit-learn's `n_estimators`, each with
-        random numbers of its own; all share the passes over the data. None: by budget.
-    rounds : largest number of rounds of new neurons in a search, scikit-learn's `max_iter`; None:
-        by budget.
-    budget : "fast", "default" or "best": what None stands for.
-    ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
-        features' mean variance, as RidgeCV would.
-    clip : standard deviations at which the neurons' inputs are clipped.
-    inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "both" has every column on both scales. None: "both" for classes
-        unless a width is given, else "standard".
-    corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
-        say that they help, the head that was trained with them (for labels) and the mean targets
-        of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
-    hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
-        sees and that chooses round and ridge; 0 leaves the layer untrained.
-    sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
-        readout is fitted on all. None: by budget.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
-    n_jobs : processes for the passes over a source of several partitions.
+    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
+        number of rows and the budget. More than 1,000 neurons are learned in several searches that
+        share one readout.
+    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
+        has its own random numbers; all share the passes over the data. None: set by the budget.
+    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
+        set by the budget.
+    patience : number of rounds, or epochs of training, without improvement on held-out rows before
+        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
+    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
+        that are None.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
+        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
+        classifiers unless a width is given, otherwise "standard".
+    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
+        rows, it also adds the head trained with them (for classifiers), networks on encodings of
+        single inputs, and the mean target of the nearest rows in the learned metric. "none" does
+        not. None: "auto" unless a width is given.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows. None: set by the budget.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
     random_state : seed of all random numbers.
-    verbose : whether progress is shown on standard error.
+    verbose : whether to show progress on standard error.
 
     Attributes
     ----------
-    choice_ : what held-out rows chose.
-    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
-        loss that chose (lower is better).
-    column_names_, n_features_in_ : columns of X, by name, and their number.
-    feature_names_in_ : names of the columns, where X has names.
-    feature_importances_ : importance of each column of X; they add up to one.
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
     feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
     metric_ : average gradient outer product of the fitted function in scaled inputs.
     readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
         of a linear model on the features.
-    spectrum_ : eigenvalues of the features' covariance, learned and untrained.
-    n_rows_ : rows that are in the model.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
 
     Examples
     --------
@@ -123,54 +134,63 @@ class AlternatingRegressor(_Alternating, Regression):
     """
 
 
+@named_arguments
 @dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
-    """Classification by rounds of ridge, first-layer update with the trained readout, ridge.
+    """Classifier for tables that learns its features in a few rounds.
+
+    Each round updates the first layer with the trained readout and fits ridge again. Held-out rows
+    choose the round and the penalty.
 
     Parameters
     ----------
-    width : number of neurons N of a member, scikit-learn's `hidden_layer_sizes`; None: by rows and
-        budget. Above 1,000 they are looked for in several searches, one readout goes over all.
-    members : networks whose predictions are averaged, scikit-learn's `n_estimators`, each with
-        random numbers of its own; all share the passes over the data. None: by budget.
-    rounds : largest number of rounds of new neurons in a search, scikit-learn's `max_iter`; None:
-        by budget.
-    budget : "fast", "default" or "best": what None stands for.
-    ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
-        features' mean variance, as RidgeCV would.
-    clip : standard deviations at which the neurons' inputs are clipped.
-    inputs : "standard" scales by mean and deviation, "robust" by median and quartiles and pulls in
-        what is far outside, "both" has every column on both scales. None: "both" for classes
-        unless a width is given, else "standard".
-    corrections : "auto" trains all neurons jointly after the rounds and adds, where held-out rows
-        say that they help, the head that was trained with them (for labels) and the mean targets
-        of the nearest rows in the learned metric; "none". None: "auto" unless a width is given.
-    hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
-        sees and that chooses round and ridge; 0 leaves the layer untrained.
-    sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
-        readout is fitted on all. None: by budget.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
-    n_jobs : processes for the passes over a source of several partitions.
+    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
+        number of rows and the budget. More than 1,000 neurons are learned in several searches that
+        share one readout.
+    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
+        has its own random numbers; all share the passes over the data. None: set by the budget.
+    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
+        set by the budget.
+    patience : number of rounds, or epochs of training, without improvement on held-out rows before
+        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
+    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
+        that are None.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
+        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
+        classifiers unless a width is given, otherwise "standard".
+    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
+        rows, it also adds the head trained with them (for classifiers), networks on encodings of
+        single inputs, and the mean target of the nearest rows in the learned metric. "none" does
+        not. None: "auto" unless a width is given.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows. None: set by the budget.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
     random_state : seed of all random numbers.
-    verbose : whether progress is shown on standard error.
-    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
+    verbose : whether to show progress on standard error.
+    class_weight : None, "balanced", or a dict of weights per label; multiplies `sample_weight`.
 
     Attributes
     ----------
-    choice_ : what held-out rows chose.
-    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
-        loss that chose (lower is better).
-    column_names_, n_features_in_ : columns of X, by name, and their number.
-    feature_names_in_ : names of the columns, where X has names.
-    feature_importances_ : importance of each column of X; they add up to one.
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
     feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
     metric_ : average gradient outer product of the fitted function in scaled inputs.
     readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
         of a linear model on the features.
-    spectrum_ : eigenvalues of the features' covariance, learned and untrained.
-    n_rows_ : rows that are in the model.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
 
     Examples
     --------

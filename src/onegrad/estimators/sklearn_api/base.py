@@ -119,19 +119,19 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         client: Any = None,
         progress: Any = None,
     ) -> Self:
-        """Learn the first layer, then the readout.
+        """Fit the first layer, then the readout.
 
-        The first Ctrl-C while the first layer is learned keeps the best so far, and says so.
+        Ctrl-C while the first layer is learned keeps the best one so far, with a warning.
 
         Parameters
         ----------
         X : matrix of inputs; a pandas, polars or pyarrow table, whose columns may hold numbers,
-            text, categories, truth values, dates and gaps; or a source of any size (see
+            text, categories, booleans, dates and missing values; or a source of any size (see
             onegrad.data.source), a Dask array or dataframe, whose rows are read block by block.
-        y : targets; None where X is a source that names them.
+        y : targets; None if X is a source that names them.
         sample_weight : weights of the rows.
-        client : a dask.distributed Client whose workers make the passes over the data.
-        progress : called with (partitions done, partitions) during a pass.
+        client : a dask.distributed Client whose workers run the passes over the data.
+        progress : called with (partitions done, number of partitions) during a pass.
         """
         return self._fit(X, y, sample_weight, self._task(), client, progress)
 
@@ -198,9 +198,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self._publish(update.with_rows(self.fitted_, rows))
 
     def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out of the readout, exactly; the first layer stays.
+        """Remove rows from the readout exactly; the first layer does not change.
 
-        Rows that are not in the model are refused as long as it has at most 131,072 distinct ones.
+        Rows that are not in the model are refused if it has at most 131,072 distinct rows.
         """
         check_is_fitted(self)
         rows = self._sum_rows(X, y, sample_weight)
@@ -224,11 +224,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return copy(self)._publish(update.without_rows(self.fitted_, rows))
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Let other rows, which are not in the model, say how good it is.
+        """Measure the model on rows that are not in it.
 
-        Importances, intervals, the slope of probabilities and the scores of the report are those
-        of the rows that were held out at the fit. Once rows came or went, rows of today can take
-        their place.
+        After a fit, importances, intervals, the calibration of probabilities and the scores of the
+        report come from the held-out rows. Once rows were added or removed, use this to measure
+        them on new rows instead.
         """
         check_is_fitted(self)
         data = more_rows(self, X, y, sample_weight)
@@ -270,9 +270,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> Floats:
-        """Importance of each column of X: what held-out rows lose when it is permuted.
+        """Importance of each column of X: how much permuting it increases the held-out loss.
 
-        All of them add up to one, or are zero where the fitted function is constant.
+        The importances sum to one, or are all zero if the fitted function is constant.
         """
         self._warn_of_changes("importances")
         return self.fitted_.column_importances
@@ -285,7 +285,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def column_names_(self) -> list[str]:
-        """Names of the columns of X; x0, x1, … where they have none."""
+        """Names of the columns of X; x0, x1, … if they have none."""
         if self.fitted_.encoding is not None:
             return list(self.fitted_.encoding.names)
         names = getattr(self, "feature_names_in_", None)
@@ -333,13 +333,13 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return bundle
 
     def plot(self, kind: str = "importances", X: Any = None, y: Any = None, ax: Any = None) -> Any:
-        """Draw what was learned, or how rows that are not in the model are predicted.
+        """Plot the importances, or the predictions of rows that are not in the model.
 
         Parameters
         ----------
-        kind : "importances"; of regressors "predicted" (against true values) and "intervals" (of
-            coverage 0.9); of classifiers "calibration" (how often probabilities are right).
-        X, y : rows for all kinds but importances.
+        kind : "importances"; for regressors also "predicted" (against true values) and "intervals"
+            (of coverage 0.9); for classifiers also "calibration" (how often the model is right).
+        X, y : rows, for every kind except importances.
         ax : matplotlib axes; new ones by default.
         """
         check_is_fitted(self)
@@ -353,19 +353,19 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     def save_onnx(self, path: str | Path) -> None:
-        """Write the fitted networks as an ONNX graph, for other programs; needs `onnx`.
+        """Write the fitted networks as an ONNX graph; needs the package `onnx`.
 
-        Its input X is a matrix in double precision, its output `predicted`, or `label` (the number
-        of the class) and `probabilities`.
+        Its input X is a matrix in double precision. Its output is `predicted`, or `label` (the
+        index of the class) and `probabilities`.
         """
         check_is_fitted(self)
         save_onnx(self.fitted_, path)
 
     def save(self, path: str | Path, rows: str = "sums") -> None:
-        """Write the fitted estimator to a file that holds numbers and JSON, no code.
+        """Write the fitted estimator to a file of numbers and JSON, without code.
 
-        With ``rows="frozen"`` the sums over its rows stay out: the file is small, and the model in
-        it predicts but neither learns nor forgets.
+        With ``rows="frozen"`` the sums over its rows are left out: the file is small, and the model
+        can predict but cannot add or remove rows.
         """
         check_is_fitted(self)
         saving.save(self, path, rows)

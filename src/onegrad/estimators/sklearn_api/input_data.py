@@ -43,11 +43,11 @@ def is_source(X: Any) -> bool:
 
 
 def check_plain(**arrays: Any) -> None:
-    """Refuse arrays that lose what they say when they become numbers: units, masks, field names."""
+    """Refuse arrays that lose information when they become numbers: units, masks, field names."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
             raise InvalidInput(
-                name, problem="it is masked; fill in what is missing, or drop those rows"
+                name, problem="it is masked; fill in the masked values, or drop those rows"
             )
     dtype = getattr(arrays["X"], "dtype", None)
     kind = getattr(dtype, "kind", "")
@@ -184,7 +184,7 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
 
 
 def _without_gaps(estimator: Any, X: Any) -> Any:
-    """Return a matrix with the mean of the fit in place of gaps and infinities; say where."""
+    """Return a matrix with the centre of the fit in place of gaps and infinities; warn of them."""
     values = X.data if issparse(X) else X
     if np.isfinite(values).all():
         return X
@@ -262,8 +262,8 @@ class UnknownValues:
 
 def _gap_warning(column: str, count: int) -> UnknownValueWarning:
     text = (
-        f"column {column!r}: {count} rows hold gaps or infinities that the rows of the fit had "
-        "not; they count as its middle"
+        f"column {column!r}: {count} rows hold gaps or infinities, and the rows of the fit held "
+        "none; they are replaced by the centre of the column"
     )
     return UnknownValueWarning("encoding", column, text)
 
@@ -273,6 +273,6 @@ def _unknown_value_warning(column: str, values: Counter[str]) -> UnknownValueWar
     more = ", …" if len(values) > MAX_EXAMPLES else ""
     text = (
         f"column {column!r}: {values.total()} rows hold {len(values)} values that the model does "
-        f"not know ({examples}{more}); they count as none of the known ones"
+        f"not know ({examples}{more}); they are treated as none of the known values"
     )
     return UnknownValueWarning("encoding", column, text)

@@ -17,9 +17,11 @@ from onegrad.estimators.fitting.first_layer.one_step import OneStepSettings
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
+from onegrad.exceptions import named_arguments
 from onegrad.problem import Problem
 
 
+@named_arguments
 @dataclass(eq=False, repr=False)
 class _OneStep(FeatureLearner):
     """Parameters of the family."""
@@ -47,10 +49,11 @@ class _OneStep(FeatureLearner):
 
     @classmethod
     def literal(cls, problem: Problem, **parameters: Any) -> Self:
-        """Return the algorithm of a Problem as it is: raw inputs, no bias, skip or intercept.
+        """Return an estimator that runs exactly the algorithm of a Problem.
 
-        Fit it on n_step + n rows: a share of n_step / (n_step + n), drawn at random, makes the
-        step where `ridge_rows` is "fresh".
+        Its inputs are raw, without bias or skip, and with an intercept only if the problem has one.
+        Fit it on n_step + n rows. If `ridge_rows` is "fresh", a random fraction n_step / (n_step +
+        n) of them is used for the step.
         """
         p = problem
         same = ("eta", "ridge", "weights", "readout", "residual", "intercept")
@@ -71,61 +74,61 @@ class _OneStep(FeatureLearner):
 
     @property
     def eta_(self) -> float:
-        """The step that was made."""
+        """Step size that was used."""
         check_is_fitted(self)
         return float(self.choice_["eta"])
 
     @property
     def alpha_(self) -> float:
-        """The exponent that the step amounts to: log eta / log n over its n rows."""
+        """Exponent of the step: log eta / log n, for n rows in the step."""
         check_is_fitted(self)
         return one_step.implied_alpha(self.choice_)
 
 
 class OneStepRegressor(_OneStep, Regression):
-    """Regression by one gradient step with a random readout, then ridge.
+    """Regressor that learns its features by one gradient step, then fits ridge.
 
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
-    c, alpha : instead of eta, the step c n^alpha for n rows.
-    ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
-        features' mean variance, as RidgeCV would.
+    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
+    c, alpha : the step size as c n^alpha for n rows, instead of eta.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
     activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets, "raw" takes them as they are.
-    bias : "data" places each neuron's kink at a row, "none" has no biases.
+    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
+    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
     weights, readout, residual : as in Problem.
-    rows : ridge on the "same" rows as the step, or on "fresh" ones.
-    step_share : with fresh rows, the share that makes the step.
-    skip, intercept : whether the inputs themselves are features; whether there is a free constant.
-    clip : standard deviations at which the neurons' inputs are clipped.
-    hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
-        sees and that chooses what is "auto".
-    sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
-        readout is fitted on all.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
-    n_jobs : processes for the passes over a source of several partitions.
+    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
+    step_share : with fresh rows, the fraction of rows used for the step.
+    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the parameters that are "auto".
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
     random_state : seed of all random numbers.
-    verbose : whether progress is shown on standard error.
+    verbose : whether to show progress on standard error.
 
     Attributes
     ----------
-    choice_ : what held-out rows chose.
-    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
-        loss that chose (lower is better).
-    column_names_, n_features_in_ : columns of X, by name, and their number.
-    feature_names_in_ : names of the columns, where X has names.
-    feature_importances_ : importance of each column of X; they add up to one.
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
     feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
     metric_ : average gradient outer product of the fitted function in scaled inputs.
     readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
         of a linear model on the features.
-    spectrum_ : eigenvalues of the features' covariance, learned and untrained.
-    n_rows_ : rows that are in the model.
-    eta_, alpha_ : the step that was made, and its exponent.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
+    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------
@@ -140,52 +143,53 @@ class OneStepRegressor(_OneStep, Regression):
     """
 
 
+@named_arguments
 @dataclass(eq=False, repr=False)
 class OneStepClassifier(_OneStep, Classification):
-    """Classification by one gradient step, then ridge on labels of plus and minus one.
+    """Classifier that learns its features by one gradient step, then fits ridge on labels ±1.
 
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
-    c, alpha : instead of eta, the step c n^alpha for n rows.
-    ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
-        features' mean variance, as RidgeCV would.
+    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
+    c, alpha : the step size as c n^alpha for n rows, instead of eta.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
     activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets, "raw" takes them as they are.
-    bias : "data" places each neuron's kink at a row, "none" has no biases.
+    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
+    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
     weights, readout, residual : as in Problem.
-    rows : ridge on the "same" rows as the step, or on "fresh" ones.
-    step_share : with fresh rows, the share that makes the step.
-    skip, intercept : whether the inputs themselves are features; whether there is a free constant.
-    clip : standard deviations at which the neurons' inputs are clipped.
-    hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
-        sees and that chooses what is "auto".
-    sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
-        readout is fitted on all.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
-    n_jobs : processes for the passes over a source of several partitions.
+    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
+    step_share : with fresh rows, the fraction of rows used for the step.
+    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the parameters that are "auto".
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
     random_state : seed of all random numbers.
-    verbose : whether progress is shown on standard error.
-    class_weight : None, "balanced", or weights by label, which multiply the rows' own.
+    verbose : whether to show progress on standard error.
+    class_weight : None, "balanced", or a dict of weights per label; multiplies `sample_weight`.
 
     Attributes
     ----------
-    choice_ : what held-out rows chose.
-    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
-        loss that chose (lower is better).
-    column_names_, n_features_in_ : columns of X, by name, and their number.
-    feature_names_in_ : names of the columns, where X has names.
-    feature_importances_ : importance of each column of X; they add up to one.
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
     feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
     metric_ : average gradient outer product of the fitted function in scaled inputs.
     readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
         of a linear model on the features.
-    spectrum_ : eigenvalues of the features' covariance, learned and untrained.
-    n_rows_ : rows that are in the model.
-    eta_, alpha_ : the step that was made, and its exponent.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
+    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------
@@ -203,49 +207,49 @@ class OneStepClassifier(_OneStep, Classification):
 
 
 class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneStep):  # type: ignore[misc]
-    """The features after one gradient step, for any model on top.
+    """Transformer that returns the features after one gradient step, for any model on top.
 
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `n_components`.
-    eta : the step; "auto" chooses among multiples of ``|W_0| / |G|``; 0 is random features.
-    c, alpha : instead of eta, the step c n^alpha for n rows.
-    ridge : the penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten of the
-        features' mean variance, as RidgeCV would.
+    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
+    c, alpha : the step size as c n^alpha for n rows, instead of eta.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
     activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets, "raw" takes them as they are.
-    bias : "data" places each neuron's kink at a row, "none" has no biases.
+    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
+    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
     weights, readout, residual : as in Problem.
-    rows : ridge on the "same" rows as the step, or on "fresh" ones.
-    step_share : with fresh rows, the share that makes the step.
-    skip, intercept : whether the inputs themselves are features; whether there is a free constant.
-    clip : standard deviations at which the neurons' inputs are clipped.
-    hold_out : share of the sample, scikit-learn's `validation_fraction`, that no first-layer update
-        sees and that chooses what is "auto".
-    sample_rows : rows, scikit-learn's `max_samples`, that the first layer is learned on; the
-        readout is fitted on all.
-    categorical_features : columns whose values are categories even where they are numbers: names,
-        numbers or a mask; text always is.
-    device : "cpu", or "cuda" for sums over rows: rounds, and the pass over the data.
-    n_jobs : processes for the passes over a source of several partitions.
+    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
+    step_share : with fresh rows, the fraction of rows used for the step.
+    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the parameters that are "auto".
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
     random_state : seed of all random numbers.
-    verbose : whether progress is shown on standard error.
+    verbose : whether to show progress on standard error.
 
     Attributes
     ----------
-    choice_ : what held-out rows chose.
-    held_out_score_, held_out_loss_ : R2 or accuracy of these rows when each is left out, and the
-        loss that chose (lower is better).
-    column_names_, n_features_in_ : columns of X, by name, and their number.
-    feature_names_in_ : names of the columns, where X has names.
-    feature_importances_ : importance of each column of X; they add up to one.
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
     feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
     metric_ : average gradient outer product of the fitted function in scaled inputs.
     readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
         of a linear model on the features.
-    spectrum_ : eigenvalues of the features' covariance, learned and untrained.
-    n_rows_ : rows that are in the model.
-    eta_, alpha_ : the step that was made, and its exponent.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
+    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------

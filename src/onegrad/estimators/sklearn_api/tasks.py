@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting import task
-from onegrad.estimators.model.calibration import interval_width
+from onegrad.estimators.model.calibration import interval_width, local_widths
 from onegrad.estimators.model.fitted import Fitted
 from onegrad.estimators.model.targets import ClassTargets, MultilabelTargets, NumericTargets
 from onegrad.estimators.sklearn_api.base import FeatureLearner
@@ -55,7 +55,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return predictions; with `return_std`, also the standard deviation of a new target.
 
-        The deviation is that of the Bayesian reading of ridge regression.
+        The standard deviation is that of Bayesian ridge regression.
         """
         if not return_std:
             scores = self._scores(X)
@@ -69,17 +69,23 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         mean = targets.decode(np.concatenate([t for t, _ in blocks]))
         return mean, deviation[:, 0] if targets.single else deviation
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Interval:
+    def predict_interval(self, X: Any, coverage: float = 0.9, *, local: bool = False) -> Interval:
         """Return split-conformal intervals: predictions plus and minus a quantile of residuals.
 
-        The residuals are those of rows that no first-layer update saw, each left out of the
-        readout too; they count with the weights of their rows, and equal rows as often as they
-        came. With m of them the chance that a new row of the same law is covered is at least
-        `coverage` up to the effect of one row on the fit, and at most 1/(m + 1) more.
+        The residuals are those of the held-out rows, which no first-layer update saw, each also
+        left out of the readout. They have the weights of their rows; equal rows count each time.
+        With m residuals, a new row from the same distribution is covered with probability at least
+        `coverage`, up to the effect of one row on the fit, and at most 1/(m + 1) more.
+
+        Parameters
+        ----------
+        coverage : fraction of new targets that the intervals should cover.
+        local : whether intervals are wider where rows with similar predictions have larger
+            residuals, as when the noise grows with the target; otherwise all have the same width.
         """
         if not 0 < coverage < 1:
             raise InvalidInput("coverage", coverage, "between 0 and 1")
-        mean = self.predict(X)
+        scores = self._scores(X)
         statistics, changes = self.fitted_.statistics, self.fitted_.changes
         if changes:
             problem = (
@@ -87,14 +93,21 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
                 "calibrate(X, y) with new rows first"
             )
             raise InvalidInput("model", problem=problem)
-        width = interval_width(
-            statistics.residuals, statistics.residual_weights, statistics.effective_rows, coverage
-        )
-        targets = self._targets
-        width = width * targets.scale
+        residuals, w = statistics.residuals, statistics.residual_weights
+        rows, targets = statistics.effective_rows, self._targets
+        if not local:
+            half = interval_width(residuals, w, rows, coverage) + np.zeros_like(scores)
+        elif len(statistics.predicted):
+            at = targets.clipped(scores)
+            half = local_widths(at, statistics.predicted, residuals, w, rows, coverage)
+        else:
+            problem = "it was saved by an earlier version: calibrate(X, y) with new rows first"
+            raise InvalidInput("model", problem=problem)
+        half *= targets.scale
         if targets.single:
-            width = width[0]
-        return Interval(mean - width, mean + width)
+            half = half[:, 0]
+        mean = targets.decode(scores)
+        return Interval(mean - half, mean + half)
 
     def _draw_predicted(self, ax: Any, X: Any, y: Any) -> Any:
         return draw_predictions(ax, np.ravel(self.predict(X)), np.ravel(y))
@@ -166,7 +179,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         return self._fit(X, y, sample_weight, declared)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return scores: (n,) for two classes, else (n, classes); plus one is the class itself."""
+        """Return scores, near +1 for a row's class: (n,) for two classes, else (n, classes)."""
         scores = self._scores(X)
         single = self._targets.outputs == 1 and isinstance(self._targets, ClassTargets)
         return scores[:, 0] if single else scores
@@ -177,11 +190,11 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         return self._targets.decode(scores)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the softmax of the scores, with the slope that held-out rows make most likely.
+        """Return the softmax of the scores times a slope fitted on held-out rows.
 
-        With m held-out rows, a share of 1/(m + 2) is divided equally among the classes: they do
-        not support a probability nearer to 0 or 1. Where rows have several labels, return
-        (n, labels): the probability of each by itself.
+        With m held-out rows, a probability of 1/(m + 2) is divided equally among the classes: so
+        few rows do not support a probability closer to 0 or 1. If rows have several labels, return
+        (n, labels): the probability of each label on its own.
         """
         return np.exp(self.predict_log_proba(X))
 

@@ -27,17 +27,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onegrad.arrays import Floats, to_numpy
+from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.estimators.fitting.candidates import (
     FIRST_RIDGE,
+    MIN_SINGLE_RIDGE,
     Candidate,
     Candidates,
     choose,
     evaluate_layer,
     lowest,
 )
+from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.corrections import mixed_score
-from onegrad.estimators.fitting.first_layer.joint_training import train_jointly
+from onegrad.estimators.fitting.first_layer.joint_training import EPOCH_PATIENCE, train_jointly
 from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.estimators.fitting.settings import (
     Prepare,
@@ -51,13 +53,20 @@ from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import check_choice
 from onegrad.functions import Function, resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
-from onegrad.layers.layer import Layer
+from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.parallel import thread_map
 
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
+# networks on codes of single inputs, by budget
+CODED_TRAINING = {
+    "fast": CodedTraining(1, (256, 128), 25),
+    "few rows": CodedTraining(2, (256, 128), 25),  # of the default
+    "default": CodedTraining(1),
+    "best": CodedTraining(4),
+}
 INPUT_SCALES = ("standard", "robust", "both")
 
 SEARCH_WIDTH = 600  # neurons of one search
@@ -65,7 +74,7 @@ FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # where rows are few
 MAX_COMMITTEE_ROWS = 600  # rows up to which a committee costs next to nothing
-BEST_MEMBERS = 5  # with the best budget
+BEST_MEMBERS = 3  # with the best budget
 MANY_ROWS = 8_000  # rows from which a further search pays
 MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
 
@@ -85,6 +94,7 @@ ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 # Adam's first steps that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
+PREDICTION_PARTS = ("ridge", "head", "networks", "neighbours")  # of a prediction
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 
 
@@ -134,6 +144,7 @@ class AlternatingSettings:
     inputs: str | None
     corrections: str | None
     classes: bool
+    patience: int | None = None
 
     intercept: ClassVar[bool] = True
     chooses: ClassVar[bool] = True
@@ -145,6 +156,8 @@ class AlternatingSettings:
             check_parameter("members", self.members, 1, integer=True)
         if self.rounds is not None:
             check_parameter("rounds", self.rounds, 0, integer=True)
+        if self.patience is not None:
+            check_parameter("patience", self.patience, 1, integer=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
         if self.inputs is not None:
             check_choice("inputs", self.inputs, INPUT_SCALES)
@@ -155,10 +168,18 @@ class AlternatingSettings:
     def corrects(self) -> bool:
         return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
 
+    @property
+    def in_single(self) -> bool:
+        """True if candidates are compared in single precision where that is enough.
+
+        A width that was asked for gives the network of version 0.1.
+        """
+        return self.width is None
+
     def choose_inputs(self, prepare: Prepare) -> TrainingSet:
         """Return the training set on the scale that is asked for.
 
-        Where nobody asked, classes have both if there are several searches, which take turns.
+        By default, classes have both if there are several searches, which take turns.
         """
         training_set = prepare(self.inputs or "standard")
         unset = self.inputs is None and self.width is None
@@ -195,6 +216,23 @@ class AlternatingSettings:
 
     def committee_size(self, training_set: TrainingSet) -> int:
         return self.capacity_for(training_set).members
+
+    def coded_training(self, sample_rows: int) -> CodedTraining:
+        """Return how networks on codes are trained: for numbers, only where rows are many."""
+        fast, best = self.budget == "fast", self.budget == "best"
+        if not self.classes and (fast or sample_rows < MANY_ROWS) and not best:
+            return CodedTraining()
+        few = sample_rows < MANY_ROWS and not best
+        plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
+        return replace(plan, patience=self.patience or plan.patience)
+
+    def training_rates(self, sample_rows: int) -> tuple[float, ...]:
+        """Return Adam's first steps of joint training that are tried.
+
+        None for classes where rows are few: networks on codes leave it nothing to gain.
+        """
+        few = self.classes and sample_rows < MANY_ROWS
+        return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
 
     def max_candidates(self, training_set: TrainingSet) -> int:
         return self.capacity_for(training_set).max_candidates
@@ -245,6 +283,7 @@ def search(
         first_ridge=min(candidate.ridge for candidate in best),
         fine=True,  # many neurons, few rows: a decade of the ridge is coarse
         worth=True,
+        single=settings.in_single,
     )
     more = [
         replace(candidate, label={"update": ["neurons"], "round": [candidate.label["round"]]})
@@ -272,8 +311,9 @@ def training(
     """
     if not len(searched.held_out) or training_set.progress.stopped:
         return
-    rates = TRAINING_RATES[settings.classes]
-    trials = [train_jointly(training_set, best, rate, rng) for rate in rates]
+    rates = settings.training_rates(training_set.sample_rows)
+    patience = settings.patience or EPOCH_PATIENCE
+    trials = [train_jointly(training_set, best, rate, rng, patience) for rate in rates]
     networks = [network for network in trials if network is not None]
     if not networks:
         return
@@ -285,6 +325,7 @@ def training(
         ridge=number_or_none(settings.ridge),
         first_ridge=best.ridge,
         fine=True,
+        single=settings.in_single,
     )
     if settings.classes:
         candidate = replace(candidate, head=network.readout)
@@ -311,12 +352,12 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("first layer", f"{update}, round {rounds}")]
     if "epochs" in choice:
         lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
-    if "head_weight" in choice:
-        weights = f"ridge {choice['ridge_weight']:.3g}, head {choice['head_weight']:.3g}"
+    parts = [name for name in PREDICTION_PARTS if choice.get(f"{name}_weight")]
+    if parts:
+        weights = ", ".join(f"{name} {choice[f'{name}_weight']:.3g}" for name in parts)
         lines.append(("weights", weights))
     if "neighbours" in choice:
-        count, weight = choice["neighbours"], choice["neighbours_weight"]
-        lines.append(("neighbours", f"distance of number {count}, weight {weight:.3g}"))
+        lines.append(("neighbours", f"distance of number {choice['neighbours']}"))
     return lines
 
 
@@ -390,6 +431,7 @@ class NeuronSearch:
         patience: int = ROUND_PATIENCE,
     ) -> Iterator[Candidate]:
         """Make rounds at one width, until so many in a row do not lower the score."""
+        patience = self.settings.patience or patience
         waited = 0
         for number in numbers:
             neurons = None
@@ -409,12 +451,16 @@ class NeuronSearch:
         """Return the neurons that are worth most, and new ones; None where f is constant."""
         ops, rows = self.training_set.ops, self.training_set.device_update
         layer = candidate.layer.on(ops)
+        large = candidate.ridge > MIN_SINGLE_RIDGE
+        if self.settings.in_single and large and ops.device == "cpu":
+            ops, rows = get_ops("cpu", "float32"), self.training_set.in_single.update
+            layer = SingleLayer.of(candidate.layer)
         outputs = rows.t.shape[1]
         metric_rows = rows
         if outputs > 1:
             metric_rows = rows[: max(METRIC_GRADIENTS // outputs, self.training_set.inputs)]
         coef = ops.asarray(candidate.update_readout.coef)
-        M = to_numpy(gradient_outer_product(metric_rows, (layer, coef)))
+        M = np.asarray(to_numpy(gradient_outer_product(metric_rows, (layer, coef))), np.float64)
         if not M.any():
             return None
         stay = round(STAYING_SHARE * width)
@@ -464,6 +510,7 @@ class NeuronSearch:
             first_ridge=first_ridge,
             fine=self.fine,
             worth=worth,
+            single=self.settings.in_single,
         )
 
 

@@ -12,18 +12,20 @@ typical share of them.
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from onegrad.estimators.fitting.first_layer.alternating import (
     SEARCH_ROWS,
-    TRAINING_RATES,
     AlternatingSettings,
 )
+from onegrad.estimators.model.coded_network import MAX_CODES, MAX_RAMPS
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel import blas_threads
 
 TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
 TYPICAL_EPOCHS = 18  # of joint training, at each rate
+TYPICAL_CODED_EPOCHS = 0.6  # share of the epochs of networks on codes
 EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
 SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
@@ -76,10 +78,16 @@ def alternating_cost(
         further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
         flops += further * round_flops(searched, d, N)
     if settings.corrects:
-        epochs = TYPICAL_EPOCHS * len(TRAINING_RATES[settings.classes])
+        epochs = TYPICAL_EPOCHS * len(settings.training_rates(sampled))
         flops += epochs * learned * N * (6 * (d + outputs) + 20)  # 20: what is not a product
         flops += round_flops(searched, d, N)
         flops += 2 * hold_out * sampled * sampled * min(d, 64)
+        plan = settings.coded_training(sampled)
+        sizes = [inputs + min(MAX_RAMPS * inputs, MAX_CODES), *plan.hidden, outputs]
+        weights = sum(a * b for a, b in pairwise(sizes))
+        # the networks are those of all members together
+        passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks / capacity.members
+        flops += passes * learned * 6 * weights
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

@@ -16,9 +16,7 @@ and one row far outside would take over a minibatch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,20 +24,23 @@ from onegrad.arrays import Floats
 from onegrad.estimators.fitting.candidates import Candidate
 from onegrad.estimators.fitting.corrections import scaled_readout
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
+from onegrad.estimators.fitting.gradient_steps import (
+    MIN_ROOT,
+    AdamSteps,
+    loss_residual,
+    minibatches,
+)
 from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.coded_network import Single
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import clip
 from onegrad.ridge import Readout
 
-MINIBATCH_ROWS = 256
 MAX_EPOCHS = 40  # over which the rate falls to zero
 EPOCH_PATIENCE = 8  # epochs without improvement after which training ends
-MOMENTUM, SQUARE_MOMENTUM, MIN_ROOT = 0.9, 0.999, 1e-8  # Adam's, as its authors suggest
 UNIT_SLOPE = 2.0  # slope of the logistic function at which scores are trained
-
-Single = np.ndarray[Any, np.dtype[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -52,41 +53,6 @@ class TrainedNetwork:
     epoch: int
 
 
-class AdamSteps:
-    """Adam's moments of the parameters of a network; a step changes the parameters in place."""
-
-    def __init__(self, parameters: list[Single]) -> None:
-        self.parameters = parameters
-        self.means = [np.zeros_like(p) for p in parameters]
-        self.squares = [np.zeros_like(p) for p in parameters]
-        self.count = 0
-
-    def step(self, gradients: list[Single], rate: float) -> None:
-        """Move the parameters against their gradients."""
-        self.count += 1
-        rate /= 1 - MOMENTUM**self.count
-        correction = np.float32(1 - SQUARE_MOMENTUM**self.count)
-        for i, gradient in enumerate(gradients):
-            mean, square = self.means[i], self.squares[i]
-            np.multiply(mean, np.float32(MOMENTUM), out=mean)
-            np.add(mean, np.float32(1 - MOMENTUM) * gradient, out=mean)
-            np.multiply(square, np.float32(SQUARE_MOMENTUM), out=square)
-            np.add(square, np.float32(1 - SQUARE_MOMENTUM) * gradient * gradient, out=square)
-            root = np.sqrt(square / correction)
-            root += np.float32(MIN_ROOT)
-            self.parameters[i] -= np.float32(rate) * mean / root
-
-
-def loss_residual(targets: Targets, t: Floats, f: Floats) -> Floats:
-    """Return minus the gradient in f (m, K) of the loss: t - f, or indicators minus probabilities.
-
-    Half the squared error, or the logistic loss per unit of the logits.
-    """
-    if isinstance(targets, NumericTargets):
-        return t - f
-    return np.asarray((t > 0) - targets.probabilities(f), t.dtype)
-
-
 def mean_loss(targets: Targets, rows: ScaledRows, f: Floats) -> float:
     """Return the mean loss of predictions f (m, K), of labels at the slope they are trained at."""
     if isinstance(targets, NumericTargets):
@@ -97,7 +63,11 @@ def mean_loss(targets: Targets, rows: ScaledRows, f: Floats) -> float:
 
 
 def train_jointly(
-    training_set: TrainingSet, candidate: Candidate, rate: float, rng: np.random.Generator
+    training_set: TrainingSet,
+    candidate: Candidate,
+    rate: float,
+    rng: np.random.Generator,
+    patience: int = EPOCH_PATIENCE,
 ) -> TrainedNetwork | None:
     """Train from a candidate on; None where no epoch lowers the loss of the held-out rows.
 
@@ -105,6 +75,7 @@ def train_jointly(
     ----------
     candidate : the network to begin with: its layer, and the readout that ridge gave it.
     rate : Adam's first step.
+    patience : epochs without improvement after which training ends.
     """
     layer, targets = candidate.layer, training_set.targets
     rows, held_out = training_set.update, training_set.held_out
@@ -147,7 +118,7 @@ def train_jointly(
         loss = held_out_loss()
         if loss < lowest:
             lowest, best, best_epoch = loss, [p.copy() for p in parameters], epoch
-        if epoch - best_epoch >= EPOCH_PATIENCE or training_set.progress.stopped:
+        if epoch - best_epoch >= patience or training_set.progress.stopped:
             break
     if not lowest < first:
         return None
@@ -176,10 +147,3 @@ def network_inputs(rows: ScaledRows, layer: Layer, readout: Readout) -> tuple[Si
     skip = layer.width - len(layer.W)
     offsets = rows.z[:, :skip] @ readout.coef[:skip]
     return clip(rows.z, layer.bound).astype(np.float32), offsets.astype(np.float32)
-
-
-def minibatches(n: int, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
-    """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
-    order = rng.permutation(n)
-    for start in range(0, n, MINIBATCH_ROWS):
-        yield order[start : start + MINIBATCH_ROWS], start / n

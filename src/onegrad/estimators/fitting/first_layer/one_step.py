@@ -25,6 +25,7 @@ from onegrad.estimators.fitting.candidates import (
     choose,
     evaluate_layer,
 )
+from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.settings import (
     Prepare,
@@ -110,6 +111,9 @@ class OneStepSettings:
 
     def choose_inputs(self, prepare: Prepare) -> TrainingSet:
         return prepare(self.inputs)
+
+    def coded_training(self, _: int) -> CodedTraining:
+        return CodedTraining()
 
     def committee_size(self, _: TrainingSet) -> int:
         return 1

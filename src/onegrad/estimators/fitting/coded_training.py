@@ -1,0 +1,132 @@
+"""Training of a network on codes of single inputs, from random weights, by gradient steps.
+
+Minibatches, Adam with decaying weights, dropout, a rate that falls to zero as a cosine does; the
+epoch whose loss on held-out rows is lowest counts. Labels are trained on the logistic loss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.estimators.fitting.gradient_steps import (
+    AdamSteps,
+    loss_residual,
+    minibatches,
+)
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes, Single
+from onegrad.estimators.model.targets import ClassTargets, NumericTargets, Targets
+from onegrad.layers.rows import ScaledRows
+
+RATE = 0.004  # Adam's first step
+DECAY = 0.1  # share of the weights that a step of length one takes off
+DROPOUT = 0.1  # share of hidden neurons that a step leaves out
+MAX_BATCH, MIN_BATCH = 256, 32  # rows of a step
+STEPS_PER_EPOCH = 16  # at least, where rows are few
+TREE_LEAVES, MIN_LEAF_ROWS = 64, 3  # of the tree whose thresholds are codes
+MAX_TREE_NUMBERS = 1e7  # rows times inputs that it sees
+MAX_FLOPS, MIN_EPOCHS = 4e12, 10  # operations, about a minute on one core, that epochs may cost
+FIRST_OUTPUTS = 0.3  # size of the outputs before the first step
+
+
+@dataclass(frozen=True)
+class CodedTraining:
+    """The training of networks on codes of single inputs: how many, and how.
+
+    Parameters
+    ----------
+    networks : their number.
+    hidden : neurons of the hidden layers.
+    epochs : over which the rate falls to zero, at most; fewer where rows and inputs are many.
+    patience : epochs without improvement after which training ends.
+    """
+
+    networks: int = 0
+    hidden: tuple[int, ...] = (512, 256)
+    epochs: int = 50
+    patience: int = 10
+
+
+def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
+    """Return (s, 2) inputs, by number, and thresholds at which a decision tree splits."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    seen = rows[: max(int(MAX_TREE_NUMBERS / columns), 1)]
+    labels = isinstance(targets, ClassTargets)
+    t = (seen.t > 0).argmax(1) if targets.outputs > 1 and labels else seen.t
+    tree = (DecisionTreeClassifier if labels else DecisionTreeRegressor)(
+        max_leaf_nodes=TREE_LEAVES, min_samples_leaf=MIN_LEAF_ROWS, random_state=0
+    )
+    splits = tree.fit(seen.z[:, :columns], t, seen.w).tree_
+    inner = splits.feature >= 0
+    pairs = np.stack([splits.feature[inner], splits.threshold[inner]], 1)
+    return np.unique(pairs.astype(np.float64), axis=0)
+
+
+def train_coded_network(
+    training_set: TrainingSet, plan: CodedTraining, bound: float, rng: np.random.Generator
+) -> CodedNetwork:
+    """Train a network on the rows that are not held out.
+
+    Parameters
+    ----------
+    plan : how it is trained.
+    bound : where the inputs that it sees as they are are clipped.
+    rng : random numbers of its own.
+    """
+    rows, held_out, targets = training_set.update, training_set.held_out, training_set.targets
+    d = training_set.scaling.columns
+    codes = InputCodes.learn(rows.z[:, :d], tree_thresholds(rows, targets, d))
+    first = training_set.inputs - d
+    sizes = [d + len(codes.column), *plan.hidden, targets.outputs]
+    layers = range(len(sizes) - 1)
+    scales = [math.sqrt(2.0 / size) for size in sizes[:-1]]
+    scales[-1] *= FIRST_OUTPUTS
+    weights = [
+        np.float32(scales[i]) * rng.standard_normal(sizes[i : i + 2], np.float32) for i in layers
+    ]
+    biases = [np.zeros(size, np.float32) for size in sizes[1:]]
+    network = CodedNetwork(codes, first, bound, tuple(weights), tuple(biases))
+    u, u_held_out = network.inputs(rows.z), network.inputs(held_out.z)
+    t, w = rows.t.astype(np.float32), (rows.w / rows.w.mean()).astype(np.float32)
+    logits_per_score = np.float32(1.0 if isinstance(targets, NumericTargets) else 2.0)
+    batch_rows = min(max(len(rows) // STEPS_PER_EPOCH, MIN_BATCH), MAX_BATCH)
+    flops = 6.0 * len(rows) * sum(W.size for W in weights)  # of one epoch
+    epochs = min(plan.epochs, max(int(MAX_FLOPS / flops), MIN_EPOCHS))
+    adam = AdamSteps([*weights, *biases])
+    lowest, best, best_epoch = np.inf, network, 0
+    for epoch in range(1, epochs + 1):
+        for batch, progress in minibatches(len(rows), rng, batch_rows):
+            h = [u[batch]]
+            for W, b in zip(weights[:-1], biases[:-1], strict=True):
+                h.append(h[-1] @ W)
+                h[-1] += b
+                np.maximum(h[-1], 0, out=h[-1])
+                h[-1] *= rng.random(h[-1].shape, np.float32) >= DROPOUT
+                h[-1] *= np.float32(1 / (1 - DROPOUT))
+            f = h[-1] @ weights[-1] + biases[-1]
+            slope = loss_residual(targets, t[batch], f / logits_per_score)
+            slope *= -w[batch, None] / np.float32(len(batch))
+            gradients: list[Single] = [None] * (2 * len(weights))  # type: ignore[list-item]
+            for i in reversed(layers):
+                gradients[i] = h[i].T @ slope
+                gradients[len(weights) + i] = slope.sum(0)
+                if i:
+                    slope = slope @ weights[i].T
+                    slope *= h[i] > 0
+                    slope *= np.float32(1 / (1 - DROPOUT))
+            rate = RATE * 0.5 * (1 + math.cos(math.pi * (epoch - 1 + progress) / epochs))
+            adam.step(gradients, rate, DECAY)
+        scores = (network.outputs(u_held_out) / logits_per_score).astype(np.float64)
+        loss = training_set.score(training_set.losses(scores))
+        if loss < lowest:
+            copies = (tuple(p.copy() for p in part) for part in (weights, biases))
+            lowest, best_epoch = loss, epoch
+            best = CodedNetwork(codes, first, bound, *copies)
+        if epoch - best_epoch >= plan.patience or training_set.progress.stopped:
+            break
+    return best.scaled(1 / float(logits_per_score))

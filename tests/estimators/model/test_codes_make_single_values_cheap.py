@@ -1,0 +1,114 @@
+"""Networks on codes of single inputs: what codes are, where networks help, how they are kept."""
+
+import hashlib
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.estimators import load
+from onegrad.estimators.fitting.coded_training import tree_thresholds
+from onegrad.estimators.fitting.first_layer import alternating
+from onegrad.estimators.model.coded_network import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
+from onegrad.estimators.model.targets import ClassTargets
+from onegrad.exceptions import InvalidInput
+from onegrad.layers.rows import ScaledRows
+
+RNG = np.random.default_rng(0)
+SIDES = RNG.permuted(np.tile([False, True], (2, 8)), axis=1)  # of 16 values of two inputs
+X = np.column_stack([RNG.integers(0, 16, (2500, 2)), RNG.standard_normal(2500)])
+Y = np.logical_xor.reduce([side[x.astype(int)] for side, x in zip(SIDES, X.T, strict=False)])
+SMALL = {"budget": "fast", "rounds": 0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return og.AlternatingClassifier(**SMALL).fit(X[:1500], Y[:1500])
+
+
+def test_ramps_lie_between_quantiles_and_peaks_at_values():
+    z = np.column_stack([np.linspace(-1, 1, 1001), np.arange(1001) % 5, np.arange(1001) % 2])
+    codes = InputCodes.learn(z)
+    assert np.bincount(codes.column.astype(int), minlength=3).tolist() == [MAX_RAMPS, 5, 0]
+    c = codes(z)
+    assert c.min() == 0.0
+    assert c.max() == 1.0
+    np.testing.assert_allclose(c[:, :MAX_RAMPS].sum(1), MAX_RAMPS * (z[:, 0] + 1) / 2, atol=1e-9)
+    np.testing.assert_array_equal(c[:, MAX_RAMPS:], z[:, 1:2] == np.arange(5))
+    between = codes(np.array([[0.0, 1.5, 0.0], [99.0, 99.0, 0.0]]))
+    np.testing.assert_allclose(between[0, MAX_RAMPS:], [0, 0.5, 0.5, 0, 0])
+    np.testing.assert_allclose(between[1], [1.0] * MAX_RAMPS + [0.0] * 5)
+
+
+def test_steps_lie_where_a_tree_splits():
+    z = RNG.standard_normal((400, 3))
+    label = (z[:, 1] > 0.3) ^ (z[:, 2] > -0.5)
+    targets = ClassTargets(np.array([0, 1]))
+    rows = ScaledRows(z, targets.encode(label.astype(int)), np.ones(400))
+    thresholds = tree_thresholds(rows, targets, 3)
+    for column, threshold in ((1, 0.3), (2, -0.5)):
+        of_column = thresholds[thresholds[:, 0] == column, 1]
+        assert np.abs(of_column - threshold).min() < 0.05
+    steps = InputCodes.learn(z[:, :0], thresholds)(z)
+    column, threshold = thresholds.T
+    np.testing.assert_array_equal(steps, z[:, column.astype(int)] > threshold)
+
+
+@pytest.mark.parametrize("columns", [3, 40, 200, 600])
+def test_codes_are_bounded_in_number(columns):
+    numbers = RNG.standard_normal((50, columns))
+    few = RNG.integers(0, FEW_VALUES, (50, columns))
+    for z in (numbers, few, np.concatenate([numbers, few], 1)):
+        assert len(InputCodes.learn(z).column) <= MAX_CODES
+
+
+def test_they_help_where_single_values_matter(model):
+    plain = og.AlternatingClassifier(corrections="none", **SMALL).fit(X[:1500], Y[:1500])
+    assert not plain.fitted_.networks
+    assert model.choice_["networks_weight"] > 0
+    assert model.score(X[1500:], Y[1500:]) > max(0.95, plain.score(X[1500:], Y[1500:]) + 0.1)
+    assert model.feature_importances_[2] < 0.1
+
+
+def test_they_are_left_out_where_they_cannot_help(monkeypatch):
+    """A line with noise: the network knows nothing that ridge does not."""
+    monkeypatch.setattr(alternating, "MANY_ROWS", 1000)
+    line = X @ [1.0, -2.0, 1.0] + 3 * RNG.standard_normal(len(X))
+    settings = {"rounds": 0, "corrections": "auto", "random_state": 0}
+    line_model = og.AlternatingRegressor(50, **settings).fit(X, line)
+    assert not line_model.fitted_.networks
+    assert "networks_weight" not in line_model.choice_
+
+
+def test_files_and_pickles_keep_them(model, tmp_path):
+    model.save(tmp_path / "board.model")
+    for again in (load(tmp_path / "board.model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_network_that_does_not_fit_is_refused(model, tmp_path):
+    path = tmp_path / "board.model"
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = members["model.json"].decode()
+    first = model.fitted_.networks[0].first
+    forged = header.replace(f'"networks": [[{first}, ', '"networks": [[99, ')
+    assert forged != header
+    digests = json.loads(members["digests.json"])
+    digests["model.json"] = hashlib.sha256(forged.encode()).hexdigest()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in (members | {"model.json": forged.encode()}).items():
+            data = json.dumps(digests).encode() if name == "digests.json" else content
+            archive.writestr(name, data)
+    with pytest.raises(InvalidInput, match="network"):
+        load(path)
+
+
+def test_rows_that_come_and_go_leave_them_as_they_are(model):
+    changed = pickle.loads(pickle.dumps(model)).remove(X[:100], Y[:100])
+    changed.partial_fit(X[:100], Y[:100])
+    np.testing.assert_array_equal(changed.decision_function(X), model.decision_function(X))
