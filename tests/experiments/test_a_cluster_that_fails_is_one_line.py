@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum
+from programs import ONEGRAD
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 distributed = pytest.importorskip("distributed")
@@ -114,7 +114,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     """As a terminal sends it: to the runner and to the workers, which say nothing."""
     spec, store = tmp_path / "spec.toml", tmp_path / "store"
     spec.write_text(SPEC)
-    command = [sys.executable, "-m", "onegrad", "sweep", "run", str(spec), "--workers", "2"]
+    command = [*ONEGRAD, "sweep", "run", str(spec), "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--store", str(store)], stderr=subprocess.PIPE, text=True, process_group=0
     )

@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 import sweeping
+from programs import ONEGRAD
 
 SIZE = {"cells": 600, "wait": 0.002, "numbers": 600}  # two seeds: 1,200 numbers, a file each
 
@@ -68,7 +68,7 @@ SLOW_SPEC = SPEC.replace("0.03", "0.5")  # not over before it is interrupted
 
 
 def _command(spec: Path, store: Path) -> list[str]:
-    return [sys.executable, "-m", "onegrad", "sweep", "run", str(spec), "--store", str(store)]
+    return [*ONEGRAD, "sweep", "run", str(spec), "--store", str(store)]
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
@@ -76,7 +76,7 @@ def test_the_command_with_its_processes(tmp_path: Path, kills: int) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SPEC)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(_command(spec, whole), check=True, capture_output=True)
+    sweeping.sweep(str(whole), {"cells": 30, "wait": 0.03, "numbers": 600})  # of the same spec
     moments = random.Random(7)
     for _ in range(kills):
         process = subprocess.Popen(

@@ -207,3 +207,14 @@ def test_a_version_number_that_is_gone_is_no_empty_store(store: Path) -> None:
         opened.done()
     with pytest.raises(StoreError, match="no version"):
         Store(store)
+
+
+def test_tables_that_share_a_page_are_not_written(store: Path) -> None:
+    """A cell that is added would be deleted again with its failure, and every run look complete."""
+    with closing(sqlite3.connect(store / "cells.sqlite")) as connection, connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        page = "SELECT rootpage FROM sqlite_master WHERE name = 'cells'"
+        change = f"UPDATE sqlite_master SET rootpage = ({page}) WHERE name = 'failures'"
+        assert connection.execute(change).rowcount == 1
+    with pytest.raises(StoreError, match="damaged; move it away"):
+        Store(store)

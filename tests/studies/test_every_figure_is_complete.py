@@ -82,3 +82,10 @@ def test_list_and_bad_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ba-figure3a" in capsys.readouterr().out
     assert main(["reproduce", "figure9"]) == 2
     assert "FIGURE 'figure9': did you mean ba-figure" in capsys.readouterr().err
+
+
+def test_the_page_about_experiments_has_every_figure_of_the_papers() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    missing = [name for name in gallery.select() if f"| `{name}` |" not in text]
+    assert not missing, f"run python docs/make_report.py OUT: {missing}"
+    assert "†" not in text, "all rows are of one full-size run"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -18,13 +19,14 @@ OPEN = gallery.select(["open"])
 @pytest.mark.parametrize("name", OPEN)
 def test_a_page_has_finding_picture_numbers_and_command(name: str) -> None:
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    places = [
-        text.index(part)
-        for part in ("**Finding.**", f"({name}.svg)", "## What explains it", f"reproduce {name}")
-    ]
+    title, picture, finding = text.split("\n\n")[:3]
+    assert title.startswith("# ") and picture.endswith(f"({name}.svg)")
+    assert re.search(r"± \d|\d+ of \d+", finding), "with its error or its count"
+    assert len(finding) < 900, "a finding is a few sentences"
+    parts = ("## Numbers", "## What explains it", "## Limits", "## Literature")
+    places = [text.index(part) for part in (*parts, "## Networks", f"reproduce {name}")]
     assert places == sorted(places)
-    assert text.index("**Finding.**") < 300, "the finding is first"
-    assert re.search(r"± \d|\d+ of \d+", text[: places[1]]), "with its error or its count"
+    assert "breaks rules" not in text
     assert re.search(r"[\d,]+ networks", text)
     assert (PAGES / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
     with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
@@ -32,10 +34,20 @@ def test_a_page_has_finding_picture_numbers_and_command(name: str) -> None:
     assert len(rows) > 10 and {"quantity", "mean", "se", "seeds"} <= set(rows[0])
 
 
+@pytest.mark.parametrize("name", OPEN)
+def test_a_page_is_of_full_sizes_and_breaks_no_rule(name: str) -> None:
+    record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+    assert record["method"]["violations"] == []
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert "Sizes: full;" in text
+    assert text.startswith(f"# {record['text']['title']}".replace("*", r"\*"))
+    assert f"[{name}]({name}.md)" in (PAGES / "method.md").read_text(encoding="utf-8")
+
+
 def test_the_index_names_all_and_all_is_light() -> None:
     text = (PAGES / "index.md").read_text(encoding="utf-8")
     assert [name for name in OPEN if f"({name}.md)" not in text] == []
-    assert sum(file.stat().st_size for file in PAGES.iterdir()) < 2e6
+    assert sum(file.stat().st_size for file in PAGES.rglob("*")) < 4e6
 
 
 def test_what_explains_a_finding_is_tested() -> None:

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
+from onegrad.arrays import get_ops
 from onegrad.experiments import Point
+from onegrad.experiments.cell import Cell
 from onegrad.experiments.results import Points
-from onegrad.pictures import Curve
+from onegrad.networks.one_network import network_of
 from onegrad.studies.drawing import relative_difference
+from onegrad.studies.measures.theorems import gradient_norms
+from onegrad.studies.measures.trajectories import TARGET_LOSS, neuron_paths
+from onegrad.studies.open import other_steps
 from onegrad.studies.papers import (
     ba_figure3a,
     ba_theorem7,
@@ -73,9 +78,53 @@ def test_a_share_runs_from_the_first_stair_to_the_second():
 
 @pytest.mark.parametrize("name", ["erf", "tanh"])
 def test_the_constant_is_the_smallest_that_covers_the_risk(name):
-    x = np.array([1.0, 2.0, 4.0, 8.0])
-    risk = Curve(x, np.array([9.0, 0.3, 0.07, 0.02]), np.zeros(4))
-    C = ba_theorem7.smallest_constant(name, risk)
-    bound = np.array([theorem7_bound(name, name, 1 / r, C) for r in x[1:]])
-    assert np.all(bound >= risk.y[1:] - 1e-12) and np.isclose(bound, risk.y[1:]).any()
-    assert ba_theorem7.bound(name, x[1:], C) == pytest.approx(bound)
+    x = np.array([2.0, 4.0, 8.0])
+    risk = np.array([0.3, 0.07, 0.02])
+    for ratio, value, C in zip(
+        x, risk, ba_theorem7.needed_constant(name, risk, 1 / x), strict=True
+    ):
+        assert theorem7_bound(name, name, 1 / ratio, C) == pytest.approx(value)
+    assert ba_theorem7.bound(name, x, 0.5) == pytest.approx(
+        [theorem7_bound(name, name, 1 / r, 0.5) for r in x]
+    )
+
+
+def test_a_preconditioned_direction_is_that_of_ridge():
+    p = Problem(n=1600, d=400, N=10, teacher="H1 + H2/sqrt(2)", noise=0.1)
+    for shift in (0.0, 0.1, 1.0):
+        cosines = []
+        for seed in range(10):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((p.n, p.d))
+            y = p.sigma_star(X[:, 0]) + p.noise * rng.standard_normal(p.n)
+            h = np.linalg.solve(X.T @ X / p.n + shift * np.eye(p.d), X.T @ y / p.n)
+            cosines.append(h[0] ** 2 / (h @ h))
+        se = np.std(cosines, ddof=1) / np.sqrt(10)
+        expected = other_steps.least_squares_cosine(p, shift)
+        assert abs(np.mean(cosines) - expected) < 3 * se + 2 / p.d
+    phi, c2, energy = p.d / p.n, 1.0, 2.01
+    ols = 1 / (1 + (energy - c2) * phi / (1 - phi))
+    assert other_steps.least_squares_cosine(p, 0.0) == pytest.approx(ols)
+
+
+def test_norms_of_the_gradient_are_those_of_its_matrix():
+    problem = Problem(n=80, d=40, N=60, activation="tanh", teacher="softplus", noise=0.2)
+    cell = Cell("gradient-norms", problem, (1.0,), (0.01,), 0, 2)
+    values = gradient_norms(cell, "cpu")
+    network = network_of(problem, 1)
+    G, beta, a = network.first.G[0], network.first.beta[0], network.a[0]
+    A = float(problem.sigma.c[1]) * np.outer(a, beta)
+    norm = np.linalg.norm(G, 2)
+    assert values["gradient"][1] == pytest.approx(norm)
+    assert values["rest"][1] == pytest.approx(np.linalg.norm(G - A, 2) / norm)
+    assert values["weights_frobenius"][1] == pytest.approx(np.linalg.norm(network.W[0]))
+    assert 0 < values["rest"][1] < 1, "mostly rank one"
+
+
+@pytest.mark.parametrize("scaling", ["mean-field", "ntk"])
+def test_neurons_descend_to_the_target_loss(scaling: str):
+    run = neuron_paths(60, 6, 60, scaling, 0, get_ops())
+    assert run.loss < TARGET_LOSS and run.steps > 10
+    assert run.paths.shape[1:] == (60, 2)
+    moved = np.linalg.norm(run.paths[-1] - run.paths[0], axis=1).mean()
+    assert run.distance == pytest.approx(moved)

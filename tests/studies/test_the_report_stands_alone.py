@@ -17,6 +17,7 @@ import onegrad.studies
 from onegrad import Problem
 from onegrad.cli import main
 from onegrad.experiments import Point
+from onegrad.experiments.report.page import typeset
 from onegrad.experiments.tables import point_rows
 from onegrad.studies import gallery
 
@@ -201,3 +202,9 @@ def test_shards_compute_and_the_whole_run_draws(
     assert json.loads(capsys.readouterr().out)["computed"] == 0
     drawn = (tmp_path / "figures" / "first-figure.svg").read_bytes()
     assert drawn == (out / "figures" / "first-figure.svg").read_bytes()
+
+
+def test_formulas_in_texts_are_typeset() -> None:
+    assert typeset("η = n^0.29, F_ℓ") == "η = n<sup>0.29</sup>, F<sub>ℓ</sub>"
+    assert typeset("n^((α − ½)k + ½) > 1") == "n<sup>(α − ½)k + ½</sup> &gt; 1"
+    assert typeset("P_{>1} and n_test, d^−2") == "P<sub>&gt;1</sub> and n_test, d<sup>−2</sup>"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
+from scipy.special import ndtri, stdtr
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Points
@@ -88,8 +88,8 @@ def normal_score(t: float, freedom: int) -> float:
     """
     if freedom < 1 or not math.isfinite(t):
         return math.nan
-    tail = float(scipy.stats.t.sf(abs(t), freedom))
-    return math.copysign(float(scipy.stats.norm.isf(max(tail, 1e-300))), t)
+    tail = float(stdtr(freedom, -abs(t)))
+    return math.copysign(float(-ndtri(max(tail, 1e-300))), t)
 
 
 def compare_results(

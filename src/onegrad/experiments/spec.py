@@ -32,6 +32,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput, check_choice, closest
 from onegrad.experiments.cell import DTYPES, Option
 from onegrad.experiments.measure import Measures
+from onegrad.io.files import suggest_file
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, Problem
 
@@ -82,6 +83,7 @@ class Spec:
     order : place among the studies of a report.
     module : name of the module that draws it; None for one of the study's own name.
     text : templates of the study's texts (title, caption, …).
+    method : what a study declares about its sizes, competitors, data and teachers.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Spec:
     order: int = 0
     module: str | None = None
     text: Mapping[str, Any] = field(default_factory=dict)
+    method: Mapping[str, Any] = field(default_factory=dict)
 
     def limited(self, seeds: int | None) -> Spec:
         """Return the spec with about this many seeds per point, rounded up to whole cells.
@@ -106,7 +109,8 @@ class Spec:
 
 
 SHARED_KEYS = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids
-STUDY_KEYS = ("order", "module", "text")
+STUDY_KEYS = ("order", "module", "text", "method")
+METHOD_KEYS = ("sizes", "competitors", "real_data", "out_of_reach")
 GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "location"))
 
 
@@ -116,7 +120,8 @@ def read_spec(path: Path, measures: Measures, *, quick: bool = False) -> Spec:
         with path.open("rb") as file:
             table = tomllib.load(file)
     except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
+        question = suggest_file(path, (".toml",)) if isinstance(error, FileNotFoundError) else ""
+        problem = f"cannot be read: {error.strerror or error}{question}"
         raise InvalidInput(str(path), problem=problem) from None
     except RecursionError:
         raise InvalidInput(str(path), problem="not valid TOML: nested too deeply") from None
@@ -154,7 +159,9 @@ def parse_spec(
     text = table.get("text", {})
     if not isinstance(text, Mapping):
         raise InvalidInput("text", text, "a table")
-    return Spec(name, parsed, order, module, text)
+    method = table.get("method", {})
+    _check_keys(method, METHOD_KEYS, "method")
+    return Spec(name, parsed, order, module, text, method)
 
 
 def _grid(

@@ -165,6 +165,9 @@ def _prepare(connection: sqlite3.Connection, path: Path, arrays: Path) -> None:
                 _make_tables(connection)
             elif version < SCHEMA:
                 _add_digests(connection, path, arrays)
+    # tables that share a page: what is written to one is lost from the other
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise StoreError(f"{path}: damaged; {REPLACE_FILE}")
 
 
 def _add_digests(connection: sqlite3.Connection, path: Path, arrays: Path) -> None:

@@ -9,9 +9,7 @@ import numpy as np
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.results import Points
-from onegrad.pictures import Curve, style
-
-MAX_SINGLE_NETWORKS = 40  # that are drawn one by one
+from onegrad.pictures import Curve
 
 
 def with_a_step(points: Points) -> Points:
@@ -46,16 +44,6 @@ def relative_difference(points: Points, other: Points, along: str, quantity: str
     linear = (b - ratio[:, None] * a) / a.mean(1)[:, None]  # deviation of the ratio seed by seed
     x = np.array([p.field(along) for p in points.ordered(along)], dtype=float)
     return Curve(x, ratio - 1, np.asarray(standard_error(linear, axis=1)))
-
-
-def networks_and_mean(ax: Any, points: Points, quantity: str, i: int = 0) -> None:
-    """Draw means with their bars over the curves of single networks, which share seeds."""
-    curve = points.curve("alpha", quantity)
-    values = np.array([p.values[quantity] for p in points.ordered("alpha")])  # (alphas, seeds)
-    style.thin_lines(ax, curve.x, values[:, :MAX_SINGLE_NETWORKS], i, "single networks")
-    low, high = np.quantile(values, (0.05, 0.95))
-    style.markers(ax, curve, i, "mean of networks")
-    ax.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
 
 
 def heat_map(

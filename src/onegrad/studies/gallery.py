@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.studies.measures import MEASURES
+from onegrad.studies.measures.data_sets import has_images
 from onegrad.studies.text import Facts
 
 HERE = Path(__file__).parent
@@ -39,7 +40,9 @@ class Study:
 
     @property
     def title(self) -> str:
-        return str(self.spec.text.get("title", self.name))
+        """The topic of the study; the title of its page may be a finding, which needs facts."""
+        text = self.spec.text
+        return str(text.get("topic", text.get("title", self.name)))
 
     @property
     def module(self) -> ModuleType:
@@ -89,7 +92,13 @@ def select(
         selected |= members
     studies = []
     for name in selected:
-        spec = read_spec(paths[name], MEASURES, quick=quick).limited(seeds)
+        spec = _readable(read_spec(paths[name], MEASURES, quick=quick)).limited(seeds)
         studies.append(Study(name, paths[name].parent.name, spec))
     studies.sort(key=lambda study: (all_groups.index(study.group), study.spec.order))
     return {study.name: study for study in studies}
+
+
+def _readable(spec: Spec) -> Spec:
+    """Return the spec without the grids whose images cannot be read here; its text says so."""
+    grids = (grid for grid in spec.grids if has_images(str(grid.options.get("data", ""))))
+    return replace(spec, grids=tuple(grids))

@@ -12,7 +12,14 @@ from typing import Any
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
-from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
+from onegrad.experiments.report.page import (
+    NumberTable,
+    Page,
+    Section,
+    Sizes,
+    study_page,
+    write_report,
+)
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
 from onegrad.experiments.store import Store
@@ -21,23 +28,39 @@ from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
+from onegrad.studies import rules
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.text import Facts, fill_template
 
-SHOWN_TEXTS = ("title", "paper", "question", "finding", "caption", "explained", "parameters")
+SHOWN_TEXTS = (
+    "title",
+    "topic",
+    "paper",
+    "question",
+    "finding",
+    "caption",
+    "explained",
+    "parameters",
+    "limitations",
+    "literature",
+)
 MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The report, the verification and the number of cells of a reproduction."""
+    """The report, the verification and the number of cells of a reproduction.
+
+    violations : rules that findings break, one line each.
+    """
 
     report: Path | None
     figures: tuple[str, ...]
     verdict: Verdict
     summary: Summary
     missing: int
+    violations: tuple[str, ...] = ()
 
 
 def reproduce(
@@ -73,7 +96,8 @@ def reproduce(
     missing = sum(of_study.missing for of_study in results.values())
     about["wall clock"] = f"{time.monotonic() - start:.0f} s"
     page = Page(tuple(sections), sizes, about)
-    return Reproduction(write_report(page, out), tuple(studies), page.verdict, summary, missing)
+    report = write_report(page, out)
+    return Reproduction(report, tuple(studies), page.verdict, summary, missing, page.violations)
 
 
 def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Section:
@@ -86,12 +110,16 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
         return Section(study.name, text, None, (), (note,), grids, networks, sizes)
     checks, facts = study.checks(results), study.facts(results)
     text, notes = texts(study, facts)
+    violations = [] if sizes.quick else broken_rules(study, facts)
     folder.mkdir(parents=True, exist_ok=True)
     svg = _draw(study, results, folder)
-    section = Section(study.name, text, svg, checks, notes, grids, networks, sizes)
+    table = number_table(study, facts)
+    broken = tuple(map(str, violations))
+    section = Section(study.name, text, svg, checks, notes, grids, networks, sizes, table, broken)
     write_csv(folder / f"{study.name}.csv", point_rows(results))
     write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
     record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
+    record["method"] = json_values(rules.audit(study.spec, facts, violations))
     _write(folder / f"{study.name}.json", json.dumps(record, indent=1, ensure_ascii=False))
     if "question" in text:
         _write(folder / f"{study.name}.md", study_page(section))
@@ -120,6 +148,34 @@ def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     }
     notes = [fill_template(note, parts, facts) for note in templates.get("notes", ())]
     return text, [line for note in notes for line in note.splitlines() if line]
+
+
+def number_table(study: Study, facts: Facts) -> NumberTable | None:
+    """Return the table of numbers of a page: one row per item of a fact, a template per column."""
+    entry = study.spec.text.get("table")
+    if entry is None:
+        return None
+    parts = {key: template for key, template in study.spec.text.items() if key not in SHOWN_TEXTS}
+    rows = [
+        [
+            fill_template(template, parts, {**facts, **item})
+            for template in entry["columns"].values()
+        ]
+        for item in facts[entry["rows"]]
+    ]
+    return NumberTable(list(entry["columns"]), rows)
+
+
+def broken_rules(study: Study, facts: Facts) -> list[rules.Violation]:
+    """Return the rules that a study breaks."""
+    if not rules.is_judged(study.spec):
+        return []
+    text, notes = texts(study, facts)
+    table = number_table(study, facts)
+    cells = [cell for row in table.rows for cell in row] if table else []
+    shown = {**text, "notes": " ".join([*notes, *cells])}
+    of_finding = rules.finding_violations(study.spec, facts, shown)
+    return [*rules.spec_violations(study.spec), *of_finding]
 
 
 def _write(path: Path, text: str) -> None:
@@ -176,5 +232,6 @@ def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
         "missing": reproduction.missing,
+        "violations": list(reproduction.violations),
         **asdict(reproduction.summary),
     }

@@ -12,6 +12,7 @@ The template of an item that is a table sees the fields of the item before all o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.pictures import Curve
 
+ACRONYMS = {"relu": "ReLU", "elu": "ELU", "gelu": "GELU", "silu": "SiLU"}
 Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
 
 
@@ -44,8 +46,22 @@ class Estimate(NamedTuple):
         """Return the value of a curve at one of its positions."""
         return cls(float(curve.y[index]), float(curve.se[index]))
 
+    @property
+    def z(self) -> float:
+        """The mean in standard errors."""
+        return self.mean / self.se if self.se else math.copysign(math.inf, self.mean)
+
     def __format__(self, spec: str) -> str:
         return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
+
+
+def activation_name(name: str) -> str:
+    """Return the name of an activation as a sentence has it.
+
+    >>> activation_name("relu"), activation_name("tanh")
+    ('ReLU', 'tanh')
+    """
+    return ACRONYMS.get(name, name)
 
 
 def fill_template(template: str, text: Mapping[str, Any], facts: Facts) -> str:

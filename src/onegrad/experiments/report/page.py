@@ -16,6 +16,7 @@ from onegrad.io.files import atomic_write
 
 TITLE = "One gradient step, then ridge: theory and simulation"
 PIXELS_PER_POINT = 1.4  # at which a picture is shown
+LEADING_SECTIONS = 3  # studies before the table
 
 
 class Picture(NamedTuple):
@@ -23,6 +24,13 @@ class Picture(NamedTuple):
 
     source: str
     width: int | None
+
+
+class NumberTable(NamedTuple):
+    """The numbers of a study: the heads of the columns, and the rows."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Section:
     notes : further remarks.
     grids : the parameters of each grid in one line.
     networks : number of networks behind the study.
+    table : its main numbers; None if it has no table.
+    violations : rules of a finding that it breaks.
     """
 
     name: str
@@ -61,6 +71,8 @@ class Section:
     grids: Sequence[str]
     networks: int
     sizes: Sizes
+    table: NumberTable | None = None
+    violations: Sequence[str] = ()
 
     @property
     def title(self) -> str:
@@ -86,6 +98,8 @@ class Section:
     def outcome(self) -> str:
         if self.svg is None:
             return "not drawn"
+        if self.violations:
+            return "breaks a rule"
         if not self.checks:
             return "not verified"
         return "holds" if self.verdict.passed else "missed"
@@ -113,8 +127,23 @@ class Page:
     about: Mapping[str, str]
 
     @property
+    def leading(self) -> tuple[Section, ...]:
+        """The studies that open the report, before its table."""
+        return self.sections[:LEADING_SECTIONS]
+
+    @property
+    def others(self) -> tuple[Section, ...]:
+        """The studies after the table."""
+        return self.sections[LEADING_SECTIONS:]
+
+    @property
     def verdict(self) -> Verdict:
         return Verdict.of(c for s in self.sections for c in s.checks)
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """Rules that the studies break, each with the study's name."""
+        return tuple(f"{s.name}: {broken}" for s in self.sections for broken in s.violations)
 
 
 def write_report(page: Page, out: Path) -> Path:
@@ -147,6 +176,20 @@ def table_row(check: Check) -> list[str]:
     ]
 
 
+def typeset(text: str) -> Any:
+    """Return a text as HTML, with x^2, x^(1/2) as powers and F_l, P_{>1} as indices.
+
+    Words with underscores, such as n_test, stay as they are.
+    """
+    from markupsafe import Markup, escape
+
+    html = str(escape(text))
+    html = re.sub(r"\^\(([^()]*(?:\([^()]*\)[^()]*)*)\)", r"<sup>\1</sup>", html)
+    html = re.sub(r"\^([−+-]?[\w.½¼]+)", r"<sup>\1</sup>", html)
+    html = re.sub(r"(?<=\w)_(?:\{([^}]*)\}|(\w)(?![A-Za-z0-9_]))", r"<sub>\1\2</sub>", html)
+    return Markup(html)
+
+
 @functools.cache
 def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, select_autoescape
@@ -160,6 +203,7 @@ def _template(name: str) -> Any:
     )
     environment.globals |= {"max_score": f"{MAX_SCORE:g}", "min_holding": f"{MIN_HOLDING:.0%}"}
     # teachers such as H1@1*H1@2 are not emphasis
+    environment.filters["typeset"] = typeset
     environment.filters["markdown"] = lambda text: str(text).replace("*", r"\*")
     return environment.get_template(name)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from onegrad.experiments.measure import Measure
+from onegrad.studies.measures.adversarial_inputs import adversarial, gradient_theory
+from onegrad.studies.measures.giant_step import giant_step
 from onegrad.studies.measures.learned import learned, real_inputs_errors, weights
 from onegrad.studies.measures.standard import (
     device_record,
@@ -11,12 +13,16 @@ from onegrad.studies.measures.standard import (
     network_spectrum,
     rehearsal,
     spectrum_theory,
+    step_shape,
     theory,
 )
-from onegrad.studies.measures.three_layers import three_layers
-from onegrad.studies.measures.training import methods, rounds
+from onegrad.studies.measures.subspaces import rounds
+from onegrad.studies.measures.theorems import gradient_norms, spiked_distance
+from onegrad.studies.measures.three_layers import three_layer_spectrum, three_layers
+from onegrad.studies.measures.training import methods
 from onegrad.studies.measures.trajectories import trajectories
 from onegrad.studies.measures.two_neurons import reused_batch
+from onegrad.studies.measures.unit_index import index_correlation, unit_index_errors
 
 MEASURES = {
     "errors": Measure(
@@ -29,13 +35,28 @@ MEASURES = {
     "spectrum": Measure(network_spectrum, seeded=True),
     "spectrum-theory": Measure(spectrum_theory, seeded=False),
     "gradient": Measure(gradient, seeded=True),
+    "gradient-norms": Measure(gradient_norms, seeded=True),
+    "spiked-distance": Measure(spiked_distance, seeded=True),
+    "adversarial": Measure(adversarial, seeded=True, options=("n_test",)),
+    "gradient-theory": Measure(gradient_theory, seeded=False),
+    "step-shape": Measure(step_shape, seeded=True),
     "trajectories": Measure(trajectories, seeded=True, options=("scaling",)),
     "real-inputs": Measure(real_inputs_errors, seeded=True, options=("data", "whiten", "n_test")),
     "weights": Measure(weights, seeded=True),
     "learned": Measure(learned, seeded=True, options=("n_test",)),
     "reused-batch": Measure(reused_batch, seeded=True, options=("steps", "rate")),
-    "three-layers": Measure(three_layers, seeded=True, options=("step_on",)),
-    "methods": Measure(methods, seeded=True, options=("method", "data")),
-    "rounds": Measure(rounds, seeded=True, options=("rounds", "width")),
+    "giant-step": Measure(
+        giant_step, seeded=True, options=("n_test", "data_sets"), device_record=device_record
+    ),
+    "three-layer-errors": Measure(three_layers, seeded=True, options=("n_test",)),
+    "three-layer-spectrum": Measure(three_layer_spectrum, seeded=True),
+    "training-methods": Measure(
+        methods, seeded=True, options=("data", "biases", "adam_steps", "n_test")
+    ),
+    "rounds": Measure(rounds, seeded=True, options=("rounds", "width", "n_test")),
+    "unit-index": Measure(
+        unit_index_errors, seeded=True, options=("model", "n_test"), device_record=device_record
+    ),
+    "index-correlation": Measure(index_correlation, seeded=True),
     "rehearsal": Measure(rehearsal, seeded=True, options=("wait", "numbers")),
 }

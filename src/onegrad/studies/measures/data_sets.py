@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, check_choice
 
 BUNDLED = {"digits": "load_digits", "breast-cancer": "load_breast_cancer", "wine": "load_wine"}
+FOLDER_VARIABLE = "ONEGRAD_DATA"  # of the environment, which worker processes inherit
+BUNDLED_IMAGES = ("digits",)
+IMAGE_FILES = {"mnist": "mnist.npz", "fashion": "fashion.npz", "cifar-10": "data_batch_*.bin"}
+MAX_IMAGES = 16_000  # of a set
+CIFAR_ROW_BYTES = 1 + 3072
 
 
 def real_inputs(data: str, d: int, whiten: bool) -> Floats:
@@ -45,11 +53,82 @@ def _rows(data: str) -> Floats:
         raise InvalidInput("data", data, allowed) from None
 
 
-def digits() -> tuple[Floats, Floats]:
-    """Return images of digits, pixels of mean variance one, and labels: 1 if the digit is >= 5."""
-    import sklearn.datasets
+# -- images and labels -----------------------------------------------------------------------
 
-    images = sklearn.datasets.load_digits()
-    X = np.asarray(images.data, dtype=float)
-    X = (X - X.mean()) / X.std()
-    return X, np.where(images.target >= 5, 1.0, -1.0)
+
+def image_folder() -> Path | None:
+    """Return the folder of image sets that `--data` names; None without one."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    return Path(folder) if folder else None
+
+
+def use_image_folder(folder: Path) -> None:
+    """Read image sets from this folder, here and in processes that are started from now on."""
+    if not folder.is_dir():
+        raise InvalidInput("data", str(folder), "an existing folder")
+    os.environ[FOLDER_VARIABLE] = str(folder.resolve())
+
+
+def has_images(data: str) -> bool:
+    """Return whether the images of this name can be read here."""
+    folder = image_folder()
+    return data not in IMAGE_FILES or (folder is not None and bool(_image_files(data, folder)))
+
+
+def read_images(data: str, d: int) -> tuple[Floats, Floats]:
+    """Return images, pixels of mean 0 and variance 1, and labels: 1 for classes >= 5, otherwise -1.
+
+    data : digits, which come with scikit-learn, or a set in `image_folder()`: NAME.npz with X (rows
+        of pixels) and y (classes), or CIFAR-10's own binary files. Its first MAX_IMAGES are used.
+    d : the number of pixels, which is checked.
+    """
+    check_choice("options.data", data, (*BUNDLED_IMAGES, *IMAGE_FILES))
+    if data in BUNDLED_IMAGES:
+        import sklearn.datasets
+
+        images = sklearn.datasets.load_digits()
+        X, classes = images.data, images.target
+    else:
+        folder = image_folder()
+        files = [] if folder is None else _image_files(data, folder)
+        if not files:
+            raise InvalidInput("data", folder, f"a folder with {IMAGE_FILES[data]}")
+        X, classes = read_cifar(files) if data == "cifar-10" else _read_npz(files[0])
+    X = np.asarray(X[:MAX_IMAGES], dtype=float)
+    if X.shape[1] != d:
+        raise InvalidInput("d", d, f"{X.shape[1]}, the pixels of {data}")
+    return (X - X.mean()) / X.std(), np.where(np.asarray(classes[:MAX_IMAGES]) >= 5, 1.0, -1.0)
+
+
+def read_cifar(files: Sequence[Path]) -> tuple[Any, Any]:
+    """Return pixels (rows, 3072) and classes (rows,) of CIFAR-10's binary files.
+
+    A row is one byte, the class, and 3072 bytes of pixels: 1024 red, 1024 green, 1024 blue.
+    """
+    blocks = []
+    for file in files:
+        content = np.frombuffer(file.read_bytes(), dtype=np.uint8)
+        if (
+            not content.size
+            or content.size % CIFAR_ROW_BYTES
+            or content[::CIFAR_ROW_BYTES].max() > 9
+        ):
+            problem = f"{file.name} is not rows of {CIFAR_ROW_BYTES} bytes that begin with a class"
+            raise InvalidInput("data", problem=problem)
+        blocks.append(content.reshape(-1, CIFAR_ROW_BYTES))
+    rows = np.concatenate(blocks)
+    return rows[:, 1:], rows[:, 0]
+
+
+def _image_files(data: str, folder: Path) -> list[Path]:
+    """Return the files of an image set in a folder or, for CIFAR-10, in its own folder there."""
+    pattern = IMAGE_FILES[data]
+    return sorted(folder.glob(pattern)) or sorted(folder.glob(f"cifar-10-batches-bin/{pattern}"))
+
+
+def _read_npz(file: Path) -> tuple[Any, Any]:
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return arrays["X"], arrays["y"]
+    except (OSError, KeyError, ValueError) as error:
+        raise InvalidInput("data", file.name, f"an .npz file with X and y ({error})") from None

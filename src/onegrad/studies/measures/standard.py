@@ -28,8 +28,10 @@ def errors(cell: Cell, device: str) -> CellValues:
 
     With the option `precision` also how far they are from float64, NaN where that was not measured.
     """
-    options = arguments_of(cell)
-    simulation = simulate(cell.problem, seeds_of(cell), device=device, dtype=cell.dtype, **options)
+    options = {"device": device, "dtype": cell.dtype, **arguments_of(cell)}
+    # a study's rules and text say what its network cannot represent
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        simulation = simulate(cell.problem, seeds_of(cell), **options)
     values = {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
     if simulation.precision_error is not None:
         for q in ("train", "test"):
@@ -101,6 +103,23 @@ def gradient(cell: Cell, device: str) -> CellValues:
         values["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
         values["top"].append(float((Vt[0] @ star) ** 2))
         values["second"].append(float(s[1] / s[0]))
+    return {name: np.array(numbers) for name, numbers in values.items()}
+
+
+def step_shape(cell: Cell, _device: str) -> CellValues:
+    """Return the size and direction of the first step per unit of eta; (seeds,).
+
+    norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
+    vector with beta_star.
+    """
+    values: dict[str, list[float]] = {"norm": [], "frobenius": [], "cosine": []}
+    for seed in seeds_of(cell):
+        sampler = Sampler.of(cell.problem, (seed,), get_ops())
+        step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
+        _, s, Vt = np.linalg.svd(step, full_matrices=False)
+        values["norm"].append(float(s[0]))
+        values["frobenius"].append(float(np.linalg.norm(s)))
+        values["cosine"].append(float(abs(Vt[0] @ star)))
     return {name: np.array(numbers) for name, numbers in values.items()}
 
 

@@ -1,72 +1,140 @@
-r"""Three layers, :math:`f(x) = a\cdot\sigma(W_2\sigma(W_1x))`: one step on one or both, then ridge.
+r"""Three layers, :math:`f(x) = a\cdot\sigma(W_2\sigma(W_1x))`, beside two on the same rows.
 
-Rows of :math:`W_2` are N(0, I/(N E sigma^2)), so that both layers see inputs of variance one. Both
-gradients are taken at the untrained weights, on the labels as residual.
+One step on the first layer, the second or both, then ridge. Rows of :math:`W_2` are
+N(0, I/(N E sigma^2)), so that both layers see inputs of variance one. Both gradients are taken at
+the untrained weights, on the labels as residual. The network of two layers has the same
+:math:`W_1`, readout and rows.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Floats
-from onegrad.exceptions import check_choice
+from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, seeds_of
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.studies.measures.training import TEST_ROWS, ridge_equations
+from onegrad.problem import Problem
 
 SINGULAR_VECTORS, MAX_ALIGNED_DEGREE = 6, 4  # that are returned
-STEPS = ("none", "first", "second", "both")
+KINDS = ("none", "first", "second", "both", "two")
 
 
-def three_layers(cell: Cell, _device: str) -> CellValues:
-    """Return the test error, the largest eigenvalues of F F^T/n, and what their vectors are.
+@dataclass(frozen=True)
+class Networks:
+    """Untrained weights and minus their gradients; `two` is that of the network of two layers."""
 
-    test (seeds, etas, ridges); eigenvalues (seeds, etas, 1, 6); alignments (seeds, etas, 1, 6, 4):
-    squared cosines with He_k of the teacher's index.
+    W1: Array  # (N, d)
+    W2: Array  # (N, N)
+    first: Array  # (N, d)
+    second: Array  # (N, N)
+    two: Array  # (N, d)
+
+    def features(self, p: Problem, kind: str, eta: float, X: Array) -> Array:
+        """Return the last features (rows, N) after a step of a kind."""
+        step = {"first": self.first, "both": self.first, "two": self.two}
+        W1 = self.W1 + eta * step[kind] if kind in step else self.W1
+        H = p.sigma(X @ W1.T)
+        if kind == "two":
+            return H
+        W2 = self.W2 + eta * self.second if kind in ("second", "both") else self.W2
+        return p.sigma(H @ W2.T)
+
+
+def three_layers(cell: Cell, device: str) -> CellValues:
+    """Return the test error by what the step is on, (seeds, etas, ridges), as `test_KIND`."""
+    n_test = int(dict(cell.options).get("n_test", 20_000))
+    p, ops = cell.problem, get_ops(device)
+    values: dict[str, list[Floats]] = {f"test_{kind}": [] for kind in KINDS}
+    for seed in seeds_of(cell):
+        rng = np.random.default_rng((seed, p.n, p.d))
+        networks = draw_networks(p, ops, rng)
+        (X, y), (X_test, _) = draw_rows(p, ops, rng, p.n), draw_rows(p, ops, rng, n_test)
+        clean = p.sigma_star(X_test[:, 0])[:, None]
+        for kind in KINDS:
+            errors = []
+            for eta in cell.etas[:1] if kind == "none" else cell.etas:
+                F = networks.features(p, kind, eta, X)
+                coef = ridge_coefficients(ops, F, y, cell.ridges)  # (ridges, N)
+                F = networks.features(p, kind, eta, X_test)
+                errors.append(to_numpy(((clean - F @ coef.T) ** 2).mean(0)) + p.noise**2)
+            values[f"test_{kind}"].append(np.array(errors))
+    return {name: np.stack(of_seeds) for name, of_seeds in values.items()}
+
+
+def three_layer_spectrum(cell: Cell, device: str) -> CellValues:
+    """Return what the leading singular vectors of the features are; (seeds, etas, 1, 6, 4).
+
+    Squared cosines of the six leading left vectors with He_1, ..., He_4 of the teacher's index:
+    two : of the first layer's features; first : of those behind the second layer, both after a step
+    on the first of three layers; linear : of what Wang, Wu and Fan put in place of the latter,
+    c_0 + c_1 H W_2^T + c_{>1} Z with independent normal Z, which holds for bounded spikes.
     """
-    step_on = str(dict(cell.options).get("step_on", "first"))
-    check_choice("options.step_on", step_on, STEPS)
-    networks = [_one_network(cell, seed, step_on) for seed in seeds_of(cell)]
-    test, eigenvalues, alignments = (np.stack(x) for x in zip(*networks, strict=True))
-    return {
-        "test": test,
-        "eigenvalues": eigenvalues[:, :, None],
-        "alignments": alignments[:, :, None],
-    }
+    p, ops = cell.problem, get_ops(device)
+    c0, c1 = float(p.sigma.c[0]), float(p.sigma.c[1])
+    beyond = math.sqrt(max(p.sigma.second_moment - c0**2 - c1**2, 0.0))
+    values: dict[str, list[Floats]] = {"two": [], "first": [], "linear": []}
+    for seed in seeds_of(cell):
+        rng = np.random.default_rng((seed, p.n, p.d))
+        networks = draw_networks(p, ops, rng)
+        X, _ = draw_rows(p, ops, rng, p.n)
+        Z = ops.asarray(rng.standard_normal((p.n, p.N)))
+        h = normalised_hermite(to_numpy(X[:, 0]), MAX_ALIGNED_DEGREE)[1:]
+        h = h / np.linalg.norm(h, axis=1)[:, None]
+        rows: dict[str, list[Floats]] = {name: [] for name in values}
+        for eta in cell.etas:
+            H = p.sigma(X @ (networks.W1 + eta * networks.first).T)
+            P = H @ networks.W2.T
+            for name, F in {
+                "two": H,
+                "first": p.sigma(P),
+                "linear": c0 + c1 * P + beyond * Z,
+            }.items():
+                rows[name].append((h @ leading_vectors(to_numpy(F))).T ** 2)
+        for name, of_etas in rows.items():
+            values[name].append(np.array(of_etas)[:, None])
+    return {name: np.stack(of_seeds) for name, of_seeds in values.items()}
 
 
-def _one_network(cell: Cell, seed: int, step_on: str) -> tuple[Floats, Floats, Floats]:
-    p, sigma = cell.problem, cell.problem.sigma
-    rng = np.random.default_rng((seed, p.n, p.d, p.N))
-    W1 = rng.standard_normal((p.N, p.d)) / math.sqrt(p.d)
-    W2 = rng.standard_normal((p.N, p.N)) / math.sqrt(p.N * sigma.second_moment)
-    a = rng.standard_normal(p.N) / math.sqrt(p.N)
+def draw_networks(p: Problem, ops: Ops, rng: np.random.Generator) -> Networks:
+    """Draw the weights and take both gradients on a first batch."""
+    sigma = p.sigma
+    W1 = ops.asarray(rng.standard_normal((p.N, p.d)) / math.sqrt(p.d))
+    W2 = ops.asarray(rng.standard_normal((p.N, p.N)) / math.sqrt(p.N * sigma.second_moment))
+    a = ops.asarray(rng.standard_normal(p.N) / math.sqrt(p.N))
+    X, y = draw_rows(p, ops, rng, p.rows_of_step)
+    P = X @ W1.T
+    H = sigma(P)
+    slopes = sigma.derivative(P)
+    back = y[:, None] * sigma.derivative(H @ W2.T) * a / len(y)  # (n, N), at the second layer
+    two = (y[:, None] * slopes * a / len(y)).T @ X
+    return Networks(W1, W2, ((back @ W2) * slopes).T @ X, back.T @ H, two)
 
-    def rows(count: int, noise: float) -> tuple[Floats, Floats]:
-        X = rng.standard_normal((count, p.d))
-        return X, np.asarray(p.sigma_star(X[:, 0])) + noise * rng.standard_normal(count)
 
-    X, y = rows(p.rows_of_step, p.noise)
-    P1 = X @ W1.T
-    H1 = np.asarray(sigma(P1))
-    back = y[:, None] * sigma.derivative(H1 @ W2.T) * a / len(y)  # (n, N), at the second layer
-    G2, G1 = back.T @ H1, ((back @ W2) * sigma.derivative(P1)).T @ X
-    (X, y), (X_test, y_test) = rows(p.n, p.noise), rows(TEST_ROWS, 0.0)
-    h = normalised_hermite(X[:, 0], MAX_ALIGNED_DEGREE)[1:]
-    h = h / np.linalg.norm(h, axis=1)[:, None]
-    errors, eigenvalues, alignments = [], [], []
-    for eta in cell.etas:
-        first = W1 + eta * G1 if step_on in ("first", "both") else W1
-        second = W2 + eta * G2 if step_on in ("second", "both") else W2
-        F, F_test = (np.asarray(sigma(sigma(x @ first.T) @ second.T)) for x in (X, X_test))
-        equations = ridge_equations(F, y, intercept=False)
-        predictions = (F_test @ equations.solve(lam).coef[:, 0] for lam in cell.ridges)
-        errors.append([float(((y_test - f) ** 2).mean()) + p.noise**2 for f in predictions])
-        U, s, _ = scipy.linalg.svd(F, full_matrices=False)
-        eigenvalues.append(s[:SINGULAR_VECTORS] ** 2 / p.n)
-        alignments.append((h @ U[:, :SINGULAR_VECTORS]).T ** 2)
-    return np.array(errors), np.array(eigenvalues), np.array(alignments)
+def draw_rows(p: Problem, ops: Ops, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+    """Return inputs and labels; the teacher's direction is the first axis."""
+    X = rng.standard_normal((count, p.d))
+    y = np.asarray(p.sigma_star(X[:, 0])) + p.noise * rng.standard_normal(count)
+    return ops.asarray(X), ops.asarray(y)
+
+
+def ridge_coefficients(ops: Ops, F: Array, y: Array, ridges: tuple[float, ...]) -> Array:
+    """Return (F^T F/n + ridge)^-1 F^T y/n for every ridge, (ridges, N)."""
+    n, N = F.shape
+    C, b = ops.zeros(1, N, N), ops.zeros(1, N)
+    ops.add_gram(C, F[None])
+    ops.add_weighted_rows(b, y[None], F[None])
+    C /= n
+    return ops.solve_shifted(C, ridges, b / n)[0][0]
+
+
+def leading_vectors(F: Floats) -> Floats:
+    """Return the leading left singular vectors of F (n, N), as columns."""
+    last = F.shape[1] - 1
+    ends = [last + 1 - SINGULAR_VECTORS, last]
+    values, V = scipy.linalg.eigh(F.T @ F, subset_by_index=ends)
+    return np.asarray(F @ V[:, ::-1] / np.sqrt(values[::-1]))

@@ -1,80 +1,110 @@
-"""One task for networks with one step, with a few, with full training, for trees, and by rounds.
+r"""One task for one network: untrained, after one step, after five, and fully trained by AdamW.
 
-The task: n rows to learn from, fresh ones to test on, from a teacher or from images of digits.
-What is tried (step size, penalty, epochs) is chosen on a quarter of the n rows.
+The network is :math:`f(x) = a\cdot\sigma(Wx) + c`, without biases inside unless an option asks for
+them. Every method tries SETTINGS settings; a quarter of the rows chooses among them, and the chosen
+one is fitted again to all rows:
+
+    untrained    the penalty of the readout
+    steps        the size of the steps and the penalty of the readout
+    trained      the rate of AdamW, which falls as a cosine to zero, and its weight decay
+
+Arrays carry the seeds S first, then the settings C.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Floats
-from onegrad.estimators import AlternatingRegressor
-from onegrad.exceptions import check_choice
+from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_numpy, transpose
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.functions.function import Function
 from onegrad.problem import Problem
-from onegrad.ridge import NormalEquations, sum_moments
-from onegrad.studies.measures.data_sets import digits
+from onegrad.studies.measures.data_sets import read_images
 
-RATES = np.geomspace(1, 256, 9)
-RIDGES = np.geomspace(1e-5, 1, 6)  # in units of the features' mean variance
-EPOCHS, BATCH_ROWS, ADAM_RATE = 60, 50, 3e-3
-TEST_ROWS = 4000
-Rows = tuple[Floats, Floats]  # inputs and labels
-Predictor = Callable[[Floats], Floats]
-
-
-def methods(cell: Cell, _device: str) -> CellValues:
-    """Return the test error of a method over the variance of the test labels, one per seed."""
-    options = dict(cell.options)
-    name = str(options.get("method", "one-step"))
-    method = METHODS[check_choice("options.method", name, METHODS)]
-    errors = []
-    for seed in seeds_of(cell):
-        rng = np.random.default_rng((seed, cell.problem.n, cell.problem.d))
-        rows, (X, y) = task(cell.problem, str(options.get("data", "teacher")), rng)
-        predict = method(cell.problem, rows, rng)
-        errors.append(float(((y - predict(X)) ** 2).mean() / y.var()))
-    return {"test": np.array(errors)}
+METHODS = ("untrained", "one-step", "five-steps", "trained")
+STEPS = {"untrained": 0, "one-step": 1, "five-steps": 5}
+RATES = {  # of the steps, and of AdamW
+    "untrained": np.zeros(1),
+    "one-step": np.geomspace(2**-5, 2**11, 9),
+    "five-steps": np.geomspace(2**-7, 2**9, 9),
+    "trained": np.geomspace(1e-3, 0.3, 6),
+}
+PENALTIES = {  # of the readout, in units of the features' mean variance; and the weight decay
+    "untrained": np.geomspace(1e-6, 100, 36),
+    "one-step": np.geomspace(1e-6, 1, 4),
+    "five-steps": np.geomspace(1e-6, 1, 4),
+    "trained": np.geomspace(1e-3, 10, 6),
+}
+SETTINGS = 36  # that each method tries
+BATCH_ROWS = 64
+DEFAULT_BUDGET = {"adam_steps": 3000, "n_test": 20_000}
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-def rounds(cell: Cell, _device: str) -> CellValues:
-    """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
+@dataclass(frozen=True)
+class TrainingTask:
+    """Rows to learn from and rows to test on, (S, rows, d) and (S, rows)."""
 
-    overlap : mean squared cosine of the metric's leading subspace with the teacher's; risk : test
-    error without noise over the labels' variance.
+    X: Floats
+    y: Floats
+    X_test: Floats
+    y_test: Floats
+
+
+@dataclass(frozen=True)
+class Start:
+    """Untrained networks, one per seed, and the order in which minibatches take the rows."""
+
+    W: Floats  # (S, N, d)
+    a: Floats  # (S, N)
+    orders: Floats  # (S, steps, BATCH_ROWS) in [0, 1): shares of the rows
+
+
+def methods(cell: Cell, device: str) -> CellValues:
+    """Return the test errors over the labels' variance, and the settings chosen, by method.
+
+    test_METHOD, rate_METHOD, penalty_METHOD : (seeds,).
     """
-    p, options = cell.problem, dict(cell.options)
-    width, most_rounds = int(options.get("width", 400)), int(options.get("rounds", 1))
-    overlaps, risks = [], []
+    options, p = dict(cell.options), cell.problem
+    steps, n_test = (int(options.get(k, v)) for k, v in DEFAULT_BUDGET.items())
+    tasks, starts = [], []
     for seed in seeds_of(cell):
-        (X, y), (X_test, y_test) = task(p, "teacher", np.random.default_rng((seed, p.n, p.d)))
-        U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
-        model = AlternatingRegressor(width, members=1, rounds=most_rounds, random_state=seed)
-        model.fit(X, y)
-        leading = np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :]
-        overlaps.append(float(((U.T @ leading) ** 2).sum() / U.shape[1]))
-        risks.append(float(((y_test - model.predict(X_test)) ** 2).mean() / y_test.var()))
-    return {"overlap": np.array(overlaps), "risk": np.array(risks)}
+        rng = np.random.default_rng((seed, p.n, p.d))
+        tasks.append(draw_task(p, str(options.get("data", "teacher")), n_test, rng))
+        starts.append(draw_start(p, steps, rng))
+    task = TrainingTask(*(np.stack(x) for x in zip(*tasks, strict=True)))
+    start = Start(*(np.stack(x) for x in zip(*starts, strict=True)))
+    values: dict[str, Floats] = {}
+    for name in METHODS:
+        if name == "trained":
+            biases = bool(options.get("biases", False))
+            chosen, predictions = _trained(p, task, start, device, biases)
+        else:
+            chosen, predictions = _stepped(p, task, start, device, name)
+        error = ((task.y_test - predictions) ** 2).mean(1) / task.y_test.var(1)
+        rate, penalty = np.divmod(chosen, len(PENALTIES[name]))
+        values |= {f"test_{name}": error, f"rate_{name}": RATES[name][rate]}
+        values[f"penalty_{name}"] = PENALTIES[name][penalty]
+    return values
 
 
-def task(p: Problem, data: str, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Return rows to learn from and rows to test on."""
-    if data == "digits":
-        X, y = digits()
-        order = rng.permutation(len(y))
+def draw_task(p: Problem, data: str, n_test: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+    """Return rows to learn from and rows to test on: X, y, X_test, y_test."""
+    if data != "teacher":
+        X, y = read_images(data, p.d)
+        order = rng.permutation(len(y))[: p.n + n_test]
         learn, test = order[: p.n], order[p.n :]
-        return (X[learn], y[learn]), (X[test], y[test])
+        return X[learn], y[learn], X[test], y[test]
     U = directions(p, rng)
-    X = rng.standard_normal((p.n + TEST_ROWS, p.d))
+    X = rng.standard_normal((p.n + n_test, p.d))
     f = p.teacher_function
     y = np.asarray(f(X @ U) if hasattr(f, "indices") else f((X @ U)[:, 0]))
     noisy = y[: p.n] + p.noise * rng.standard_normal(p.n)
-    return (X[: p.n], noisy), (X[p.n :], y[p.n :])
+    return X[: p.n], noisy, X[p.n :], y[p.n :]
 
 
 def directions(p: Problem, rng: np.random.Generator) -> Floats:
@@ -83,101 +113,174 @@ def directions(p: Problem, rng: np.random.Generator) -> Floats:
     return np.asarray(np.linalg.qr(rng.standard_normal((p.d, indices)))[0])
 
 
-def ridge_equations(F: Floats, y: Floats, *, intercept: bool) -> NormalEquations:
-    """Return the normal equations of features F (n, N) and labels y (n,)."""
-    rows = np.column_stack([F, y, np.ones(len(y))])
-    return NormalEquations.of(sum_moments([(rows, None)], F.shape[1]), intercept)
+def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> tuple[Floats, ...]:
+    """Return W_0, a and the minibatches' rows of one network."""
+    W = rng.standard_normal((p.N, p.d)) / math.sqrt(p.d)
+    a = rng.standard_normal(p.N) / math.sqrt(p.N)
+    return W, a, rng.random((steps, BATCH_ROWS))
 
 
-def _steps(count: int) -> Callable[..., Predictor]:
-    """Return the method of some gradient steps on the first layer, all rows in each, then ridge."""
+# -- gradient steps on the first layer, then ridge -------------------------------------------
 
-    def fit(p: Problem, rows: Rows, rng: np.random.Generator) -> Predictor:
-        (X, y), sigma = rows, p.sigma
+
+def _stepped(
+    p: Problem, task: TrainingTask, start: Start, device: str, name: str
+) -> tuple[Floats, Floats]:
+    """Return the chosen setting of each seed and the predictions on its test rows."""
+    ops, chosen, predictions = get_ops(device), [], []
+    for arrays in zip(task.X, task.y, task.X_test, start.W, start.a, strict=True):
+        X, y, X_test, W, a = map(ops.asarray, arrays)
         quarter = len(y) // 4
-        W0 = rng.standard_normal((p.N, X.shape[1])) / math.sqrt(X.shape[1])
-        a = rng.standard_normal(p.N) / math.sqrt(p.N)
-        best, best_W, best_ridge = math.inf, W0, float(RIDGES[0])
-        for rate in RATES if count else RATES[:1]:
-            W = W0
-            for _ in range(count):
-                P = X[quarter:] @ W.T
-                r = y[quarter:] - np.asarray(sigma(P)) @ a / math.sqrt(p.N)
-                back = r[:, None] * sigma.derivative(P) * a / len(r)
-                W = W + rate * back.T @ X[quarter:]
-            F = np.asarray(sigma(X @ W.T))
-            F -= F[quarter:].mean(0)  # features that hardly vary keep their digits
-            equations = ridge_equations(F[quarter:], y[quarter:], intercept=True)
-            for ridge in RIDGES:
-                predictions = _predict(equations, ridge, F[:quarter])
-                error = float(((y[:quarter] - predictions) ** 2).mean())
-                if error < best:
-                    best, best_W, best_ridge = error, W, ridge
-        F = np.asarray(sigma(X @ best_W.T))
+        rates, ridges = RATES[name], ops.asarray(PENALTIES[name])
+        weights = stepped_weights(p, X[quarter:], y[quarter:], W, a, rates, STEPS[name])
+        fitted = ridge_predictions(
+            p.sigma, weights, X[quarter:], y[quarter:], X[:quarter], ridges, ops
+        )  # (rates, ridges, rows)
+        best = _best(to_numpy(((y[:quarter] - fitted) ** 2).mean(-1)).ravel())
+        i, j = divmod(best, len(ridges))
+        again = stepped_weights(p, X, y, W, a, rates[i : i + 1], STEPS[name])
+        output = ridge_predictions(p.sigma, again, X, y, X_test, ridges[j : j + 1], ops)
+        chosen.append(best)
+        predictions.append(to_numpy(output[0, 0]))
+    return np.array(chosen), np.array(predictions)
+
+
+def _best(errors: Floats) -> int:
+    """Return the position of the lowest error; a setting that diverged has none."""
+    return int(np.where(np.isfinite(errors), errors, np.inf).argmin())
+
+
+def stepped_weights(
+    p: Problem, X: Array, y: Array, W: Array, a: Array, rates: Floats, steps: int
+) -> Array:
+    """Return the weights (rates, N, d) after some steps of each size on all rows.
+
+    The residual is y - a.sigma(Wx)/sqrt(N), centred.
+    """
+    stack = []
+    for rate in rates:
+        V = W
+        for _ in range(steps):
+            P = X @ V.T
+            r = y - p.sigma(P) @ a / math.sqrt(p.N)
+            back = (r - r.mean())[:, None] * p.sigma.derivative(P) * a / len(r)
+            V = V + float(rate) * (back.T @ X)
+        stack.append(V)
+    return namespace(X).stack(stack)
+
+
+def ridge_predictions(
+    sigma: Function, W: Array, X: Array, y: Array, X_new: Array, ridges: Array, ops: Ops
+) -> Array:
+    """Return ridge with a constant on the features sigma(W x), at new rows: (C, ridges, rows).
+
+    W is (C, N, d); ridges are in units of the features' mean variance.
+    """
+    xp, outputs = namespace(X), []
+    eye = ops.asarray(np.eye(W.shape[1]))
+    for k in range(len(W)):
+        F = sigma(X @ W[k].T)
         mean = F.mean(0)
-        equations = ridge_equations(F - mean, y, intercept=True)
-        return lambda x: _predict(equations, best_ridge, np.asarray(sigma(x @ best_W.T)) - mean)
-
-    return fit
-
-
-def _predict(equations: NormalEquations, ridge: float, F: Floats) -> Floats:
-    """Return the predictions for features F with a penalty in units of their mean variance."""
-    readout = equations.solve(ridge * equations.scale)
-    return np.asarray(F @ readout.coef[:, 0] + readout.intercept[0])
-
-
-def _fully_trained(p: Problem, rows: Rows, rng: np.random.Generator) -> Predictor:
-    """Train both layers and their constants by Adam; the best epoch on a quarter of the rows."""
-    (X, y), sigma = rows, p.sigma
-    quarter, d = len(y) // 4, X.shape[1]
-    mean, scale = float(y.mean()), float(y.std())
-    W, a = rng.standard_normal((p.N, d)) / math.sqrt(d), rng.standard_normal(p.N) / math.sqrt(p.N)
-    theta = [W, np.zeros(p.N), a, np.zeros(1)]
-    first, second = ([np.zeros_like(t) for t in theta] for _ in range(2))
-    best, best_theta, step = math.inf, [t.copy() for t in theta], 0
-    batches = max((len(y) - quarter) // BATCH_ROWS, 1)
-
-    def output(x: Floats, t: list[Floats]) -> Floats:
-        return np.asarray(np.asarray(sigma(x @ t[0].T + t[1])) @ t[2] + t[3])
-
-    for _ in range(EPOCHS):
-        for batch in np.array_split(quarter + rng.permutation(len(y) - quarter), batches):
-            step += 1
-            x, target = X[batch], (y[batch] - mean) / scale
-            P = x @ theta[0].T + theta[1]
-            F = np.asarray(sigma(P))
-            r = (F @ theta[2] + theta[3] - target) / len(batch)
-            back = r[:, None] * sigma.derivative(P) * theta[2]
-            gradient = back.T @ x, back.sum(0), F.T @ r, r.sum(keepdims=True)
-            size = ADAM_RATE * math.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-            for i, g in enumerate(gradient):
-                first[i] += 0.1 * (g - first[i])
-                second[i] += 0.001 * (g * g - second[i])
-                theta[i] -= size * first[i] / (np.sqrt(second[i]) + 1e-8)
-        error = float(((y[:quarter] - mean - scale * output(X[:quarter], theta)) ** 2).mean())
-        if error < best:
-            best, best_theta = error, [t.copy() for t in theta]
-    return lambda x: mean + scale * output(x, best_theta)
+        F = F - mean
+        C = F.T @ F / len(y)
+        b = F.T @ (y - y.mean()) / len(y)
+        scale = float(xp.trace(C)) / len(C)
+        if not 0 < scale < math.inf:  # too large a step: no neuron is left, and the mean is fitted
+            outputs.append(y.mean() + 0 * ridges[:, None] * X_new[:, 0])
+            continue
+        lam = ridges * scale
+        A = C + lam[:, None, None] * eye
+        coef = xp.linalg.solve(A, (b + 0 * lam[:, None])[..., None])[..., 0]  # (ridges, N)
+        outputs.append(coef @ (sigma(X_new @ W[k].T) - mean).T + y.mean())
+    return xp.stack(outputs)
 
 
-def _trees(_p: Problem, rows: Rows, rng: np.random.Generator) -> Predictor:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    model = HistGradientBoostingRegressor(random_state=int(rng.integers(2**31))).fit(*rows)
-    return lambda x: np.asarray(model.predict(x))
+# -- full training ---------------------------------------------------------------------------
 
 
-def _alternating(p: Problem, rows: Rows, rng: np.random.Generator) -> Predictor:
-    model = AlternatingRegressor(p.N, random_state=int(rng.integers(2**31))).fit(*rows)
-    return lambda x: np.asarray(model.predict(x))
+def _trained(
+    p: Problem, task: TrainingTask, start: Start, device: str, biases: bool
+) -> tuple[Floats, Floats]:
+    """Return the chosen setting of each seed and the predictions on its test rows."""
+    seeds, n = task.y.shape
+    quarter = n // 4
+    mean, scale = task.y.mean(1)[:, None], task.y.std(1)[:, None]
+    y = (task.y - mean) / scale
+    rates, decays = (
+        v.ravel() for v in np.meshgrid(RATES["trained"], PENALTIES["trained"], indexing="ij")
+    )
+    all_settings = np.broadcast_to(np.stack([rates, decays]), (seeds, 2, len(rates)))
+    ops = get_ops(device, "float32")
+
+    def train(first_row: int, settings: Floats) -> list[Array]:
+        return adamw(p.sigma, task.X[:, first_row:], y[:, first_row:], start, settings, biases, ops)
+
+    with np.errstate(over="ignore", invalid="ignore"):  # a rate that is too large diverges
+        X_held = ops.asarray(task.X[:, :quarter])[:, None]
+        held_out = to_numpy(output(p.sigma, train(quarter, all_settings), X_held))
+        errors = ((held_out - y[:, None, :quarter]) ** 2).mean(-1)  # (S, C)
+    chosen = np.array([_best(of_seed) for of_seed in errors])
+    best = all_settings[np.arange(seeds), :, chosen][..., None]  # (S, 2, 1)
+    X_test = ops.asarray(task.X_test)[:, None]
+    predictions = to_numpy(output(p.sigma, train(0, best), X_test))[:, 0]
+    return chosen, mean + scale * predictions
 
 
-METHODS: dict[str, Callable[..., Predictor]] = {
-    "untrained": _steps(0),
-    "one-step": _steps(1),
-    "five-steps": _steps(5),
-    "trained": _fully_trained,
-    "trees": _trees,
-    "alternating": _alternating,
-}
+def output(sigma: Function, theta: list[Array], X: Array) -> Array:
+    """Return the networks' outputs (S, C, rows) at X (S, 1, rows, d)."""
+    W, a, c, *b = theta
+    P = X @ transpose(W)
+    if b:
+        P = P + b[0]
+    return (sigma(P) @ a)[..., 0] + c
+
+
+def adamw(
+    sigma: Function, X: Floats, y: Floats, start: Start, settings: Floats, biases: bool, ops: Ops
+) -> list[Array]:
+    """Train both layers by AdamW on minibatches: all seeds and settings at once.
+
+    X (S, n, d); settings (S, 2, C) are the rate, which falls as a cosine to zero, and the decay of
+    both layers, as in Loshchilov and Hutter 2019. Returns W (S, C, N, d), a (S, C, N, 1), the
+    constant (S, C, 1) and, with biases, those of the neurons (S, C, 1, N).
+    """
+    seeds, _, count = settings.shape
+    rows = (start.orders * X.shape[1]).astype(int)  # (S, steps, B)
+    rows = rows + X.shape[1] * np.arange(seeds)[:, None, None]  # of all seeds' rows together
+    X, y = ops.asarray(X.reshape(-1, X.shape[-1])), ops.asarray(y.ravel())
+    index = namespace(X).asarray(rows, device=X.device) if is_torch(X) else rows
+    rate, decay = (ops.asarray(settings[:, i])[..., None, None] for i in (0, 1))  # (S, C, 1, 1)
+    one = ops.zeros(1, count, 1, 1) + 1
+    theta = [
+        ops.asarray(start.W)[:, None] * one,
+        ops.asarray(start.a)[:, None, :, None] * one,
+        ops.zeros(seeds, count, 1),
+    ]
+    if biases:
+        theta.append(ops.zeros(seeds, count, 1, start.W.shape[1]))
+    first, second = ([0 * t for t in theta] for _ in range(2))
+    steps = rows.shape[1]
+    for t in range(steps):
+        x, target = X[index[:, t]][:, None], y[index[:, t]][:, None]
+        W, a, c, *b = theta
+        P = x @ transpose(W)  # (S, C, B, N)
+        if b:
+            P = P + b[0]
+        F = sigma(P)
+        r = ((F @ a)[..., 0] + c - target) / BATCH_ROWS  # (S, C, B)
+        back = r[..., None] * sigma.derivative(P) * transpose(a)
+        gradient = [transpose(back) @ x, transpose(F) @ r[..., None], r.sum(-1)[..., None]]
+        if b:
+            gradient.append(back.sum(-2)[..., None, :])
+        cosine = 0.5 * (1 + math.cos(math.pi * t / steps))
+        correction = math.sqrt(1 - BETA2 ** (t + 1)) / (1 - BETA1 ** (t + 1))
+        for i, g in enumerate(gradient):
+            size = cosine * (rate if g.ndim == 4 else rate[..., 0])
+            first[i] *= BETA1
+            first[i] += (1 - BETA1) * g
+            second[i] *= BETA2
+            second[i] += (1 - BETA2) * g * g
+            if i < 2:  # the weights of both layers, not the constants
+                theta[i] *= 1 - size * decay
+            theta[i] -= size * correction * first[i] / (second[i] ** 0.5 + EPSILON)
+    return theta

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onegrad.arrays import Ops, get_ops, to_numpy
 from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.functions.registry import resolve_activation
 
 SCALINGS = ("mean-field", "ntk")
 TARGET_LOSS = 1e-3  # training loss at which descent stops
@@ -19,25 +21,29 @@ MAX_TIMES, MAX_PATHS = 40, 150  # that are returned
 
 
 class Paths(NamedTuple):
-    """Positions of neurons in the teacher's plane (times, neurons, 2); steps and final loss."""
+    """Positions of neurons in the teacher's plane (times, neurons, 2), and how the descent ended.
+
+    distance : that the neurons have travelled in the plane, their mean.
+    """
 
     paths: np.ndarray
+    distance: float
     steps: int
     loss: float
 
 
-def trajectories(cell: Cell, _device: str) -> CellValues:
+def trajectories(cell: Cell, device: str) -> CellValues:
     """Return paths of neurons under many steps; the measure fixes teacher and activation."""
     p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
-    runs = [neuron_paths(p.n, p.d, p.N, scaling, seed) for seed in seeds_of(cell)]
+    ops = get_ops(device, cell.dtype)
+    runs = [neuron_paths(p.n, p.d, p.N, scaling, seed, ops) for seed in seeds_of(cell)]
     return {
         "paths": np.stack([run.paths for run in runs])[:, None, None],
-        "steps": np.array([run.steps for run in runs]),
-        "loss": np.array([run.loss for run in runs]),
+        **{q: np.array([getattr(r, q) for r in runs]) for q in ("distance", "steps", "loss")},
     }
 
 
-def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int) -> Paths:
+def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int, ops: Ops) -> Paths:
     r"""Return the paths of the neurons of f under full-batch descent.
 
     .. math:: f(x)=\frac{s}{\sqrt N}\sum_i g_i\,\mathrm{relu}(w_i\cdot x)
@@ -48,20 +54,24 @@ def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int) -> Paths:
     check_choice("scaling", scaling, SCALINGS)
     rng = np.random.default_rng((seed, n, d, N))
     X, g = rng.standard_normal((n, d)), rng.standard_normal(N)
-    W = rng.standard_normal((N, d)) / math.sqrt(d)
+    W0 = rng.standard_normal((N, d)) / math.sqrt(d)
     y = np.maximum(X[:, :2], 0).sum(1)
     readout = g / (N if scaling == "mean-field" else math.sqrt(N))
     rate = STEP * (N if scaling == "mean-field" else 1)
+    relu = resolve_activation("relu:raw")
+    X, y, W, a = map(ops.asarray, (X, y, W0, readout))
     positions = []
     loss = math.inf
     for _ in range(MAX_STEPS):
         P = X @ W.T  # (n, N)
-        residual = y - np.maximum(P, 0) @ readout
+        residual = y - relu(P) @ a
         loss = 0.5 * float(residual @ residual) / n
-        positions.append(W[:MAX_PATHS, :2].copy())
+        positions.append(to_numpy(W[:, :2]).copy())
         if loss < TARGET_LOSS or not math.isfinite(loss):
             break
         # minus the gradient: [(r a^T) * relu'(P)]^T X / n
-        W += (rate / n) * readout[:, None] * ((P > 0).T @ (residual[:, None] * X))
+        W = W + (rate / n) * a[:, None] * (relu.derivative(P).T @ (residual[:, None] * X))
     shown = np.unique(np.linspace(0, len(positions) - 1, MAX_TIMES).round().astype(int))
-    return Paths(np.stack([positions[i] for i in shown]), len(positions) - 1, loss)
+    distance = float(np.linalg.norm(positions[-1] - positions[0], axis=1).mean())
+    paths = np.stack([positions[i][:MAX_PATHS] for i in shown])
+    return Paths(paths, distance, len(positions) - 1, loss)

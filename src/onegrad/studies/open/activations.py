@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.results import Results
+from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
+from onegrad.studies.findings import paired_difference, selected
 from onegrad.studies.text import Estimate, Facts
 
 DEGREES = 4
 _WEIGHTS = ("gaussian", "sphere")
 _MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
+MIN_SCORE = 3.0  # standard errors at which a difference is stated
 
 
 def draw(results: Results) -> Any:
@@ -31,11 +34,15 @@ def draw(results: Results) -> Any:
         heat_map(ax, values, names, degrees, values > 0.6, vmin=0, vmax=1, cmap="Blues")
         ax.set(xlabel="degree k", title=title)
     for i, weights in enumerate(_WEIGHTS):
-        y, se = np.array([drop(results, name, weights) for name in names]).T
+        falls = [Estimate.of(relative_falls(results["errors"], name, weights)) for name in names]
+        theory = [float(relative_falls(results["theory"], name, weights)) for name in names]
         rows = np.arange(len(names)) + 0.15 * (2 * i - 1)
         look = {"linestyle": "none", "marker": style.MARKERS[i], "color": style.SERIES[i]}
-        axes[0, 2].errorbar(y, rows, xerr=2 * se, label=f"W₀ {weights}", **look)
-    axes[0, 2].set(xlabel="drop of the test error", ylim=(len(names) - 0.5, -0.5), yticks=[])
+        means, errors = np.array(falls).T
+        axes[0, 2].errorbar(means, rows, xerr=2 * errors, label=f"W₀ {weights}", **look)
+        axes[0, 2].plot(theory, rows, "|", color=style.BLACK, label="theory" if i else None)
+    label = "fall of the test error / error before"
+    axes[0, 2].set(xlabel=label, ylim=(len(names) - 0.5, -0.5), yticks=[])
     style.legend(axes[0, 2], 2)
     return figure
 
@@ -53,31 +60,70 @@ def energies(results: Results) -> Floats:
     return np.asarray(np.array(shares) / np.array([f.variance for f in functions])[:, None])
 
 
-def drop(results: Results, name: str, weights: str) -> Estimate:
-    """Return the test error before minus after the step."""
-    points = results["errors"].where(activation=name, weights=weights).ordered("eta")
-    return Estimate.of(points[0].values["test"] - points[-1].values["test"])
+def relative_falls(points: Points, name: str, weights: str) -> Floats:
+    """Return the fall of the test error by the step over the mean error before, one per seed."""
+    before, after = (p.values["test"] for p in of_network(points, name, weights))
+    return np.asarray((before - after) / np.mean(before))
+
+
+def of_network(points: Points, name: str, weights: str) -> tuple[Point, Point]:
+    """Return the points before and after the step."""
+    before, after = points.where(activation=name, weights=weights).ordered("eta")
+    return before, after
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare both errors, before and after the step, with the uniform theory."""
+    return compare_results(results["errors"], results["theory"], ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
-    """Return where coefficients and spikes disagree, the largest drop, and whether W_0 matters."""
+    """Return where coefficients and spikes disagree, the falls, and whether W_0 matters."""
     names, aligned = results["spectrum"].distinct("activation"), _alignments(results)
-    present = energies(results)[:, :2] > 1e-6
+    energy = energies(results)
+    present = energy[:, :2] > 1e-6
     present[:, 1] &= present[:, 0]  # the second spike is c_2 (c_1 eta)^2
-    seen = aligned[:, :2] > _MIN_ALIGNMENT
-    drops = {w: np.array([drop(results, name, w) for name in names]).T for w in _WEIGHTS}
-    (gaussian, gaussian_se), (sphere, sphere_se) = drops.values()
-    best = int(np.argmax(gaussian))
-    differ = np.abs(gaussian - sphere) > 3 * np.hypot(gaussian_se, sphere_se)
+    shown = aligned[:, :2]
+    seen = shown > _MIN_ALIGNMENT
+    rows = [
+        _row(results, name)
+        | dict(zip(("c1", "c2"), energy[i], strict=False))
+        | dict(zip(("he1", "he2"), shown[i], strict=True))
+        for i, name in enumerate(names)
+    ]
+    differ, differing = selected(
+        rows, lambda row: abs(row["difference"].z) > MIN_SCORE, "beyond three standard errors"
+    )
+    best, worst = (f(rows, key=lambda row: row["gaussian"].mean) for f in (max, min))
     return {
-        "min_alignment": _MIN_ALIGNMENT,
+        "n": results["errors"][0].problem.n,
         "hits": int((seen == present).sum()),
-        "cases": 2 * len(names),
+        "cases": seen.size,
+        "least_present": float(shown[present].min()),
+        "most_absent": float(shown[~present].max()),
         "misses": [
             {"activation": names[i], "degree": "₁₂"[k], "alignment": aligned[i, k]}
             for i, k in np.argwhere(seen != present)
         ],
-        "best": names[best],
-        "best_drop": Estimate(gaussian[best], gaussian_se[best]),
-        "weights_differ": [name for name, far in zip(names, differ, strict=True) if far],
+        "best": best["activation"],
+        "best_drop": best["gaussian"],
+        "worst": worst["activation"],
+        "worst_drop": worst["gaussian"],
+        "weights_differ": differ,
+        "differing": differing,
+        "largest_difference": max((row["difference"] for row in rows), key=lambda x: abs(x.mean)),
+        "rows": rows,
+    }
+
+
+def _row(results: Results, name: str) -> dict[str, Any]:
+    """Return the falls of one activation, for both laws of W_0 and paired."""
+    gaussian, sphere = (relative_falls(results["errors"], name, w) for w in _WEIGHTS)
+    before, _ = of_network(results["errors"], name, _WEIGHTS[0])
+    return {
+        "activation": name,
+        "before": Estimate.of(before.values["test"]),
+        "gaussian": Estimate.of(gaussian),
+        "sphere": Estimate.of(sphere),
+        "difference": paired_difference(sphere, gaussian),
     }

@@ -1,62 +1,81 @@
-"""Share of the teacher's subspace that the metric's leading subspace has, round by round."""
+"""The teacher's subspace in the metric after some rounds, and in one look at the moments."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from onegrad.experiments.results import Results
-from onegrad.pictures import Curve, style
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import style
+from onegrad.studies.findings import paired_difference, trend
 from onegrad.studies.text import Estimate, Facts
 
-MIN_OVERLAP = 0.9  # with which a subspace counts as found
+_QUANTITIES = {"overlap": "five rounds", "spectral": "one look"}
+
+
+def all_points(results: Results) -> Points:
+    """Return the points of all sizes."""
+    return Points([p for points in results.values() for p in points])
 
 
 def draw(results: Results) -> Any:
-    """Draw overlap and test error against the rounds, one row per teacher."""
-    teachers = results["0"].distinct("teacher")
-    figure, axes = style.panels(2, len(teachers), width=4.4, height=3.4)
-    for row, teacher in zip(axes, teachers, strict=True):
-        for i, n in enumerate(results["0"].levels("n")):
-            for ax, quantity in zip(row, ("overlap", "risk"), strict=True):
-                curve = along_rounds(results, teacher, n, quantity)
-                style.markers(ax, curve, i, f"n = {n}", linestyle="-", linewidth=0.8)
-        row[0].set(xlabel="rounds", ylabel="overlap of the subspaces")
-        row[1].set(xlabel="rounds", ylabel="test error / variance")
-        row[1].set_title(teacher)
-        style.legend(row[0], 3)
+    """Draw both overlaps against n/d, one panel per teacher."""
+    points = all_points(results)
+    teachers = points.distinct("teacher")
+    figure, axes = style.panels(len(teachers), width=4.6, height=4.0)
+    for ax, teacher in zip(axes[0], teachers, strict=True):
+        for i, d in enumerate(points.levels("d")):
+            chosen = points.where(teacher=teacher, d=d)
+            for dashes, (quantity, label) in zip(("-", "--"), _QUANTITIES.items(), strict=True):
+                curve = chosen.ratio("n", quantity)
+                words = f"{label}, d = {d}"
+                style.markers(ax, curve, i, words, linestyle=dashes, linewidth=0.9)
+        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", xscale="log", ylim=(0, 1.12))
+        ticks = sorted({p.problem.n / p.problem.d for p in points})
+        ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
+        ax.minorticks_off()
+        style.heading(ax, teacher, side="left")
+    style.legend(axes[0, 0], 2)
     return figure
 
 
-def along_rounds(results: Results, teacher: str, n: int, quantity: str) -> Curve:
-    """Return a quantity against the largest number of rounds."""
-    points = [results[name].where(teacher=teacher, n=n)[0] for name in results]
-    return Curve(
-        np.array([int(name) for name in results], dtype=float),
-        np.array([p.mean(quantity) for p in points]),
-        np.array([p.se(quantity) for p in points]),
-    )
-
-
 def facts(results: Results) -> Facts:
-    """Return the overlaps by teacher and rows, and the rows from which a subspace is found."""
-    sizes, d = results["0"].levels("n"), results["0"][0].problem.d
-    teachers, overlaps = [], []
-    for teacher in results["0"].distinct("teacher"):
-        curves = {n: along_rounds(results, teacher, n, "overlap") for n in sizes}
-        last = [float(curve.y[-1]) for curve in curves.values()]
-        enough = [n for i, n in enumerate(sizes) if min(last[i:]) > MIN_OVERLAP]
-        rows = enough[0] if enough else sizes[-1]
-        teachers.append({"teacher": teacher, "found": bool(enough), "rows": rows})
-        for n, curve in curves.items():
-            values = {"none": curve.y[0], "one": curve.y[1], "last": Estimate.at(curve, -1)}
-            overlaps.append({"teacher": teacher, "n": n, **values})
+    """Return both overlaps, their paired difference by teacher and size, and its trend in d."""
+    points = all_points(results)
+    ratio = sorted({p.problem.n / p.problem.d for p in points})[-2]
+    teachers = points.distinct("teacher")
+    table = [_row(p) for teacher in teachers for p in points.where(teacher=teacher)]
+    summary, slopes = [], []
+    for teacher in teachers:
+        rows = [row for row in table if row["teacher"] == teacher]
+        scores = [row["difference"] for row in rows]
+        better, worse = (sum(s * e.mean > 2 * e.se for e in scores) for s in (1, -1))
+        counts = {"better": f"{better} of {len(scores)}", "worse": f"{worse} of {len(scores)}"}
+        summary.append({"teacher": teacher, **counts})
+        quoted = [row for row in rows if row["n"] == ratio * row["d"]]
+        line = trend("d", [row["d"] for row in quoted], [row["difference"] for row in quoted])
+        slopes.append({"teacher": teacher, "slope": f"{line.per_doubling:+.2f}", "line": line})
+    product = [row for row in table if row["teacher"] == teachers[-1]]
+    quoted = [row for row in product if row["n"] == ratio * row["d"]]
     return {
-        "min_overlap": MIN_OVERLAP,
-        "teachers": teachers,
-        "d": d,
-        "max_rounds": max(map(int, results)),
-        "chance": 2 / d,
-        "overlaps": overlaps,
+        "product": teachers[-1],
+        "rows": quoted,
+        "smallest": quoted[0],
+        "largest": quoted[-1],
+        "summary": summary,
+        "ratio": f"{ratio:g}",
+        "slopes": slopes,
+        "table": table,
+    }
+
+
+def _row(point: Point) -> dict[str, Any]:
+    values = point.values
+    return {
+        "teacher": point.problem.teacher,
+        "d": point.problem.d,
+        "n": point.problem.n,
+        "rounds": Estimate.of(values["overlap"]),
+        "spectral": Estimate.of(values["spectral"]),
+        "risk": Estimate.of(values["risk"]),
+        "difference": paired_difference(values["overlap"], values["spectral"]),
     }

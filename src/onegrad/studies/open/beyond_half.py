@@ -1,36 +1,83 @@
-"""Errors and spectra for step exponents from a half to one."""
+"""Errors and spectra for step exponents up to one, at several sizes."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Results
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import lowest_point, paired_change, paired_ratio, trend
+from onegrad.studies.text import Estimate, Facts, activation_name
+
+MAX_OUTLIERS = 8
+RANK_ONE = {"tanh": {1: 2 / math.pi}, "relu": {1: 1.0, 2: 1 / math.pi}}  # He_k in the outliers
+_DASHES = (style.SHORT_DASHES, style.LONG_DASHES, style.SOLID)
 
 
 def draw(results: Results) -> Any:
-    """Draw both errors and the largest eigenvalue against the step exponent."""
-    figure, axes = style.panels(3, width=3.9, height=3.8)
-    for i, name in enumerate(results["networks"].distinct("activation")):
-        networks, theory = (results[k].where(activation=name) for k in ("networks", "uniform"))
-        for ax, quantity in zip(axes[0], ("test", "train"), strict=False):
-            style.markers(ax, networks.curve("alpha", quantity), i, f"{name}, networks")
-            style.line(ax, theory.curve("alpha", quantity), i, f"{name}, theory")
-        spectra = results["spectrum"].where(activation=name).ordered("alpha")
-        x = np.array([p.problem.alpha for p in spectra])
-        largest = np.array([p.values["F"][:, 0].mean() for p in spectra])
-        style.markers(axes[0, 2], Curve(x, largest, 0 * x), i, name, linestyle="-")
-    labels = ("test error", "training objective", "largest eigenvalue")
-    for ax, label in zip(axes[0], labels, strict=True):
-        ax.axvline(0.5, color="#888888", linewidth=0.8, linestyle=":")
-        ax.set(xlabel="step exponent α", ylabel=label)
-        style.legend(ax, 2)
-    axes[0, 2].set_yscale("log")
+    """Draw the test errors at all sizes, the rank of the bulk and the alignment of the outliers."""
+    figure, axes = style.panels(2, 2, width=4.6, height=3.5)
+    sizes, names = results["networks"].levels("n"), results["networks"].distinct("activation")
+    for ax, name in zip(axes[0], names, strict=True):
+        for i, n in enumerate(sizes):
+            networks, theory = (
+                results[k].where(activation=name, n=n).curve("alpha", "test")
+                for k in ("networks", "uniform")
+            )
+            style.markers(ax, networks, i, f"n = {n}")
+            style.line(ax, theory, i)
+        style.legend_entry(ax, "uniform theory")
+        ax.set_ylabel("test error")
+    for i, name in enumerate(names):
+        for j, n in enumerate(sizes):
+            points = results["spectrum"].where(activation=name, n=n)
+            dash = _DASHES[j - len(sizes)]
+            look = {"linestyle": dash, "linewidth": 0.9}
+            style.markers(axes[1, 0], spectral_curve(points, rest_rank), i, f"{name}, {n}", **look)
+        for k, rank_one in RANK_ONE[name].items():
+            curve = spectral_curve(points, lambda p, k=k: in_outliers(p, k))
+            look = {"linestyle": "-" if k == 1 else "--", "linewidth": 0.9}
+            style.markers(axes[1, 1], curve, i, f"{name}, He{'₁₂'[k - 1]}", **look)
+            axes[1, 1].axhline(rank_one, color=style.SERIES[i], linewidth=0.9, linestyle=":")
+    axes[1, 0].set_ylabel("effective rank of the rest / N")
+    axes[1, 1].set_ylabel("part of He_k in the outliers")
+    for ax in axes.flat:
+        ax.axvline(0.5, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
+        ax.set_xlabel("step exponent α")
+    titles = (*(f"{name} networks" for name in names), "features without outliers", "outliers")
+    for ax, title in zip(axes.flat, titles, strict=True):
+        style.legend(ax, 4 if "networks" in title else 3, title)
     return figure
+
+
+def outlier_count(point: Point) -> int:
+    """Return the position of the largest ratio of neighbouring mean eigenvalues of F F^T/n."""
+    top = point.values["F"].mean(0)[: MAX_OUTLIERS + 1]
+    return int(np.argmax(top[:-1] / top[1:])) + 1
+
+
+def rest_rank(point: Point) -> Floats:
+    """Return (sum of eigenvalues)^2 / sum of squares over N, without the outliers; one per seed."""
+    rest = point.values["F"][:, outlier_count(point) :]
+    return np.asarray(rest.sum(1) ** 2 / (rest**2).sum(1) / point.problem.N)
+
+
+def in_outliers(point: Point, degree: int) -> Floats:
+    """Return the squared length of He_degree's projection on the outliers' vectors, per seed."""
+    return np.asarray(point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1))
+
+
+def spectral_curve(points: Points, quantity: Any) -> Curve:
+    """Return a function of spectra against the exponent."""
+    ordered = points.ordered("alpha")
+    values = [Estimate.of(quantity(p)) for p in ordered]
+    x = np.array([p.problem.alpha for p in ordered])
+    return Curve(x, np.array([v.mean for v in values]), np.array([v.se for v in values]))
 
 
 def checks(results: Results) -> list[Check]:
@@ -39,25 +86,53 @@ def checks(results: Results) -> list[Check]:
 
 
 def facts(results: Results) -> Facts:
-    """Return for each activation the best exponent and the largest differences from theory."""
-    activations = []
-    for name in results["networks"].distinct("activation"):
-        networks, theory = (
-            results[k].where(activation=name).curve("alpha", "test")
-            for k in ("networks", "uniform")
-        )
-        half = int(np.argmin(np.abs(networks.x - 0.5)))
-        best = int(np.argmin(networks.y))
-        difference = np.abs(theory.y / networks.y - 1)
+    """Return the best exponents, the cost of a larger step, and what the spectra become."""
+    networks, activations = results["networks"], []
+    for name in networks.distinct("activation"):
+        rows = [_row(results, name, n) for n in networks.levels("n")]
+        sizes = [row["n"] for row in rows]
         activations.append(
             {
                 "activation": name,
-                "best_alpha": networks.x[best],
-                "best": Estimate.at(networks, best),
-                "at_half": networks.y[half],
-                "at_one": Estimate.at(networks, -1),
-                "difference_below": difference[: half + 1].max(),
-                "difference_beyond": difference[half:].max(),
+                "name": activation_name(name),
+                "gains": rows[-1]["best"].at["alpha"] > 0.5,
+                "largest": rows[-1],
+                "rows": rows,
+                "cost_trend": trend("n", sizes, [row["cost"] for row in rows]),
+                "rank_trend": trend("n", sizes, [row["rank_kept"] for row in rows]),
             }
         )
-    return {"activations": activations}
+    test_checks = [c for c in checks(results) if c.quantity == "test"]
+    return {
+        "activations_title": sorted(activations, key=lambda a: not a["gains"]),
+        "costs": activations,
+        "counts": activations,
+        "ranks": activations,
+        "trends": activations,
+        "size": networks.levels("n")[-1],
+        "rows": [row for of_activation in activations for row in of_activation["rows"]],
+        "start": results["spectrum"].levels("alpha")[0],
+        "worst_difference": max(abs(c.difference / c.theory) for c in test_checks),
+        "checked": len(test_checks),
+    }
+
+
+def _row(results: Results, name: str, n: int) -> dict[str, Any]:
+    """Return the numbers of one activation at one size."""
+    points = results["networks"].where(activation=name, n=n)
+    half, one = (points.where(alpha=alpha)[0].values["test"] for alpha in (0.5, 1.0))
+    best = lowest_point(points, "test", ["alpha"])
+    spectra = results["spectrum"].where(activation=name, n=n).ordered("alpha")
+    first, last = spectra[0], spectra[-1]
+    return {
+        "activation": name,
+        "n": n,
+        "best": best,
+        "at_half": Estimate.of(half),
+        "at_one": Estimate.of(one),
+        "cost": paired_change(one, best.values),
+        "outliers": outlier_count(last),
+        "rank_kept": paired_ratio(rest_rank(last), rest_rank(first)),
+        "he1": Estimate.of(in_outliers(last, 1)),
+        "he2": Estimate.of(in_outliers(last, 2)),
+    }

@@ -1,4 +1,4 @@
-"""One step on the first, the second or both of two hidden layers."""
+"""One step on the first, the second or both of two hidden layers, beside one hidden layer."""
 
 from __future__ import annotations
 
@@ -6,62 +6,123 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.results import Results
-from onegrad.pictures import style
-from onegrad.studies.drawing import best_penalty
-from onegrad.studies.text import Estimate, Facts
+from onegrad.arrays import standard_error
+from onegrad.experiments.results import Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.findings import BestPoint, lowest_point, paired_difference, trend
+from onegrad.studies.text import Facts
 
-THREE_LAYERS = {"first": "step on the first layer", "second": "on the second", "both": "on both"}
-_LABELS = THREE_LAYERS | {"two-layers": "two layers"}
-_MIN_ALIGNMENT = 0.3  # squared cosine with a degree that counts as a spike of that degree
+LAYERS = {
+    "two": "two layers",
+    "first": "step on the first of three",
+    "second": "on the second",
+    "both": "on both",
+}
+SPECTRA = {"two": "first layer", "first": "behind the second", "linear": "its linear equivalent"}
+_ALPHA = 0.4  # at which the alignments are quoted
+
+
+def best_of_kind(points: Points, kind: str) -> BestPoint:
+    """Return the lowest mean test error of a kind over step sizes and penalties."""
+    return lowest_point(points, f"test_{kind}", ("alpha", "ridge"), one_sided=("alpha", "ridge"))
+
+
+def differences(results: Results) -> list[tuple[int, Any]]:
+    """Return d and the paired difference of three layers minus two, both at their best."""
+    rows = []
+    for d in results["networks"].levels("d"):
+        points = results["networks"].where(d=d)
+        three, two = (best_of_kind(points, kind).values for kind in ("first", "two"))
+        assert three is not None and two is not None
+        rows.append((d, paired_difference(three, two)))
+    return rows
+
+
+def along_steps(points: Points, kind: str) -> Curve:
+    """Return the lowest mean test error over the penalties against the exponent."""
+    quantity, alphas = f"test_{kind}", points.levels("alpha")
+    chosen = [min(points.where(alpha=a), key=lambda p: p.mean(quantity)) for a in alphas]
+    y, se = np.array([(p.mean(quantity), p.se(quantity)) for p in chosen]).T
+    return Curve(np.array(alphas), y, se)
+
+
+def alignments(results: Results, name: str, k: int) -> Curve:
+    """Return the largest squared cosine of six vectors with He_k against the exponent."""
+    points = results["spikes"].ordered("alpha")
+    values = np.array([p.values[name][..., k - 1].max(1) for p in points])  # (alphas, seeds)
+    x = np.array([p.problem.alpha for p in points])
+    return Curve(x, values.mean(1), np.asarray(standard_error(values, axis=1)))
 
 
 def draw(results: Results) -> Any:
-    """Draw the test error against the exponent, and the alignments at the largest step."""
-    figure, axes = style.panels(2, width=4.8, height=4.0)
-    left, right = axes[0]
-    style.level(left, float(best_penalty(results["none"]).y[0]), "untrained, three layers")
-    for i, (name, label) in enumerate(_LABELS.items()):
-        curve = best_penalty(results[name])
-        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
-    x = np.arange(1, 5)
-    for i, (name, label) in enumerate(THREE_LAYERS.items()):
-        values = _alignments(results, name)  # (seeds, degrees)
-        bars = {"yerr": 2 * np.asarray(standard_error(values)), "color": style.SERIES[i]}
-        right.bar(x + 0.27 * (i - 1), values.mean(0), 0.25, label=label, **bars)
+    """Draw errors against the exponent, the difference against d, and the alignments."""
+    figure, axes = style.panels(3, width=3.9, height=3.8)
+    left, middle, right = axes[0]
+    sizes = results["networks"].levels("d")
+    points = results["networks"].where(d=sizes[-1])
+    for i, (kind, label) in enumerate(LAYERS.items()):
+        style.markers(left, along_steps(points, kind), i, label, linestyle="-", linewidth=0.8)
+    style.heading(left, f"d = {sizes[-1]}")
+    rows = differences(results)
+    curve = Curve(*(np.array(x) for x in zip(*((d, e.mean, e.se) for d, e in rows), strict=True)))
+    style.markers(middle, curve, 0, "three layers − two, paired")
+    style.level(middle, 0.0, "no difference")
+    for i, (name, label) in enumerate(SPECTRA.items()):
+        style.markers(right, alignments(results, name, 1), i, label, linestyle="-", linewidth=0.8)
     left.set(xlabel="step exponent α", ylabel="test error, best penalty")
-    right.set(xlabel="degree k", ylabel="squared cosine with He_k", xticks=x)
+    middle.set(xlabel="d", ylabel="difference of lowest test errors", xscale="log")
+    middle.set_xticks(sizes, [str(d) for d in sizes])
+    middle.minorticks_off()
+    right.set(xlabel="step exponent α", ylabel="squared cosine with He₁", ylim=(0, 1))
     for ax in axes[0]:
         style.legend(ax, 2)
     return figure
 
 
-def _alignments(results: Results, name: str) -> Floats:
-    """Return the largest squared cosine over the vectors at the largest step, (seeds, degrees)."""
-    largest = results[name].ordered("alpha")[-1]
-    return np.asarray(largest.values["alignments"].max(1))
-
-
 def facts(results: Results) -> Facts:
-    """Return the lowest test errors and the degrees that can be seen behind the second layer."""
-    errors = []
-    for name, label in _LABELS.items():
-        curve = best_penalty(results[name])
-        k = int(np.argmin(curve.y))
-        errors.append({"layers": label, "test": Estimate.at(curve, k), "alpha": curve.x[k]})
-    first = _alignments(results, "first").mean(0)
+    """Return paired differences by size, the lowest errors, and the alignments by layer."""
+    rows = differences(results)
+    sizes = [d for d, _ in rows]
+    line = trend("d", sizes, [e for _, e in rows])
+    points = results["networks"].where(d=sizes[-1])
+    table_of_errors = _lowest_errors(results)
+    table = []
+    for i, alpha in enumerate(results["spikes"].levels("alpha")):
+        row: dict[str, Any] = {"alpha": alpha}
+        for key, name in (("before", "two"), ("after", "first"), ("linear", "linear")):
+            row[key] = alignments(results, name, 1).y[i]
+            row[f"{key}2"] = alignments(results, name, 2).y[i]
+        table.append(row)
+    quoted = min(table, key=lambda row: abs(row["alpha"] - _ALPHA))
     return {
-        "min_alignment": _MIN_ALIGNMENT,
-        "degrees": [f"He{'₁₂₃₄'[k]}" for k, value in enumerate(first) if value > _MIN_ALIGNMENT],
-        "best": min(errors, key=lambda error: error["test"])["layers"],
-        "untrained": best_penalty(results["none"]).y[0],
-        "errors": errors,
-        "spikes": [
+        "differences": [
             {
-                "layers": label,
-                "cosines": [{"cosine": v} for v in _alignments(results, name).mean(0)],
+                "d": d,
+                "difference": e,
+                "bound": best_of_kind(results["networks"].where(d=d), "first").bound,
             }
-            for name, label in THREE_LAYERS.items()
+            for d, e in rows
         ],
+        "slope": f"{line.per_doubling:+.3f}",
+        "line": line,
+        "d": sizes[-1],
+        "untrained": min(p.mean("test_none") for p in points),
+        "errors": [row for row in table_of_errors if row["d"] == sizes[-1]],
+        "lowest": table_of_errors,
+        **quoted,
+        "alignments": table,
     }
+
+
+def _lowest_errors(results: Results) -> list[dict[str, Any]]:
+    """Return the lowest errors by size and kind, with the paired difference from two layers."""
+    rows = []
+    for d in results["networks"].levels("d"):
+        optima = {k: best_of_kind(results["networks"].where(d=d), k) for k in LAYERS}
+        two = optima["two"].values
+        for kind, optimum in optima.items():
+            assert optimum.values is not None and two is not None
+            difference = paired_difference(optimum.values, two)
+            row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
+            rows.append(row)
+    return rows

@@ -1,54 +1,146 @@
-"""One step, a few steps, full training and trees, all on the same rows."""
+"""One network untrained, after one step, after five, and fully trained: all on the same rows."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Point, Results
+from onegrad.arrays import standard_error
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
+from onegrad.studies.findings import paired_difference, trend
+from onegrad.studies.measures.training import (
+    BATCH_ROWS,
+    DEFAULT_BUDGET,
+    METHODS,
+    PENALTIES,
+    RATES,
+    SETTINGS,
+)
 from onegrad.studies.text import Estimate, Facts
 
-_METHODS = ("untrained", "one-step", "five-steps", "trained", "trees", "alternating")
+_TEACHERS, _WITH_BIASES = ("relu", "tanh"), "biases"
+_BOUNDS = {  # of the share, where one step or full training might be better beyond its grid
+    (False, False): "",
+    (False, True): "at most ",
+    (True, False): "at least ",
+    (True, True): "about ",
+}
+_NAMES = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar-10": "CIFAR-10", "digits": "digits"}
+
+
+def tasks(results: Results) -> dict[str, Points]:
+    """Return the points of each task; those of images that were not computed are left out."""
+    by_task = {}
+    for name in _TEACHERS:
+        for teacher in results[name].distinct("teacher"):
+            label = f"{teacher} ({'ReLU' if name == 'relu' else name})"
+            by_task[label] = results[name].where(teacher=teacher).ordered("n")
+    for name, label in _NAMES.items():
+        if name in results:
+            by_task[label] = results[name].ordered("n")
+    return by_task
 
 
 def draw(results: Results) -> Any:
-    """Draw the test errors as bars, one group per task."""
-    points = by_task(results)
-    figure, axes = style.panels(1, width=2.0 + 1.7 * len(points), height=4.0)
-    ax = axes[0, 0]
-    for i, method in enumerate(_METHODS):
-        y = [of_task[method].mean("test") for of_task in points.values()]
-        se = [of_task[method].se("test") for of_task in points.values()]
-        x = np.arange(len(points)) + 0.14 * (i - 2.5)
-        colour = style.SERIES[i % len(style.SERIES)]
-        ax.bar(x, y, 0.13, yerr=2 * np.array(se), color=colour, label=method)
-    ax.set_xticks(range(len(points)), list(points), fontsize=7)
-    ax.set(xlabel="teacher or data", ylabel="test error / variance of the labels")
-    style.legend(ax, 3)
+    """Draw the test errors against n, one panel per task."""
+    points = tasks(results)
+    rows = -(-len(points) // 4)
+    figure, axes = style.panels(min(len(points), 4), rows, width=3.1, height=3.0)
+    for ax, (task, of_task) in zip(axes.flat, points.items(), strict=False):
+        for i, method in enumerate(METHODS):
+            curve = of_task.curve("n", f"test_{method}")
+            style.markers(ax, curve, i, method, linestyle="-", linewidth=0.9)
+        style.heading(ax, task)
+        ax.set(xlabel="rows n", ylabel="test error / variance", xscale="log")
+        ax.set_ylim(0, 1.2 * max(p.mean("test_untrained") for p in of_task))
+        ticks = [p.problem.n for p in of_task]
+        ax.set_xticks(ticks, [str(n) for n in ticks])
+        ax.minorticks_off()
+    for ax in list(axes.flat)[len(points) :]:
+        ax.set_visible(False)
+        ax.set_xlabel(" ")
+    style.legend(axes.flat[0], 2)
     return figure
 
 
-def by_task(results: Results) -> dict[str, dict[str, Point]]:
-    """Return the points by task and method."""
-    tasks: dict[str, dict[str, Point]] = {}
-    for method in _METHODS:
-        for p in results[method]:
-            tasks.setdefault(p.problem.teacher_function.name, {})[method] = p
-        tasks.setdefault("digits ≥ 5", {})[method] = results[f"digits-{method}"][0]
-    return tasks
+def share(point: Point) -> Estimate:
+    """Return the gain of one step over that of full training, paired over seeds.
+
+    The error of a ratio of means: what a seed does to both gains cancels.
+    """
+    values = point.values
+    one = values["test_untrained"] - values["test_one-step"]
+    full = values["test_untrained"] - values["test_trained"]
+    ratio = float(one.mean() / full.mean())
+    return Estimate(ratio, float(standard_error((one - ratio * full) / full.mean())))
+
+
+def _row(task: str, point: Point) -> dict[str, Any]:
+    values = point.values
+    ends = {method: _at_ends(point, method) for method in ("one-step", "trained")}
+    return {
+        "task": task,
+        "n": point.problem.n,
+        "share": share(point),
+        "bound": _BOUNDS[ends["one-step"] > 0, ends["trained"] > 0],
+        "one_ends": ends["one-step"],
+        "full_ends": ends["trained"],
+        "untrained": point.mean("test_untrained"),
+        "one": Estimate.of(values["test_one-step"]),
+        "five": Estimate.of(values["test_five-steps"]),
+        "full": Estimate.of(values["test_trained"]),
+        "difference": paired_difference(values["test_one-step"], values["test_trained"]),
+    }
+
+
+def _at_ends(point: Point, method: str) -> int:
+    """Return how many choices of a rate or penalty are the first or last of their grid."""
+    chosen = (
+        (RATES, point.values[f"rate_{method}"]),
+        (PENALTIES, point.values[f"penalty_{method}"]),
+    )
+    ends = [np.isclose(v[:, None], grids[method][[0, -1]]).any(1).sum() for grids, v in chosen]
+    return int(sum(ends))
 
 
 def facts(results: Results) -> Facts:
-    """Return for each task the errors of all methods and the share of one step in the gain."""
-    tasks = []
-    for task, points in by_task(results).items():
-        errors = {method: Estimate.of(points[method].values["test"]) for method in _METHODS}
-        full = errors["untrained"].mean - errors["trained"].mean
-        one = errors["untrained"].mean - errors["one-step"].mean
-        rows = [{"method": method, "test": error} for method, error in errors.items()]
-        share = one / full if full > 0 else math.nan
-        tasks.append({"task": task, "gains": full > 0, "share": share, "errors": rows})
-    return {"tasks": tasks}
+    """Return for each task the errors and the share of one step in the gain of training."""
+    by_task = tasks(results)
+    last = [_row(task, points[-1]) for task, points in by_task.items()]
+    rows = [_row(task, p) for task, points in by_task.items() for p in points]
+    trends = []
+    for task, points in by_task.items():
+        shares = [share(p) for p in points]
+        sizes = [p.problem.n for p in points]
+        if len(sizes) > 1:
+            line = trend("n", sizes, shares)
+            by_size = [{"n": n, "share": s} for n, s in zip(sizes, shares, strict=True)]
+            slope = f"{line.per_doubling:+.3f}"
+            trends.append({"task": task, "shares": by_size, "slope": slope, "line": line})
+    n = max(row["n"] for row in last)
+    for row in last:
+        row["fewer_rows"] = row["n"] < n
+    return {
+        "n": n,
+        "settings": SETTINGS,
+        "adam_steps": DEFAULT_BUDGET["adam_steps"],
+        "batch": BATCH_ROWS,
+        "tasks": last,
+        "teachers": [row for row in last if row["task"] not in _NAMES.values()],
+        "pictures": [row for row in last if row["task"] in _NAMES.values()],
+        "rows": rows,
+        "choices": 4 * sum(p.seeds for points in by_task.values() for p in points),
+        "at_ends": sum(row["one_ends"] + row["full_ends"] for row in rows),
+        "lowest_teacher": min(r["share"].mean for r in last if r["task"] not in _NAMES.values()),
+        "image_shares": _range([r["share"].mean for r in last if r["task"] in _NAMES.values()]),
+        "images": all(name in results for name in ("mnist", "fashion")),
+        "with_biases": [_row("biases", results[_WITH_BIASES][0])],
+        "trends": trends,
+    }
+
+
+def _range(shares: list[float]) -> str:
+    low, high = min(shares), max(shares)
+    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"

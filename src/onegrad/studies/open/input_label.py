@@ -1,4 +1,4 @@
-"""Where nonlinear features begin to beat the best linear predictor, as a phase diagram."""
+"""Where nonlinear features begin to beat the best affine predictor, as a phase diagram."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.results import Results
+from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import BestPoint, PairedEstimate, lowest_point, paired_change, trend
+from onegrad.studies.text import Estimate, Facts
+
+NETWORKS = ("untrained", "trained")
 
 
-def draw(results: Results) -> Any:
-    """Draw the ratio to the best linear fit against cosine and strength of the spike."""
-    figure, axes = style.panels(2, width=4.6, height=3.9)
-    laws, overlaps = axes_of(results)
-    columns = [f"{c:g}" for c in overlaps]
-    rows = [law.removeprefix("spiked(").rstrip(")") for law in laws]
-    colours = {"origin": "lower", "cmap": "RdBu", "vmin": 0.5, "vmax": 1.5}
-    for ax, name in zip(axes[0], ("untrained", "trained"), strict=True):
-        ratio = ratios(results, name)
-        image = heat_map(ax, ratio, rows, columns, np.abs(ratio - 1) > 0.35, **colours)
-        if ratio.min() < 1 < ratio.max():
-            ax.contour(ratio, [1.0], colors="black", linewidths=1.2)
-        ax.set(xlabel="cosine of spike and teacher", ylabel="excess variance of the spike")
-        figure.colorbar(image, ax=ax, shrink=0.8).ax.set_xlabel("ratio", fontsize=7)
-        ax.set(title=f"{name} network / best linear fit")
-    return figure
+def best_penalty_point(points: Points) -> BestPoint:
+    """Return the lowest mean test error over the penalties."""
+    return lowest_point(points, "test", ("ridge",))
+
+
+def change_from_affine(network: Points, affine: Points) -> PairedEstimate:
+    """Return the lowest error of a network over that of an affine fit, minus one, paired."""
+    a, b = best_penalty_point(network).values, best_penalty_point(affine).values
+    assert a is not None and b is not None
+    return paired_change(a, b)
 
 
 def axes_of(results: Results) -> tuple[list[str], list[float]]:
@@ -36,36 +33,121 @@ def axes_of(results: Results) -> tuple[list[str], list[float]]:
     return results["trained"].distinct("inputs"), results["trained"].levels("input_overlap")
 
 
-def ratios(results: Results, name: str) -> Floats:
-    """Return the test error over that of the best linear fit, (laws, overlaps)."""
-    return _lowest(results, name) / _lowest(results, "linear")
+def table(results: Results, name: str, quantity: str | None = None) -> Floats:
+    """Return the ratio to the best affine fit, or the mean of a quantity, (laws, cosines)."""
+    laws, cosines = axes_of(results)
+
+    def cell(law: str, c: float) -> float:
+        points = results[name].where(inputs=law, input_overlap=c)
+        if quantity is not None:
+            return float(points[0].mean(quantity))
+        return (
+            1
+            + change_from_affine(points, results["affine"].where(inputs=law, input_overlap=c)).mean
+        )
+
+    return np.array([[cell(law, c) for c in cosines] for law in laws])
 
 
-def _lowest(results: Results, name: str) -> Floats:
-    """Return the lowest mean test error over the penalties, (laws, overlaps)."""
-    laws, overlaps = axes_of(results)
-    points = {
-        (law, c): results[name].where(inputs=law, input_overlap=c) for law in laws for c in overlaps
-    }
-    return np.array(
-        [[min(p.mean("test") for p in points[law, c]) for c in overlaps] for law in laws]
+def draw(results: Results) -> Any:
+    """Draw the ratios as maps, and against the correlation of the learned index."""
+    figure, axes = style.panels(3, width=4.2, height=3.8)
+    laws, cosines = axes_of(results)
+    columns = [f"{c:g}" for c in cosines]
+    rows = [law.removeprefix("spiked(").rstrip(")") for law in laws]
+    colours = {"origin": "lower", "cmap": "RdBu", "vmin": 0.5, "vmax": 1.5}
+    for ax, name in zip(axes[0], NETWORKS, strict=False):
+        ratio = table(results, name)
+        image = heat_map(ax, ratio, rows, columns, np.abs(ratio - 1) > 0.35, **colours)
+        if ratio.min() < 1 < ratio.max():
+            ax.contour(ratio, [1.0], colors="black", linewidths=1.2)
+        ax.set(xlabel="cosine of spike and teacher", ylabel="excess variance of the spike")
+        figure.colorbar(image, ax=ax, shrink=0.8).ax.set_xlabel("ratio", fontsize=7)
+        ax.set(title=f"{name} network / best affine fit")
+    ax, ratio = axes[0, 2], table(results, "trained")
+    for i, (quantity, label) in enumerate(
+        {"correlation": "correlation under Σ", "cosine": "cosine of the directions"}.items()
+    ):
+        x = table(results, "index", quantity)
+        ax.plot(x.ravel(), ratio.ravel(), style.MARKERS[i], color=style.SERIES[i], label=label)
+    ax.set(
+        xlabel="learned index and teacher's",
+        ylabel="trained network / best affine fit",
     )
+    style.legend(ax, 2)
+    return figure
 
 
 def facts(results: Results) -> Facts:
-    """Return where the networks beat the best linear fit, and the best and worst ratio."""
-    laws, overlaps = axes_of(results)
-    trained = ratios(results, "trained")
-    best = np.unravel_index(int(np.argmin(trained)), trained.shape)
-    worst = np.unravel_index(int(np.argmax(trained)), trained.shape)
+    """Return where the networks beat the best affine fit, the range of ratios, and the trend."""
+    laws, cosines = axes_of(results)
+    trained, untrained = table(results, "trained"), table(results, "untrained")
+    low = np.unravel_index(int(np.argmin(trained)), trained.shape)
+    high = np.unravel_index(int(np.argmax(trained)), trained.shape)
+    optima = [
+        best_penalty_point(results[name].where(inputs=law, input_overlap=c))
+        for name in (*NETWORKS, "affine")
+        for law in laws
+        for c in cosines
+    ]
+    correlations, directions = (table(results, "index", q) for q in ("correlation", "cosine"))
+    points = [
+        {
+            "cosine": c,
+            "ratio": trained[-1, j],
+            "correlation": correlations[-1, j],
+            "direction": directions[-1, j],
+        }
+        for j, c in enumerate(cosines)
+    ]
+    sizes = _sizes(results)
+    line = trend("d", [row["d"] for row in sizes], [row["ratio"] for row in sizes])
+    problem = results["trained"][0].problem
     return {
+        "n": problem.n,
+        "d": problem.d,
         "points": trained.size,
         "trained_wins": int((trained < 1).sum()),
-        "untrained_wins": int((ratios(results, "untrained") < 1).sum()),
-        "best": trained[best],
-        "best_law": laws[best[0]],
-        "best_cosine": overlaps[best[1]],
-        "worst": trained[worst],
-        "worst_law": laws[worst[0]],
-        "worst_cosine": overlaps[worst[1]],
+        "untrained_wins": int((untrained < 1).sum()),
+        "lowest": trained[low],
+        "lowest_law": laws[low[0]],
+        "lowest_cosine": cosines[low[1]],
+        "highest": trained[high],
+        "highest_law": laws[high[0]],
+        "highest_cosine": cosines[high[1]],
+        "strongest": laws[-1],
+        "ratios": points,
+        "orthogonal": points[0],
+        "aligned": points[-1],
+        "sizes": sizes,
+        "slope": f"{line.per_doubling:+.3f}",
+        "line": line,
+        "paired": [row["change"] for row in sizes],
+        "cells": [
+            {
+                "law": law,
+                "cosine": c,
+                "trained": trained[i, j],
+                "untrained": untrained[i, j],
+                "correlation": correlations[i, j],
+                "direction": directions[i, j],
+            }
+            for i, law in enumerate(laws)
+            for j, c in enumerate(cosines)
+        ],
+        "at_end": sum(bool(o.axes_at_end) for o in optima),
+        "optima_count": len(optima),
+        "optima": optima,
     }
+
+
+def _sizes(results: Results) -> list[dict[str, Any]]:
+    """Return the ratio of trained network and affine fit by d, where the spike is the teacher."""
+    rows = []
+    for d in results["sizes-trained"].levels("d"):
+        grids = (results[f"sizes-{name}"] for name in ("trained", "affine"))
+        trained, affine = (points.where(d=d, input_overlap=1.0) for points in grids)
+        difference = change_from_affine(trained, affine)
+        ratio = Estimate(1 + difference.mean, difference.se)
+        rows.append({"d": d, "ratio": ratio, "change": difference})
+    return rows

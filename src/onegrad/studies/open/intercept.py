@@ -11,7 +11,10 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.findings import paired_ratio, trend
 from onegrad.studies.text import Estimate, Facts
+from onegrad.theory.asymptotic.scalars import Scalars
+from onegrad.theory.asymptotic.staircase import constant_gain
 
 _WEIGHTS = ("gaussian", "sphere")
 START = 0.2  # exponent at which the linear spike alone is out
@@ -41,7 +44,8 @@ def _draw_limit(ax: Any, points: Points) -> None:
     for i, (weights, rows, curve) in enumerate(limits(points)):
         label = f"{weights}, {rows:g} rows per input"
         style.line(ax, curve, i, label, marker=style.MARKERS[i])
-    style.level(ax, 1.5, "3/2")
+        closed = constant_gain(points.where(weights=weights, phi=1 / rows)[0].problem)
+        ax.axhline(closed, color=style.SERIES[i], linewidth=0.9, linestyle=":")
     ax.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
     style.legend(ax, 2)
 
@@ -75,41 +79,57 @@ def checks(results: Results) -> list[Check]:
 
 
 def facts(results: Results) -> Facts:
-    """Return the ratios of the gains, of theory at the largest n and of networks at each n."""
+    """Return the ratios of the gains: closed forms, the theory at all n, and networks."""
     points, networks = results["limit"], results["networks"]
+    ratios = [_ratio(points, *of_limit) for of_limit in limits(points)]
     largest = points.levels("n")[-1]
     last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
-    ratios: list[dict[str, Any]] = [
-        {"weights": weights, "rows": rows, "ratio": float(curve.y[-1])}
-        for weights, rows, curve in limits(points)
-    ]
+    *_, (_, few_rows, curve) = limits(points)  # rows on the sphere, the fewest per input
     return {
-        "lowest": min(r["ratio"] for r in ratios) - 1,
-        "highest": max(r["ratio"] for r in ratios) - 1,
-        "largest": largest,
-        "between": BETWEEN,
+        "lowest": min(r["closed"] for r in ratios) - 1,
+        "highest": max(r["closed"] for r in ratios) - 1,
         "ratios": ratios,
+        "gaussian": [r for r in ratios if r["weights"] == "gaussian"],
+        "sphere": [r for r in ratios if r["weights"] == "sphere"],
+        "largest": largest,
+        "worst_difference": max(abs(r["ratio"] / r["closed"] - 1) for r in ratios),
+        "few_rows": few_rows,
+        "sphere_trend": trend("n", list(curve.x), [Estimate(y, 0.0) for y in curve.y]),
         "beyond": BEYOND,
         "ratio_beyond": gain_ratio(last, BEYOND),
-        "weights_beyond": _WEIGHTS[0],
         "rows_beyond": 1 / last[0].field("phi"),
-        "networks": [_measured(networks.where(n=n)) for n in networks.levels("n")],
+        "networks": [
+            _measured(networks.where(n=n), results["uniform"].where(n=n))
+            for n in networks.levels("n")
+        ],
     }
 
 
-def _measured(points: Points) -> dict[str, Any]:
-    """Return the fall of the networks' test error without and with a constant, and their ratio."""
-    falls = []
+def _ratio(points: Points, weights: str, rows: float, curve: Curve) -> dict[str, Any]:
+    """Return the closed form and the theory's ratio for one law of W_0 and ratio n/d."""
+    problem = points.where(weights=weights, phi=1 / rows)[0].problem
+    return {
+        "weights": weights,
+        "rows": rows,
+        "nu_squared": float(Scalars.of([problem]).nu_squared[0]),
+        "closed": constant_gain(problem),
+        "ratio": float(curve.y[-1]),
+        "small": float(curve.y[0]),
+    }
+
+
+def _measured(points: Points, theory: Points) -> dict[str, Any]:
+    """Return the ratio of the falls between two exponents, of networks and of the theory."""
+    falls, predicted = [], []
     for free in _LABELS:
-        ordered = points.where(intercept=free).ordered("alpha")
-        start = min(ordered, key=lambda p: abs(p.field("alpha") - START))
-        falls.append(start.values["test"] - ordered[-1].values["test"])
-    a, b = map(Estimate.of, falls)
-    ratio = b.mean / a.mean
+        start, end = (points.where(intercept=free, alpha=x)[0] for x in (START, BETWEEN))
+        falls.append(start.values["test"] - end.values["test"])
+        start, end = (theory.where(intercept=free, alpha=x)[0] for x in (START, BETWEEN))
+        predicted.append(start.mean("test") - end.mean("test"))
     return {
         "n": points[0].problem.n,
-        "start": float(start.field("alpha")),
-        "without": a,
-        "with_constant": b,
-        "ratio": Estimate(ratio, ratio * np.hypot(a.se / a.mean, b.se / b.mean)),
+        "start": START,
+        "end": BETWEEN,
+        "ratio": paired_ratio(falls[1], falls[0]),
+        "theory": predicted[1] / predicted[0],
     }

@@ -12,7 +12,8 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import trend
+from onegrad.studies.text import Estimate, Facts, activation_name
 
 BATCHES = ("fresh", "same")
 _PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
@@ -22,6 +23,7 @@ _PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
 PUBLISHED_SE = 0.0006
 _PUBLISHED_D = 5000
 MAX_DIFFERENCE = 0.15  # between an exponent and the prediction that it confirms
+_ZERO = 1e-9  # exponents up to this are not positive
 VALUES = 4  # singular values whose growth is followed
 
 
@@ -58,36 +60,44 @@ class Growth:
 
 
 def draw(results: Results) -> Any:
-    """Draw the learned shares, the exponents of growth, and the errors with a reused batch."""
+    """Draw the exponents of growth, the learned shares, and the errors with a reused batch."""
     figure, axes = style.panels(3, width=4.1, height=4.0)
-    _draw_degrees(axes[0, 0], results["degrees"])
-    _draw_growth(axes[0, 1], growths(results["outliers"]))
+    _draw_growth(axes[0, 0], growths(results["outliers"]))
+    _draw_shares(axes[0, 1], results)
     _draw_reuse(axes[0, 2], Points([*results["reused"], *results["not-reused"]]))
     for ax in axes[0]:
         style.legend(ax, 2)
     return figure
 
 
-def _draw_degrees(ax: Any, points: Points) -> None:
-    for batches, dashes in zip(BATCHES, ("-", "--"), strict=True):
-        chosen = points.where(batches=batches).ordered("steps")
-        x = np.array([p.problem.steps for p in chosen], dtype=float)
-        shares = np.array([p.values["share"] for p in chosen])  # (steps, seeds, degrees)
-        for k in range(3):
-            y, se = shares[..., k].mean(1), standard_error(shares[..., k], axis=1)
-            label = f"degree {k + 1}, {batches}"
-            style.markers(ax, Curve(x, y, se), k, label, linestyle=dashes, linewidth=0.9)
-    ax.set(xlabel="steps", ylabel="share of the degree that is learned")
-
-
 def _draw_growth(ax: Any, pairs: list[Growth]) -> None:
-    for k in range(VALUES):
+    for k in range(1, VALUES):
         x, y = ([getattr(g, name)[k] for g in pairs] for name in ("predicted", "measured"))
-        ax.plot(x, y, style.MARKERS[k], color=style.SERIES[k], label=f"value {k + 1}")
-    predicted = np.array([g.predicted for g in pairs])
+        fill = {} if k == 1 else {"markerfacecolor": "none"}
+        label = "first added, k = 1" if k == 1 else f"k = {k}"
+        ax.plot(x, y, style.MARKERS[k], color=style.SERIES[k], label=label, **fill)
+    predicted = np.array([g.predicted for g in pairs])[:, 1:]
     low, high = predicted.min(), predicted.max()
     ax.plot([low, 0, high], [0, 0, high], color="#555555", linewidth=1, label="predicted")
     ax.set(xlabel="predicted exponent (below zero: no outlier)", ylabel="measured exponent of n")
+
+
+def _draw_shares(ax: Any, results: Results) -> None:
+    points = results["cubic-fresh"]
+    n = points.levels("n")[-1]
+    for i, activation in enumerate(points.distinct("activation")):
+        for batches, dashes in zip(BATCHES, ("-", "--"), strict=True):
+            chosen = results[f"cubic-{batches}"].where(n=n, activation=activation)
+            x = np.array([p.problem.steps for p in chosen.ordered("steps")], dtype=float)
+            y = np.array([shares(p) for p in chosen.ordered("steps")])
+            curve = Curve(x, y.mean(1), np.asarray(standard_error(y, axis=1)))
+            label = f"{activation}, {batches}"
+            style.markers(ax, curve, i, label, linestyle=dashes, linewidth=0.9)
+        y = shares(equal_rows(results, "cubic").where(n=n, activation=activation)[0])
+        end = Curve(x[-1:], y.mean(keepdims=True), np.array([standard_error(y)]))
+        style.markers(ax, end, i, f"{activation}, reused, equal rows", marker="x")
+    ax.set(xlabel="steps", ylabel="learned share of the cubic")
+    style.heading(ax, f"d = {points.levels('d')[-1]}")
 
 
 def _draw_reuse(ax: Any, points: Points) -> None:
@@ -136,48 +146,101 @@ def checks(results: Results) -> list[Check]:
     return rows
 
 
+def shares(point: Point) -> Floats:
+    """Return the learned share of the only degree of the teacher, by network."""
+    share = point.values["share"]
+    return np.asarray(share[:, np.isfinite(share).all(0)][:, 0])
+
+
+def last_shares(results: Results, teacher: str, activation: str, n: int) -> dict[str, Any]:
+    """Return the share that is learned after the last step, by the rows of the steps."""
+    where = {"n": n, "activation": activation}
+    last = {b: results[f"{teacher}-{b}"].where(**where).ordered("steps")[-1] for b in BATCHES}
+    last["equal"] = equal_rows(results, teacher).where(**where)[0]
+    return {kind: Estimate.of(shares(point)) for kind, point in last.items()}
+
+
+def equal_rows(results: Results, teacher: str) -> Points:
+    """Return the points with one reused batch of as many rows as all fresh batches together."""
+    names = [name for name in results if name.startswith(f"{teacher}-equal")]
+    return Points([p for name in names for p in results[name]])
+
+
 def facts(results: Results) -> Facts:
     """Return measured and predicted exponents, the learned shares, and how publications compare."""
     pairs, points = growths(results["outliers"]), results["outliers"]
     k = np.tile(np.arange(VALUES), len(pairs))
     predicted = np.concatenate([g.predicted for g in pairs])
-    off = np.concatenate([g.measured for g in pairs]) - np.maximum(predicted, 0)
-    first, further = off[(k == 1) & (predicted > 0.3)], off[(k >= 2) & (predicted > 0.05)]
-    still = float(off[(k >= 1) & (predicted < 0)].max())
+    measured = np.concatenate([g.measured for g in pairs])
+    off = measured - np.maximum(predicted, 0)
+    first = (k == 1) & (predicted > _ZERO)
+    further, still = (k >= 2) & (predicted > _ZERO), (k >= 1) & (predicted <= _ZERO)
+    exponents = zip(measured[first], predicted[first], strict=True)
+    n, d = (results["cubic-fresh"].levels(name)[-1] for name in ("n", "d"))
+    activations = results["cubic-fresh"].distinct("activation")
     return {
         "sizes": points.levels("n"),
         "phi": points[0].problem.phi,
         "activation": points[0].problem.activation,
-        "teacher": points[0].problem.teacher,
         "networks": points[0].seeds,
-        "first_grows": bool(np.abs(first).max() < MAX_DIFFERENCE),
-        "first_mean": first.mean(),
-        "first_largest": np.abs(first).max(),
-        "none_grows": still < MAX_DIFFERENCE,
-        "still_largest": still,
-        "further_visible": bool(further.mean() > -MAX_DIFFERENCE),
-        "further_mean": further.mean(),
+        "exponents": [{"measured": m, "predicted": p} for m, p in exponents],
+        "positive": int(first.sum()),
+        "first_mean": off[first].mean(),
+        "first_largest": np.abs(off[first]).max(),
+        "still_largest": float(off[still].max()),
+        "further_count": int(further.sum()),
+        "further_mean": off[further].mean(),
+        "further_visible": bool(off[further].mean() > -MAX_DIFFERENCE),
         "exponent_se": float(np.mean([standard_error(g.slopes) for g in pairs])),
-        **_last_shares("quadratic", results["information-two"], 1),
-        **_last_shares("cubic", results["information-three"], 2),
+        "d": d,
+        "cubic": [
+            {"activation": activation_name(a), **last_shares(results, "cubic", a, n)}
+            for a in activations
+        ],
+        "cubic_errors": _cubic_errors(results["cubic-fresh"]),
+        "quadratic": [last_shares(results, "quadratic", "relu", n)],
         "published": _published(results),
         "pairs": [
             {
                 "first": g.first,
                 "second": g.second,
-                "measured": [{"exponent": x} for x in g.measured],
-                "predicted": [{"exponent": x} for x in g.predicted],
+                "all_measured": [{"exponent": x} for x in g.measured],
+                "all_predicted": [{"exponent": x} for x in g.predicted],
                 "added": g.added,
             }
             for g in pairs
         ],
+        "trends": [
+            *(_trend(results, "cubic", activation) for activation in activations),
+            _trend(results, "quadratic", "relu"),
+        ],
     }
 
 
-def _last_shares(name: str, points: Points, k: int) -> Facts:
-    """Return the share of degree k + 1 that is learned after the last step, by batches."""
-    last = {b: points.where(batches=b).ordered("steps")[-1].values["share"] for b in BATCHES}
-    return {f"{name}_{batches}": Estimate.of(shares[:, k]) for batches, shares in last.items()}
+def _cubic_errors(points: Points) -> list[dict[str, Any]]:
+    """Return the test error of each activation after the first and the last step, by size."""
+    rows = []
+    for activation in points.distinct("activation"):
+        for d in points.levels("d"):
+            chosen = points.where(activation=activation, d=d).ordered("steps")
+            before, after = (Estimate.of(p.values["risk"]) for p in (chosen[0], chosen[-1]))
+            rows.append({"activation": activation, "d": d, "before": before, "after": after})
+    return rows
+
+
+def _trend(results: Results, teacher: str, activation: str) -> dict[str, Any]:
+    """Return the share that fresh batches learn by size, and its change per doubling of d."""
+    points = results[f"{teacher}-fresh"].where(activation=activation)
+    last = points.where(steps=points.levels("steps")[-1]).ordered("d")
+    values = [Estimate.of(shares(p)) for p in last]
+    sizes = [p.problem.d for p in last]
+    line = trend("d", sizes, values)
+    return {
+        "what": f"{teacher} teacher, {activation}",
+        "by_size": [{"d": d, "share": v} for d, v in zip(sizes, values, strict=True)],
+        "slope": f"{line.per_doubling:+.2f}",
+        "line": line,
+    }
 
 
 def _published(results: Results) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Where the Gaussian theory holds for inputs that are not Gaussian."""
+"""Errors and the equivalence theorem for inputs that are not Gaussian, against the size."""
 
 from __future__ import annotations
 
@@ -8,63 +8,169 @@ import numpy as np
 
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.findings import PairedEstimate, paired_change, trend
 from onegrad.studies.text import Estimate, Facts
 
-MAX_DEVIATION = 0.02  # relative difference within which the theory holds
-MAX_SE = 0.05  # relative standard error beyond which single networks decide a mean
+CLOSE, THEOREM_CLOSE = 0.02, 0.01  # deviations at the largest d that sentences count as small
 _MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
-REAL = {"same-sizes": "Gaussian", "digits-whitened": "digits, whitened", "digits": "digits"}
+REAL = {"digits-whitened": "digits, whitened", "digits": "digits"}
 
 
-def draw(results: Results) -> Any:
-    """Draw the deviation from the Gaussian theory, of laws and of real inputs."""
-    figure, axes = style.panels(2, width=4.8, height=4.0)
-    for ax, curves in zip(axes[0], (law_curves(results), real_curves(results)), strict=True):
-        for i, (label, curve) in enumerate(curves.items()):
-            style.markers(ax, curve, i, label, linestyle="-", linewidth=0.8)
-    axes[0, 0].set_ylim(-0.12, 0.12)
-    for ax in axes[0]:
-        ax.axhspan(-MAX_DEVIATION, MAX_DEVIATION, color="#dddddd", zorder=0)
-        ax.set(xlabel="step exponent α", ylabel="test error / Gaussian theory − 1")
-        style.legend(ax, 3)
-    return figure
+def networks(results: Results, model: str = "") -> Points:
+    """Return the points of all sizes, of networks or of the features F_l ("-spiked")."""
+    return Points([*results[f"small{model}"], *results[f"large{model}"]])
 
 
-def law_curves(results: Results) -> dict[str, Curve]:
-    """Return the deviation against the exponent, by law."""
-    laws, theory = results["laws"], results["theory"]
-    return {law: deviation(laws.where(inputs=law), theory) for law in laws.distinct("inputs")}
+def largest_exponent(results: Results) -> float:
+    """Return the largest exponent of the networks."""
+    return float(max(networks(results).levels("alpha")))
+
+
+def theorem_exponent(results: Results) -> float:
+    """Return the exponent at which the theorem is drawn: the largest with two spikes or fewer."""
+    return float(max(a for a in networks(results).levels("alpha") if a < 1 / 3))
+
+
+def with_theorem(results: Results) -> list[str]:
+    """Return the laws on which F_l was fitted: not those without a fourth moment."""
+    return networks(results, "-spiked").distinct("inputs")
+
+
+def _change(points: Points, other: Points, **where: Any) -> PairedEstimate:
+    """Return mean(test of other)/mean(test of points) - 1 at one point of each, paired."""
+    a, b = (p.where(**where)[0].values["test"] for p in (points, other))
+    return paired_change(b, a)
+
+
+def by_size(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
+    """Return the change of the error from Gaussian inputs to a law, by d."""
+    points = networks(results)
+    gaussian, other = points.where(inputs="gaussian"), points.where(inputs=law)
+    return {d: _change(gaussian, other, d=d, alpha=alpha) for d in points.levels("d")}
+
+
+def equivalents(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
+    """Return the change of the error from the network to F_l on inputs of a law, by d."""
+    trained, spiked = (networks(results, m).where(inputs=law) for m in ("", "-spiked"))
+    return {d: _change(trained, spiked, d=d, alpha=alpha) for d in trained.levels("d")}
+
+
+def _curve(changes: dict[int, PairedEstimate]) -> Curve:
+    values = list(changes.values())
+    x = np.array(list(changes), dtype=float)
+    return Curve(x, np.array([v.mean for v in values]), np.array([v.se for v in values]))
 
 
 def real_curves(results: Results) -> dict[str, Curve]:
-    """Return the deviation against the exponent of real inputs and of Gaussian ones."""
-    theory = results["theory-same-sizes"]
-    return {label: deviation(results[name], theory) for name, label in REAL.items()}
+    """Return the change from Gaussian inputs to real ones against the exponent."""
+    gaussian = results["same-sizes"]
+    curves = {}
+    for name, label in REAL.items():
+        alphas = gaussian.levels("alpha")
+        changes = [_change(gaussian, results[name], alpha=a) for a in alphas]
+        y, se = np.array([c.mean for c in changes]), np.array([c.se for c in changes])
+        curves[label] = Curve(np.array(alphas), y, se)
+    return curves
 
 
-def deviation(points: Points, theory: Points) -> Curve:
-    """Return the test error over the theory's, minus one."""
-    curve, expected = points.curve("alpha", "test"), theory.curve("alpha", "test").y
-    return Curve(curve.x, curve.y / expected - 1, curve.se / expected)
+def draw(results: Results) -> Any:
+    """Draw the change by law, the equivalence theorem by law, and real inputs."""
+    figure, axes = style.panels(3, width=4.0, height=4.0)
+    left, middle, right = axes[0]
+    alpha, laws = largest_exponent(results), networks(results).distinct("inputs")
+    sizes = networks(results).levels("d")
+    for i, law in enumerate(laws):
+        if law != "gaussian":
+            curve = _curve(by_size(results, law, alpha))
+            style.markers(left, curve, i, law, linestyle="-", linewidth=0.8)
+        if law in with_theorem(results):
+            curve = _curve(equivalents(results, law, theorem_exponent(results)))
+            style.markers(middle, curve, i, law, linestyle="-", linewidth=0.8)
+    for i, (label, curve) in enumerate(real_curves(results).items()):
+        style.markers(right, curve, i, label, linestyle="-", linewidth=0.8)
+    for ax in (left, middle):
+        ax.set(xlabel="d", xscale="log")
+        ax.set_xticks(sizes, [str(d) for d in sizes])
+        ax.minorticks_off()
+    style.heading(left, f"α = {alpha:g}")
+    style.heading(middle, f"α = {theorem_exponent(results):g}")
+    left.set_ylim(-0.08, 0.2)
+    middle.set_ylim(-0.02, 0.06)
+    left.set_ylabel("test error / Gaussian inputs − 1")
+    middle.set_ylabel("error with F_ℓ / network − 1")
+    right.set(xlabel="step exponent α", ylabel="test error / Gaussian inputs − 1")
+    for ax in axes[0]:
+        ax.axhline(0.0, color="#888888", linewidth=0.8, zorder=0)
+        style.legend(ax, 2)
+    return figure
 
 
 def facts(results: Results) -> Facts:
-    """Return the largest deviation of each kind of inputs, sorted by what it says."""
-    rows: dict[str, list[dict[str, Any]]] = {"near": [], "far": [], "wild": []}
-    for label, curve in (law_curves(results) | real_curves(results)).items():
-        if label in ("Gaussian", "gaussian"):
-            continue
+    """Return the changes by law at the largest size, their trends, and those of F_l."""
+    alpha, points = largest_exponent(results), networks(results)
+    laws = [law for law in points.distinct("inputs") if law != "gaussian"]
+    sizes = points.levels("d")
+    d = sizes[-1]
+    changes = {law: by_size(results, law, alpha) for law in laws}
+    where = theorem_exponent(results)
+    theorem = {law: equivalents(results, law, where)[d] for law in with_theorem(results)}
+    lines = {law: trend("d", list(c), list(c.values())) for law, c in changes.items()}
+    real = []
+    for label, curve in real_curves(results).items():
         i = int(np.argmax(np.abs(curve.y)))
-        largest = Estimate.at(curve, i)
-        near = abs(largest.mean) <= MAX_DEVIATION + 2 * largest.se
-        kind = "wild" if largest.se > MAX_SE else "near" if near else "far"
-        rows[kind].append({"inputs": label, "deviation": largest})
-    laws = results["laws"].distinct("inputs")
+        largest = PairedEstimate(float(curve.y[i]), float(curve.se[i]))
+        real.append({"inputs": label, "change": largest})
+    rows = [{"law": law, "first": c[sizes[0]], "change": c[d]} for law, c in changes.items()]
+    close = [row for row in rows if abs(row["change"].mean) < CLOSE]
+    met: list[dict[str, Any]] = [{"law": law, "change": c} for law, c in theorem.items()]
     return {
-        "seeds": results["laws"][0].seeds,
-        **rows,
-        "laws": [{"law": law, "outliers": _outliers(results, law)} for law in laws],
+        "alpha": alpha,
+        "d": d,
+        "first_d": sizes[0],
+        "laws": rows,
+        "close": close,
+        "close_bound": CLOSE,
+        "close_first": max((abs(row["first"].mean) for row in close), default=0.0),
+        "far": [row for row in rows if row not in close],
+        "slopes": [
+            {"law": law, "slope": line.per_doubling, "line": line} for law, line in lines.items()
+        ],
+        "theorem_alpha": where,
+        "equivalents": met,
+        "theorem_bound": THEOREM_CLOSE,
+        "theorem_close": [row for row in met if abs(row["change"].mean) < THEOREM_CLOSE],
+        "theorem_far": [row for row in met if abs(row["change"].mean) >= THEOREM_CLOSE],
+        "at_500": [
+            {"law": law, "change": change}
+            for law in ("spiked(4)", "mixture(2)")
+            for size, change in changes.get(law, {}).items()
+            if size == 500
+        ],
+        "real": real,
+        "errors": [row for law in ("gaussian", *laws) for row in _rows(results, law, alpha)],
+        "outliers": [
+            {"law": law, "counts": _outliers(results, law)}
+            for law in results["spikes"].distinct("inputs")
+        ],
     }
+
+
+def _rows(results: Results, law: str, alpha: float) -> list[dict[str, Any]]:
+    """Return the numbers of a law, one row per size: its errors at alpha, and the theorem's."""
+    changes, theorem = by_size(results, law, alpha), {}
+    if law in with_theorem(results):
+        theorem = equivalents(results, law, theorem_exponent(results))
+    points = networks(results).where(inputs=law, alpha=alpha)
+    return [
+        {
+            "law": law,
+            "d": d,
+            "test": Estimate.of(points.where(d=d)[0].values["test"]),
+            "change": change,
+            "equivalent": f"{theorem[d]:+.1%}" if theorem else "no fit",
+        }
+        for d, change in changes.items()
+    ]
 
 
 def _outliers(results: Results, law: str) -> list[dict[str, Any]]:

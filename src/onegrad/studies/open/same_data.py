@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Results
+from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import lowest_point, paired_change
+from onegrad.studies.text import Facts
 
 
 def draw(results: Results) -> Any:
@@ -17,39 +19,79 @@ def draw(results: Results) -> Any:
     totals = results["same"].levels("n")
     figure, axes = style.panels(len(totals), width=3.6, height=3.8)
     for ax, total in zip(axes[0], totals, strict=True):
-        for i, (name, curve) in enumerate(curves(results, total).items()):
-            style.markers(ax, curve, i, f"{name} rows", linestyle="-", linewidth=0.8)
+        for i, (name, networks) in enumerate(both_ways(results, total).items()):
+            style.markers(ax, best_penalty(networks), i, f"{name} rows")
+            style.line(ax, at_best_penalty(networks, theory_points(results, name)), i)
+        style.legend_entry(ax, "uniform theory")
         ax.set(xlabel="step exponent α", ylabel="test error, best penalty")
-        style.heading(ax, f"{total / results['same'][0].problem.d:g} rows per input")
-        style.legend(ax, 2)
+        style.legend(ax, 3, f"{total / results['same'][0].problem.d:g} rows per input")
     return figure
 
 
-def curves(results: Results, total: int) -> dict[str, Curve]:
-    """Return the test error with all rows twice and with two fresh halves."""
-    return {
-        "same": best_penalty(results["same"].where(n=total)),
-        "fresh": best_penalty(results["fresh"].where(n=total // 2)),
-    }
+def at_best_penalty(networks: Points, theory: Points) -> Curve:
+    """Return the predicted test error at the networks' best penalty; NaN where there is none."""
+    alphas, values = networks.levels("alpha"), []
+    for alpha in alphas:
+        best = min(networks.where(alpha=alpha), key=lambda p: p.mean("test")).problem
+        predicted = theory.where(n=best.n, alpha=alpha, ridge=best.ridge)
+        values.append(predicted[0].mean("test") if len(predicted) else np.nan)
+    x = np.array(alphas)
+    return Curve(x, np.array(values), 0 * x)
+
+
+def both_ways(results: Results, total: int) -> dict[str, Points]:
+    """Return the networks that use all rows twice, and those with two fresh halves."""
+    return {"same": results["same"].where(n=total), "fresh": results["fresh"].where(n=total // 2)}
+
+
+def theory_points(results: Results, name: str) -> Points:
+    """Return the predictions for the same or for fresh rows."""
+    grids = [grid for grid in results if grid.startswith(f"{name}-theory")]
+    return Points([point for grid in grids for point in results[grid]])
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare both errors with the uniform theory."""
+    return [check for name in ("same", "fresh") for check in _checks(results, name)]
+
+
+def _checks(results: Results, name: str) -> list[Check]:
+    return compare_results(results[name], theory_points(results, name), ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
     """Return the lowest test errors by number of rows, and what the same rows gain."""
-    totals = []
+    d, totals = results["same"][0].problem.d, []
     for total in results["same"].levels("n"):
-        row: dict[str, Any] = {"rows": total / results["same"][0].problem.d}
-        for name, curve in curves(results, total).items():
-            i = int(np.argmin(curve.y))
-            row |= {name: Estimate.at(curve, i), f"{name}_alpha": curve.x[i]}
-        same, fresh = row["same"], row["fresh"]
-        z = (same.mean - fresh.mean) / np.hypot(same.se, fresh.se)
-        gain = 1 - same.mean / fresh.mean
-        totals.append({**row, "gain": gain, "better": bool(z < 0), "size": abs(gain), "z": abs(z)})
-    gains = [row["gain"] for row in totals]
+        row: dict[str, Any] = {"rows": total / d}
+        for name, points in both_ways(results, total).items():
+            best = lowest_point(points, "test", ["alpha", "ridge"])
+            theory = theory_points(results, name).where(n=points[0].problem.n, **best.at)
+            row |= {name: best, f"{name}_theory": _prediction(theory)}
+        totals.append(row | {"gain": paired_change(row["same"].values, row["fresh"].values)})
+    worst = {
+        name: [c for c in _checks(results, name) if c.quantity == "test"]
+        for name in ("same", "fresh")
+    }
+    compared = [c for of_name in worst.values() for c in of_name]
+    gains = [-row["gain"].mean for row in totals]
     return {
+        "d": d,
         "better_totals": sum(gain > 0 for gain in gains),
         "count": len(gains),
         "lowest_gain": min(gains),
         "highest_gain": max(gains),
+        "gains": totals,
         "totals": totals,
+        "worst_same": max(abs(c.difference / c.theory) for c in worst["same"]),
+        "worst_fresh": max(abs(c.difference / c.theory) for c in worst["fresh"]),
+        "checked": len(compared),
+        "typical_se": float(np.median([c.se / c.theory for c in compared])),
+        "penalties": len(results["same"].levels("ridge")),
     }
+
+
+def _prediction(points: Points) -> str:
+    """Return the predicted test error at one point, a dash where there is none."""
+    point: Point | None = points[0] if len(points) else None
+    return "–" if point is None else f"{point.mean('test'):.3f}"

@@ -9,30 +9,35 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
+from onegrad.studies.papers.ba_figure3a import relative_gain
+from onegrad.studies.papers.ba_theorem7 import kernel_bound
+from onegrad.studies.text import Facts
 
 
 def draw(results: Results) -> Any:
-    """Draw the risk against n/d for the three step sizes."""
-    figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
+    """Draw the risk against n/d for three step sizes, and what the small step gains."""
+    figure, ((left, right),) = style.panels(2, width=4.8, height=4.0)
     simulated, uniform = results["simulation"], results["uniform"]
     labels = step_labels(simulated)
     for i, (eta, label) in enumerate(labels.items()):
-        style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i)
-        style.markers(ax, simulated.where(eta=eta).ratio("n", "risk"), i, label)
-        small = results["small-step"].where(eta=eta)
-        if len(small):
-            style.line(ax, small.ratio("n", "risk"), i, dash=style.DASH_DOTS)
+        style.line(left, uniform.where(eta=eta).ratio("n", "risk"), i)
+        style.markers(left, simulated.where(eta=eta).ratio("n", "risk"), i, label)
     last = uniform.where(eta=max(labels)).ratio("n", "risk")
     x = np.geomspace(1, last.x[-1], 9)
-    ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate d/n")
-    bound = uniform[0].mean("linear") - uniform[0].problem.noise ** 2
-    style.level(ax, bound, "best linear = kernel bound")
-    style.legend_entry(ax, "uniform theory")
-    style.legend_entry(ax, "R₀ − δ, n → ∞", style.DASH_DOTS)
-    style.log_axis(ax, "x", (0.5, 1, 2, 4, 8))
-    style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
-    ax.set(xlabel="sample size n/d", ylabel="prediction risk")
-    style.legend(ax, 4)
+    left.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate $d/n$")
+    style.level(left, kernel_bound(results["uniform"]), "best linear = kernel bound")
+    style.legend_entry(left, "uniform theory")
+    style.log_axis(left, "y")
+    left.set(xlabel="sample size $n/d$", ylabel="prediction risk")
+    style.markers(right, relative_gain(simulated, 1.0, "n"), 1, r"$\eta$ = 1, paired")
+    style.line(right, relative_gain(uniform, 1.0, "n"), 1, "uniform theory")
+    limit = relative_gain(results["small-step"], 1.0, "n")
+    style.line(right, limit, 1, r"Theorem 5, $n\to\infty$", dash=style.DASH_DOTS)
+    right.axhline(0, color="black", linewidth=0.8)
+    right.set(xlabel="sample size $n/d$", ylabel="gain over the untrained network, %")
+    for ax in (left, right):
+        style.log_axis(ax, "x", (0.5, 1, 2, 4, 8, 16))
+        style.legend(ax, 2)
     return figure
 
 
@@ -43,6 +48,15 @@ def checks(results: Results) -> list[Check]:
     return compare_results(drawn, results["uniform"], ("risk",))
 
 
+def facts(results: Results) -> Facts:
+    """Return at which sample sizes networks with the large step are below the kernel bound."""
+    simulated = results["simulation"]
+    large = simulated.where(eta=max(step_labels(simulated))).ratio("n", "risk")
+    bound = kernel_bound(results["uniform"])
+    return {"bound": bound, "below": [f"{x:g}" for x in large.x[large.y + 2 * large.se < bound]]}
+
+
 def step_labels(simulated: Points) -> dict[float, str]:
     """Return the labels of the step sizes that are drawn."""
-    return {0.0: "untrained", 1.0: "η = 1", simulated.levels("eta")[-1]: "η = √N"}
+    largest = simulated.levels("eta")[-1]
+    return {0.0: "untrained", 1.0: r"$\eta$ = 1", largest: r"$\eta$ = √N"}

@@ -22,18 +22,20 @@ def draw(results: Results) -> Any:
     problem = simulated[0].problem
     for i, eta in enumerate(etas):
         colour = colormaps["viridis"](0.9 * i / (len(etas) - 1))
-        label = "η = 0" if eta == 0 else f"α = {math.log(eta) / math.log(problem.N):.1f}"
+        label = r"$\eta$ = 0"
+        if eta > 0:
+            label = rf"$\alpha$ = {math.log(eta) / math.log(problem.N):.1f}"
         style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), 0, color=colour)
         curve = simulated.where(eta=eta).ratio("n", "risk")
         style.markers(ax, curve, i, label, color=colour)
     x = np.geomspace(1, ax.get_xlim()[1], 9)
     last = uniform.where(eta=etas[-1]).ratio("n", "risk")
-    ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.RED, label="rate d/n")
+    ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.RED, label="rate $d/n$")
     style.level(ax, uniform[0].mean("kernel_bound") - problem.noise**2, "kernel lower bound")
     style.legend_entry(ax, "uniform theory")
-    style.log_axis(ax, "x", (0.5, 1, 2, 4, 8))
-    style.log_axis(ax, "y", (0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
-    ax.set(xlabel="sample size n/d", ylabel="prediction risk")
+    style.log_axis(ax, "x", (0.5, 1, 2, 4, 8, 16))
+    style.log_axis(ax, "y", (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
+    ax.set(xlabel="sample size $n/d$", ylabel="prediction risk")
     style.legend(ax, 5)
     return figure
 

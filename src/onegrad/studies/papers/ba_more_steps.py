@@ -16,20 +16,20 @@ def draw(results: Results) -> Any:
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.7)
     trained, gaussian, uniform = (results[k] for k in ("trained", "gaussian", "uniform"))
     *_, largest = trained.levels("d")
-    for i, (points, label) in enumerate(((trained, "F: trained"), (gaussian, "Gaussian equiv."))):
+    for i, (points, label) in enumerate(((trained, "$F$: trained"), (gaussian, "Gaussian equiv."))):
         curve = points.where(d=largest).curve("steps", "risk")
-        style.markers(left, curve, i, f"{label}, d = {largest}", linestyle=":")
+        style.markers(left, curve, i, f"{label}, $d$ = {largest}", linestyle=":")
     one = uniform.where(d=largest)[0]
     cross = {"color": style.BLACK, "markersize": 9, "zorder": 5}
     left.plot(1, one.mean("risk"), "x", label="uniform theory, one step", **cross)
     kernel = one.mean("kernel_bound") - one.problem.noise**2
     style.level(left, kernel, "kernel lower bound")
-    style.log_axis(left, "y", (0.01, 0.02, 0.05, 0.1, 0.2))
+    style.log_axis(left, "y")
     left.set(xlabel="gradient steps", ylabel="prediction risk")
     for i, (d, curve) in enumerate(_gaps(results).items()):
-        style.markers(right, curve, i, f"networks, d = {d}", linestyle=":")
-    right.axhline(0, color="black", linewidth=0.8, label="Theorem 3: no gap, n → ∞")
-    right.set(xlabel="gradient steps", ylabel="risk of the equivalent / risk of F, minus 1")
+        style.markers(right, curve, i, f"networks, $d$ = {d}", linestyle=":")
+    right.axhline(0, color="black", linewidth=0.8, label=r"Theorem 3: no gap, $n\to\infty$")
+    right.set(xlabel="gradient steps", ylabel="risk of the equivalent / risk of $F$, minus 1")
     style.legend(left, 2)
     style.legend(right, 2)
     return figure

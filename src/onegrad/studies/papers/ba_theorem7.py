@@ -11,36 +11,52 @@ from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.text import Facts
+from onegrad.studies.text import Estimate, Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
 ACTIVATIONS = ("erf", "tanh")
+RATIOS = (8, 16, 32, 64)  # n/d at which d grows
 ROUNDING_OF_TAU = 1e-12  # a smaller tau* is zero
-MIN_ROWS_PER_INPUT = 2.0  # n/d from which the bound has to hold: the theorem says that one exists
+MIN_ROWS_PER_INPUT = 4.0  # n/d from which the bound has to hold: the theorem says that one exists
 
 
 def draw(results: Results) -> Any:
-    """Draw the risk against n/d with the theorem's bound, one panel per activation."""
-    figure, axes = style.panels(2, width=4.6, height=3.9)
-    for ax, name in zip(axes[0], ACTIVATIONS, strict=True):
+    """Draw the risk against n/d with the theorem's bound, and the constant that it needs."""
+    figure, axes = style.panels(3, width=4.1, height=4.0)
+    C = fixed_constant(results)
+    for ax, name in zip(axes[0], ACTIVATIONS, strict=False):
         simulated, uniform = results[name], results[f"{name}-theory"]
         for i, eta in enumerate(simulated.levels("eta")):
             style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i)
-            label = "networks, η = 2√N" if i else "networks, untrained"
+            label = r"networks, $\eta$ = 2√N" if i else "networks, untrained"
             style.markers(ax, simulated.where(eta=eta).ratio("n", "risk"), i, label)
-        risk = largest_step(uniform)
-        C, tau = smallest_constant(name, risk), tau_star(name, name).tau
-        x = risk.x[risk.x >= MIN_ROWS_PER_INPUT]
-        ax.plot(x, bound(name, x, C), ":", color=style.BLACK, label=f"Theorem 7, C = {C:.2f}")
+        x = largest_step(uniform).x
+        x = x[x >= MIN_ROWS_PER_INPUT]
+        words = f"Theorem 7, $C={C.mean:.2f}$"
+        ax.plot(x, bound(name, x, C.mean), ":", color=style.BLACK, label=words)
         style.level(ax, kernel_bound(uniform), "kernel lower bound")
+        tau = tau_star(name, name).tau
         if tau > ROUNDING_OF_TAU:
-            ax.axhline(10 * tau, color=style.PINK, linestyle="-.", linewidth=1.0, label="10τ*")
+            words = r"$10\tau^*$"
+            ax.axhline(10 * tau, color=style.PINK, linestyle="-.", linewidth=1.0, label=words)
         style.legend_entry(ax, "uniform theory")
-        ax.set(xlabel="sample size n/d", ylabel="prediction risk")
-        style.log_axis(ax, "x", (1, 2, 4, 8, 16, 32, 64))
+        ax.set(xlabel=r"sample size $n/d$", ylabel="prediction risk")
+        style.log_axis(ax, "x", (2, 4, 8, 16, 32, 64))
         style.log_axis(ax, "y", (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
-        style.heading(ax, f"σ = σ* = {name}")
+        ax.set_ylim(top=2.2 * ax.get_ylim()[1])
+        style.heading(ax, rf"$\sigma=\sigma^*=$ {name}")
         style.legend(ax, 2)
+    right = axes[0, 2]
+    for i, ratio in enumerate(RATIOS):
+        risk = results[f"growing-{ratio}"].curve("d", "risk")
+        needed = needed_constant("erf", risk.y, 1 / ratio)
+        label = f"uniform theory, $n/d={ratio}$"
+        right.plot(risk.x, needed, marker=style.MARKERS[i], color=style.SERIES[i], label=label)
+    right.axhspan(C.mean - 2 * C.se, C.mean + 2 * C.se, color=style.GREY, alpha=0.3, lw=0)
+    style.level(right, C.mean, "networks of another size: the $C$ used")
+    style.log_axis(right, "x", (1e2, 1e3, 1e4, 1e5, 1e6))
+    right.set(xlabel="$d$", ylabel="smallest $C$ that is needed, erf", ylim=(0.25, None))
+    style.legend(right, 1)
     return figure
 
 
@@ -59,12 +75,16 @@ def bound(name: str, x: Floats, C: float) -> Floats:
     return np.array([theorem7_bound(name, name, 1 / ratio, C) for ratio in x])
 
 
-def smallest_constant(name: str, risk: Curve) -> float:
-    """Return the smallest C with which the bound covers the risk from MIN_ROWS_PER_INPUT on."""
+def needed_constant(name: str, risk: Any, d_over_n: Any) -> Any:
+    """Return the C at which the bound is the risk."""
     tau = tau_star(name, name).tau
-    inside = risk.x >= MIN_ROWS_PER_INPUT
-    d_over_n = 1 / risk.x[inside]
-    return float(np.max((risk.y[inside] - 10 * tau) / (np.sqrt(tau * d_over_n) + d_over_n)))
+    return (risk - 10 * tau) / (np.sqrt(tau * d_over_n) + d_over_n)
+
+
+def fixed_constant(results: Results) -> Estimate:
+    """Return the C that networks of the size set aside for it need."""
+    point = results["fixed"][0]
+    return Estimate.of(needed_constant("erf", point.values["risk"], point.problem.phi))
 
 
 def checks(results: Results) -> list[Check]:
@@ -74,15 +94,22 @@ def checks(results: Results) -> list[Check]:
 
 
 def facts(results: Results) -> Facts:
-    """Return for each activation tau*, the kernel bound, and where and how fast the risk falls."""
+    """Return the constant, and for each activation where the bound with it covers the risk."""
+    C, fixed = fixed_constant(results), results["fixed"][0].problem
+    growing = {
+        ratio: (curve.x, needed_constant("erf", curve.y, 1 / ratio) <= C.mean)
+        for ratio in RATIOS
+        for curve in [results[f"growing-{ratio}"].curve("d", "risk")]
+    }
+    d = np.array(growing[RATIOS[0]][0])
+    all_covered = np.all([covered for _, covered in growing.values()], axis=0)
     activations = []
     for name in ACTIVATIONS:
-        risk, kernel = (
-            largest_step(results[f"{name}-theory"]),
-            kernel_bound(results[f"{name}-theory"]),
-        )
+        uniform = results[f"{name}-theory"]
+        risk, kernel = largest_step(uniform), kernel_bound(uniform)
         below, tau = risk.x[risk.y < kernel], tau_star(name, name).tau
-        slope = math.log(risk.y[-1] / risk.y[-2]) / math.log(risk.x[-1] / risk.x[-2])
+        tested = risk.x >= MIN_ROWS_PER_INPUT
+        x, y = risk.x[tested], risk.y[tested]
         activations.append(
             {
                 "activation": name,
@@ -90,7 +117,18 @@ def facts(results: Results) -> Facts:
                 "kernel": kernel,
                 "passes": len(below) > 0,
                 "passes_at": float(below[0]) if len(below) else math.nan,
-                "exponent": -slope,
+                "covered": int(np.sum(y <= bound(name, x, C.mean))),
+                "points": len(x),
+                "lowest": x[0],
+                "highest": x[-1],
+                "d": uniform[0].problem.d,
             }
         )
-    return {"activations": activations}
+    return {
+        "C": C,
+        "fixed_d": fixed.d,
+        "fixed_ratio": fixed.n / fixed.d,
+        "activations": activations,
+        "covers": bool(all_covered.any()),
+        "covers_from": int(d[all_covered][0]) if all_covered.any() else 0,
+    }

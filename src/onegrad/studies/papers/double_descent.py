@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from onegrad.experiments.checks import Check, compare_results
@@ -22,12 +23,12 @@ def draw(results: Results) -> Any:
         predicted = theory.where(ridge=ridge).curve("N", "test").divided(n)
         style.line(ax, predicted, i)
         measured = simulated.where(ridge=ridge).curve("N", "test").divided(n)
-        style.markers(ax, measured, i, f"λ = {ridge:g}")
-    style.legend_entry(ax, "random-features theory, n → ∞")
+        style.markers(ax, measured, i, rf"$\lambda = 10^{{{round(math.log10(ridge))}}}$")
+    style.legend_entry(ax, r"random-features theory, $n\to\infty$")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
-    ax.set(xlabel="width N/n", ylabel="test error")
+    ax.set(xlabel="width $N/n$", ylabel="test error")
     style.legend(ax, 3)
     return figure
 

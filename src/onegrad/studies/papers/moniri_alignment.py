@@ -24,12 +24,12 @@ def draw(results: Results) -> Any:
             cosines = np.array([p.values["alignments"][:, vector, degree] for p in networks])
             alphas = np.array([p.problem.alpha for p in networks])
             curve = Curve(alphas, cosines.mean(1), standard_error(cosines, axis=1))
-            style.markers(ax, curve, degree, f"He{'₁₂₃'[degree]}, networks")
+            style.markers(ax, curve, degree, f"$He_{degree + 1}$, networks")
             line = [p.values["alignments"][vector, degree] for p in theory]
             ax.plot([p.problem.alpha for p in theory], line, color=style.SERIES[degree])
-        style.heading(ax, f"left singular vector {vector + 1} of F", "left")
+        style.heading(ax, f"left singular vector {vector + 1} of $F$", "left")
         ax.set_ylim(-0.06, 1.12)
-        ax.set_xlabel("step exponent α,  η = n^α")
+        ax.set_xlabel(style.STEP_EXPONENT)
         style.mark_thresholds(ax, high=0.46)
     axes[0, 0].set_ylabel("squared cosine")
     for ax in axes[0]:

@@ -1,4 +1,4 @@
-"""A staircase of degree four: what networks show, and how slowly the steps emerge."""
+"""A staircase of degree four: how slowly its steps emerge."""
 
 from __future__ import annotations
 
@@ -7,26 +7,23 @@ from typing import Any
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
+from onegrad.studies.drawing import with_a_step, with_gaps
 
 
 def draw(results: Results) -> Any:
     """Draw the test error against the step exponent, of networks and of theory at growing n."""
-    figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
+    figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
     growing = results["growing"]
-    networks_and_mean(left, with_a_step(results["simulation"]), "test")
-    left.set_ylim(0.9 * growing[0].mean("linear"), left.get_ylim()[1])
-    style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
+    networks = with_a_step(results["simulation"]).curve("alpha", "test")
+    style.markers(ax, networks, 0, f"networks, $n$ = {results['simulation'][0].problem.n}")
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(right, curve, i, f"uniform, n = {style.power_of_ten(n)}")
-    for ax in (left, right):
-        stairs = with_gaps(results["corrected"].curve("alpha", "test"))
-        style.line(ax, stairs, 6, "staircase, n → ∞", dash=style.LONG_DASHES)
-        style.level(ax, growing[0].mean("linear"), "best linear = kernel bound")
-        style.mark_thresholds(ax)
-        ax.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
-        style.legend(ax, 2)
+        style.line(ax, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
+    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
+    style.line(ax, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
+    style.mark_thresholds(ax)
+    ax.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
+    style.legend(ax, 3)
     return figure
 
 

@@ -13,26 +13,28 @@ from onegrad.studies.drawing import relative_difference
 from onegrad.studies.text import Estimate, Facts
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
-_LABELS = {"spiked": "F_ℓ: untrained + ℓ spikes", "gaussian": "Gaussian equivalent"}
+_LABELS = {"spiked": r"$F_\ell$: untrained + $\ell$ spikes", "gaussian": "Gaussian equivalent"}
+_TYPESET = {"spiked": r"$F_\ell$", "gaussian": "Gaussian equivalent"}
+_DODGE = 0.006  # of the step exponent, between series
 
 
 def draw(results: Results) -> Any:
     """Draw the test errors against the exponent, and the gaps to the trained features against n."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.9)
     style.line(left, results["uniform"].curve("alpha", "test"), 0, "uniform theory")
-    style.markers(left, results["trained"].curve("alpha", "test"), 0, "F: trained")
+    style.markers(left, results["trained"].curve("alpha", "test"), 0, "$F$: trained")
     for i, (name, label) in enumerate(_LABELS.items(), start=1):
-        style.markers(left, results[name].curve("alpha", "test"), i, label)
+        curve = style.dodged(results[name].curve("alpha", "test"), _DODGE * (2 * i - 3))
+        style.markers(left, curve, i, label)
         for j, (alpha, curve) in enumerate(_gaps(results, name).items()):
             look = {"markerfacecolor": style.SERIES[i]} if j else {}
-            words = f"{SHORT[name]}, α = {alpha:.2f}"
+            words = rf"{_TYPESET[name]}, $\alpha$ = {alpha:.2f}"
             style.markers(right, curve, i, words, linestyle=("-", "--")[j], **look)
-    style.level(left, results["uniform"][0].mean("linear"), "best linear = kernel bound")
     style.mark_thresholds(left, high=0.46)
-    left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
-    right.axhline(0, color="black", linewidth=0.8, label="Theorem 4.1: F_ℓ, n → ∞")
+    left.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
+    right.axhline(0, color="black", linewidth=0.8, label=r"Theorem 4.1: $F_\ell$, $n\to\infty$")
     style.log_axis(right, "x", results["growing-trained"].levels("n"))
-    right.set(xlabel="n", ylabel="test error relative to F, minus 1, in %")
+    right.set(xlabel="$n$", ylabel="test error above that of $F$, %")
     style.legend(left, 2)
     style.legend(right, 2)
     return figure

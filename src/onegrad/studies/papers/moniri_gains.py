@@ -13,8 +13,9 @@ from onegrad.studies.drawing import with_a_step, with_gaps
 from onegrad.studies.text import Facts
 
 _SETTINGS = "12"
-_LABELS = {"train": "Δ: training objective", "test": "Λ: test error"}
-STAIRCASES = {"corrected": "n → ∞", "printed": "as printed"}
+_LABELS = {"train": "training objective", "test": "test error"}
+_SYMBOLS = {"train": r"$\Delta$", "test": r"$\Lambda$"}
+STAIRCASES = {"corrected": r"$n\to\infty$", "printed": "as in the text we had"}
 _FIRST_STAIR, _SECOND_STAIR = 0.1, 0.29  # exponents on the first and on the second stair
 
 
@@ -33,8 +34,8 @@ def draw(results: Results) -> Any:
                 dash = style.DOTS if name == "printed" else style.LONG_DASHES
                 style.line(ax, curve, i, f"staircase, {words}", dash=dash)
             ax.axhline(0, color="black", linewidth=0.8)
-            ax.set(xlabel="step exponent α,  η = n^α", ylabel=f"gain in the {label[3:]}")
-            style.heading(ax, f"Setting {k}: {label[0]}", "left")
+            ax.set(xlabel=style.STEP_EXPONENT, ylabel=f"gain in the {label}")
+            style.heading(ax, f"Setting {k}: {_SYMBOLS[quantity]}", "left")
             style.mark_thresholds(ax, low=-1.0)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import networks_and_mean, with_a_step, with_gaps
+from onegrad.studies.drawing import with_a_step, with_gaps
 from onegrad.studies.text import Facts
 
 _LABELS = {"train": "training objective", "test": "test error"}
@@ -21,16 +21,16 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(2, width=4.6, height=4.0)
     simulated, uniform = (with_a_step(results[k]) for k in ("simulation", "uniform"))
     for ax, quantity in zip(axes[0], _LABELS, strict=True):
-        networks_and_mean(ax, simulated, quantity)
+        style.markers(ax, simulated.curve("alpha", quantity), 0, "mean of networks")
         style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
         stairs = with_gaps(results["corrected"].curve("alpha", quantity))
-        style.line(ax, stairs, 1, "staircase, n → ∞", dash=style.LONG_DASHES)
+        style.line(ax, stairs, 1, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
         if quantity == "test":
             linear = results["uniform"][0].mean("linear")
             style.level(ax, linear, "best linear = kernel bound")
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
-        ax.set(xlabel="step exponent α,  η = n^α", ylabel=_LABELS[quantity])
+        ax.set(xlabel=style.STEP_EXPONENT, ylabel=_LABELS[quantity])
         style.mark_thresholds(ax, low=-1.0)
         style.legend(ax, 2)
     return figure

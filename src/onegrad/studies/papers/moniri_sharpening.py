@@ -21,25 +21,25 @@ def draw(results: Results) -> Any:
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(left, curve, i, f"uniform theory, n = {style.power_of_ten(n)}")
+        style.line(left, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
     stairs = with_gaps(results["corrected"].curve("alpha", "test"))
-    style.line(left, stairs, 6, "staircase, n → ∞", dash=style.LONG_DASHES)
+    style.line(left, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
     style.level(left, growing[0].mean("kernel_bound"), "kernel lower bound")
     style.mark_thresholds(left, low=-0.01, high=0.371)
-    left.set(xlabel="step exponent α,  η = n^α", ylabel="test error")
+    left.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
     first, second = stair_levels(results)
     for i, alpha in enumerate(results["shares"].levels("alpha")):
         theory, networks = (
             stair_share(results[name].where(alpha=alpha), first, second)
             for name in ("shares", "simulation")
         )
-        style.line(right, theory, i, f"α = {alpha:.2f}")
+        style.line(right, theory, i, rf"$\alpha$ = {alpha:.2f}")
         style.markers(right, networks, i)
     style.legend_entry(right, "uniform theory")
     right.plot([], [], "o", color="#555555", markerfacecolor="white", label="networks")
     for y in (0, 1):
         right.axhline(y, color="black", linewidth=0.8)
-    right.set(xscale="log", xlabel="n", ylabel="share of the second stair")
+    right.set(xscale="log", xlabel="$n$", ylabel="share of the second stair")
     style.legend(left, 2)
     style.legend(right, 3)
     return figure

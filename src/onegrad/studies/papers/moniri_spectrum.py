@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.integrate
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, check, outlier_accuracy
@@ -17,25 +17,34 @@ from onegrad.problem import Problem
 from onegrad.studies.text import Facts
 from onegrad.theory.direction import direction
 
+STEP_FACTOR = 2.0  # c of the step c n^alpha, as in the TOML
+_MAX_RANGE = 30.0  # of the axis below the edge
 _MIN_DISTANCE = 1.1  # an eigenvalue of F this many edges out is counted as an outlier
 
 
 def draw(results: Results) -> Any:
     """Draw the singular values of W above those of F, one column per regime."""
-    figure, axes = style.panels(4, 2, width=2.7, height=2.5)
+    figure, axes = style.panels(4, 2, width=2.8, height=2.5)
     for column, (network, theory) in enumerate(regimes(results)):
-        p = network.problem
-        step = "untrained" if p.step == 0 else f"η = {p.step:.1f}"
-        axes[0, column].set_title(f"ℓ = {column}: {step}")
+        p, outliers = network.problem, feature_outliers(theory)
+        step = "untrained" if p.step == 0 else rf"$\alpha$ = {step_exponent(p):.2f}"
+        axes[0, column].set_title(step)
+        counted = f"theory: {len(outliers)} at this $n$, {column} as $n\\to\\infty$"
+        axes[1, column].set_title(counted, fontsize=8)
         _panel(axes[0, column], network.values["W"], marchenko_pastur(p), weight_outlier(p))
         density = (theory.values["x"], theory.values["rho"])
-        _panel(axes[1, column], network.values["F"], density, feature_outliers(theory))
-    for row, name in enumerate(("W", "F/√n")):
-        axes[row, 0].set_ylabel("density")
+        _panel(axes[1, column], network.values["F"], density, outliers)
+    for row, name in enumerate(("$W$", r"$F/\sqrt{n}$")):
+        axes[row, 0].set_ylabel("density of log s")
         for ax in axes[row]:
-            ax.set_xlabel(f"singular value of {name}")
+            ax.set_xlabel(f"singular value s of {name}")
     figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
+
+
+def step_exponent(problem: Problem) -> float:
+    """Return alpha of the step c n^alpha."""
+    return math.log(problem.step / STEP_FACTOR) / math.log(problem.n)
 
 
 def regimes(results: Results) -> Iterator[tuple[Point, Point]]:
@@ -76,23 +85,24 @@ def marchenko_pastur(problem: Problem) -> tuple[Floats, Floats]:
 def _panel(ax: Any, eigenvalues: Floats, density: tuple[Any, Any], spikes: Floats) -> None:
     """Draw singular values of all networks: bulks as one histogram, outliers as ticks, theory.
 
-    eigenvalues : (networks, values).
+    eigenvalues : (networks, values). The axis is logarithmic, and densities are those of log s.
     """
-    x, rho = np.sqrt(density[0]), 2 * np.sqrt(density[0]) * density[1]
+    x, rho = np.sqrt(density[0]), 2 * density[0] * density[1]  # ds/s = dx/2x
     values, edge = np.sqrt(eigenvalues[eigenvalues > 1e-9]), x[-1]
-    count, bins = np.histogram(values, np.linspace(0, 1.05 * edge, 40))
-    height = count / (len(values) * (bins[1] - bins[0]))
+    low = max(float(np.quantile(values, 0.01)), edge / _MAX_RANGE)
+    count, bins = np.histogram(values, np.geomspace(low, 1.05 * edge, 40))
+    height = count / (len(values) * np.diff(np.log(bins)))
     ax.stairs(height, bins, fill=True, color="#b8cfe0", label=f"bulk, {len(eigenvalues)} networks")
-    mass = scipy.integrate.trapezoid(rho, x)
+    mass = scipy.integrate.trapezoid(rho / x, x)
     ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, asymptotic theory")
-    top = 1.2 * float(np.max(height[1:]))
+    top = 1.25 * float(np.max(height))
     outside = values[values > 1.05 * edge]
-    ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=1.2, label="outlier of a network")
+    ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=0.9, label="outlier of a network")
     look = {"color": style.RED, "markersize": 6, "linestyle": "none"}
     heights = np.full(len(spikes), 0.38 * top)
     ax.plot(np.sqrt(spikes), heights, "v", label="outlier, asymptotic theory", **look)
-    ax.set_ylim(0, top)
-    ax.set_xlim(0, 1.12 * max([edge, *outside, *np.sqrt(spikes)]))
+    ax.set(xlim=(low, 1.4 * max([edge, *outside, *np.sqrt(spikes)])), ylim=(0, top))
+    style.log_axis(ax, "x")
 
 
 def checks(results: Results) -> list[Check]:
@@ -116,9 +126,11 @@ def facts(results: Results) -> Facts:
         counts = np.bincount(np.sum(network.values["F"] > edge, axis=1))
         seen = [{"count": k, "networks": n} for k, n in enumerate(counts.tolist()) if n]
         predicted = len(feature_outliers(theory))
-        counted.append({"spikes": spikes, "predicted": predicted, "seen": seen})
+        step = f"α = {step_exponent(network.problem):.2f}" if spikes else "no step"
+        counted.append({"step": step, "predicted": predicted, "seen": seen})
     growing = [
         {"n": style.power_of_ten(p.problem.n), "predicted": len(feature_outliers(p))}
         for p in results["growing"].ordered("n")
     ]
-    return {"regimes": counted, "growing": growing}
+    n = results["trained"][0].problem.n
+    return {"n": n, "regimes": counted, "growing": growing}

@@ -1,0 +1,187 @@
+"""Values that a finding is made of: optima, paired differences, trends and selections.
+
+Each value carries what the rules of `studies/rules.py` need to judge it: an optimum its grid, a
+trend its sizes, a selection what it was selected from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from onegrad.arrays import Floats, standard_error
+from onegrad.exceptions import InvalidInput
+from onegrad.experiments.results import Points
+from onegrad.studies.text import Estimate, Facts
+
+Choice = TypeVar("Choice")
+
+
+class PairedEstimate(Estimate):
+    """An estimate from common seeds, in which what a seed does to both cancels."""
+
+
+def paired_difference(a: Floats, b: Floats) -> PairedEstimate:
+    """Return the mean of a - b over common seeds, with its standard error.
+
+    >>> f"{paired_difference(np.array([1.0, 2.0, 4.0]), np.array([0.5, 1.4, 3.6])):.2f}"
+    '0.50 ± 0.06'
+    """
+    a, b = _common_seeds(a, b)
+    return PairedEstimate(float(np.mean(a - b)), float(standard_error(a - b)))
+
+
+def paired_ratio(a: Floats, b: Floats) -> PairedEstimate:
+    """Return mean(a)/mean(b) over common seeds, with its standard error to first order."""
+    a, b = _common_seeds(a, b)
+    ratio = float(np.mean(a) / np.mean(b))
+    return PairedEstimate(ratio, float(standard_error((a - ratio * b) / np.mean(b))))
+
+
+def paired_change(a: Floats, b: Floats) -> PairedEstimate:
+    """Return mean(a)/mean(b) - 1 over common seeds, with its standard error to first order."""
+    ratio = paired_ratio(a, b)
+    return PairedEstimate(ratio.mean - 1, ratio.se)
+
+
+def _common_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape:
+        problem = f"paired values need the same seeds; got shapes {a.shape} and {b.shape}"
+        raise InvalidInput("a, b", problem=problem)
+    return a, b
+
+
+@dataclass(frozen=True)
+class BestPoint:
+    """The lowest or highest mean over a grid.
+
+    value : the mean with its standard error.
+    at : the position along each axis of the search.
+    ends : the first and last value of each axis.
+    one_sided : axes whose end may be best; `bound` then says so in the sentence.
+    lowest : False for the highest value.
+    values : the value of each seed; empty for a theory.
+    """
+
+    value: Estimate
+    at: Mapping[str, float]
+    ends: Mapping[str, tuple[float, float]]
+    one_sided: tuple[str, ...] = ()
+    lowest: bool = True
+    values: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def axes_at_end(self) -> tuple[str, ...]:
+        """Axes along which the best value is the first or the last of the grid."""
+        return tuple(axis for axis, x in self.at.items() if x in self.ends[axis])
+
+    @property
+    def bound(self) -> str:
+        """`at most ` or `at least ` where the optimum may lie beyond the grid, otherwise ``."""
+        return ("at most " if self.lowest else "at least ") if self.axes_at_end else ""
+
+
+def lowest_point(
+    points: Points, quantity: str, along: Sequence[str], *, one_sided: Sequence[str] = ()
+) -> BestPoint:
+    """Return the lowest mean of a quantity over points that differ in the fields `along`."""
+    return _optimum(points, quantity, along, one_sided, sign=1)
+
+
+def highest_point(
+    points: Points, quantity: str, along: Sequence[str], *, one_sided: Sequence[str] = ()
+) -> BestPoint:
+    """Return the highest mean of a quantity over points that differ in the fields `along`."""
+    return _optimum(points, quantity, along, one_sided, sign=-1)
+
+
+def _optimum(
+    points: Points, quantity: str, along: Sequence[str], one_sided: Sequence[str], sign: int
+) -> BestPoint:
+    best = min(points, key=lambda p: sign * p.mean(quantity))
+    levels = {axis: points.levels(axis) for axis in along}
+    position = {axis: min(x, key=lambda v: abs(v - best.field(axis))) for axis, x in levels.items()}
+    return BestPoint(
+        Estimate(best.mean(quantity), best.se(quantity)),
+        position,
+        {axis: (values[0], values[-1]) for axis, values in levels.items()},
+        tuple(one_sided),
+        sign > 0,
+        best.values[quantity] if best.seeded else np.empty(0),
+    )
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A quantity at several sizes, and its change per doubling of the size.
+
+    along : the field that is the size, such as n.
+    """
+
+    along: str
+    sizes: tuple[float, ...]
+    values: tuple[Estimate, ...]
+    per_doubling: Estimate
+
+
+def trend(along: str, sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
+    """Return the weighted least-squares line of the values against log2(size).
+
+    >>> line = trend("n", [100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)])
+    >>> f"{line.per_doubling:+.2f}"
+    '+0.50 ± 0.07'
+    """
+    x, y = np.log2(sizes), np.array([v.mean for v in values])
+    se = np.array([v.se for v in values])
+    exact = not np.all(se > 0)  # of a theory
+    weights = np.ones(len(x)) if exact else 1 / se**2
+    centred = x - np.average(x, weights=weights)
+    spread = float(weights @ centred**2)
+    slope = Estimate(float(weights @ (centred * y)) / spread, 0.0 if exact else spread**-0.5)
+    return Trend(along, tuple(map(float, sizes)), tuple(values), slope)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The number of items that are quoted, of how many, and why; written as `3 of 6`."""
+
+    chosen: int
+    total: int
+    condition: str
+
+    def __str__(self) -> str:
+        return f"{self.chosen} of {self.total}"
+
+
+def selected(
+    items: Iterable[Choice], keep: Callable[[Choice], bool], condition: str
+) -> tuple[list[Choice], Selection]:
+    """Return the items that are kept, and the fact that the others are not."""
+    all_items = list(items)
+    chosen = [item for item in all_items if keep(item)]
+    return chosen, Selection(len(chosen), len(all_items), condition)
+
+
+def values_in(facts: Facts) -> Iterator[tuple[str, Any]]:
+    """Yield every value among the facts once, with a path such as `laws.0.best`."""
+    shown: set[int] = set()
+    for name, value in facts.items():
+        for path, part in _values(name, value):
+            if id(part) not in shown:
+                shown.add(id(part))
+                yield path, part
+
+
+def _values(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _values(f"{path}.{name}", item)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from _values(f"{path}.{i}", item)
+    else:
+        yield path, value

@@ -1,0 +1,115 @@
+r"""Errors of trained networks when an adversary moves every input by a short vector.
+
+For labels that stay as they are, the largest error over perturbations of length :math:`\epsilon` is
+
+.. math:: E\max_{|\delta|\le\epsilon}(y - f(x+\delta))^2
+    = E(|y - f(x)| + \epsilon|\nabla f(x)|)^2 + O(\epsilon^2)
+
+with the remainder from the curvature of f alone, and
+:math:`\nabla f(x) = W^\top(\hat a\odot\sigma'(Wx))`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from onegrad.arrays import Array, get_ops, namespace, to_numpy
+from onegrad.exceptions import AssumptionWarning
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.networks.fits import fits
+from onegrad.networks.input_rows import RowSet
+from onegrad.networks.network import Network, layer_features
+from onegrad.networks.sampling import SampleBlock, Sampler
+from onegrad.networks.streams import Purpose
+from onegrad.problem import Problem
+from onegrad.theory import learned_coefficients, predict
+
+LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.2)  # of perturbations that are tried out
+DEFAULT_MOVED_ROWS = 20_000
+RIDGE_CHANGE = 1e-3  # relative, of a difference quotient
+
+
+def adversarial(cell: Cell, device: str) -> CellValues:
+    r"""Return errors and gradients of networks on fresh rows without noise, (seeds, etas, ridges).
+
+    risk : E r^2, r = y - f; slope : E|r| |grad f|; gradient : E|grad f|^2, all of which give the
+    error under short perturbations, risk + 2 eps slope + eps^2 gradient; along : the part of
+    `gradient` along the teacher's direction; attacked : risk after one step of length LENGTHS along
+    the gradient of the error, (..., lengths); readout : |a|^2.
+    """
+    n_test = int(dict(cell.options).get("n_test", DEFAULT_MOVED_ROWS))
+    names = ("risk", "slope", "gradient", "along", "readout", "attacked")
+    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    for seed in seeds_of(cell):
+        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+        network = Network.of(sampler)
+        for eta in cell.etas:
+            W = network.trained_weights(eta)
+            (fit,) = fits(sampler, layer_features(sampler.ops, cell.problem.sigma, W), cell.ridges)
+            for j in range(len(cell.ridges)):
+                a = fit.coef[..., j : j + 1]  # (1, N, 1)
+                totals = sum(
+                    _sums(sampler, W, a, block)
+                    for block in sampler.blocks(RowSet(Purpose.TEST, n_test))
+                )
+                means = np.asarray(totals) / n_test
+                single = (*means[:4], float((a * a).sum()), means[4:])
+                for name, value in zip(names, single, strict=True):
+                    values[name].append(value)
+    shape = (cell.seeds, len(cell.etas), len(cell.ridges))
+    return {
+        name: np.reshape(v, (*shape, len(LENGTHS)) if name == "attacked" else shape)
+        for name, v in values.items()
+    }
+
+
+def _sums(sampler: Sampler, W: Array, a: Array, block: SampleBlock) -> np.ndarray:
+    """Return the sums over rows of r^2, |r||grad f|, |grad f|^2, its part, and of attacked r^2."""
+    sigma, ops = sampler.problem.sigma, sampler.ops
+    X, y = block.X, block.clean
+    slopes = ops.product(X, W, sigma.derivative)
+    gradient = (slopes * a[:, None, :, 0]) @ W  # (1, rows, d)
+    r = y - ops.read_out(ops.product(X, W, sigma), a)[..., 0]
+    length = (gradient * gradient).sum(-1) ** 0.5
+    direction = gradient * (-namespace(r).sign(r) / length)[..., None]  # |r| grows along it
+    along = (gradient @ sampler.beta_star)[..., 0]
+    sums = [(r * r).sum(), (abs(r) * length).sum(), (length * length).sum(), (along * along).sum()]
+    for eps in LENGTHS:
+        moved = y - ops.read_out(ops.product(X + eps * direction, W, sigma), a)[..., 0]
+        sums.append((moved * moved).sum())
+    return np.array([float(to_numpy(x)) for x in sums])
+
+
+def gradient_theory(cell: Cell, _device: str) -> CellValues:
+    """Return what the uniform theory says of E|grad f|^2, (etas, ridges); see `gradient_energy`."""
+    problems = [[cell.problem.replace(eta=e, ridge=r) for r in cell.ridges] for e in cell.etas]
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        return {"gradient": np.array([[gradient_energy(p) for p in row] for row in problems])}
+
+
+def gradient_energy(problem: Problem) -> float:
+    r"""Return :math:`E|\nabla f|^2` of the trained network by the uniform theory.
+
+    For Gaussian inputs it is :math:`\sum_kk\,E f_k^2` over the Hermite degrees of f. What is
+    learned has the coefficients :math:`l_k`; the rest is linear, or the neurons' own, with
+    :math:`|\hat a|^2 = \partial_\lambda L_{tr}`:
+
+    .. math:: E|\nabla f|^2 = E f^2 + \sum_{k\ge2}(k-1)\,l_k^2
+        + (E\sigma'^2 - \mathrm{Var}\,\sigma)\,\partial_\lambda L_{tr},\qquad
+        E f^2 = \mathcal R - \sum_k\star_k^2 + 2\sum_k\star_kl_k
+
+    Holds while neurons keep the Hermite coefficients that they started with: to a few per cent
+    for steps below the maximal one. See tests/studies/test_adversaries_are_measured.py.
+    """
+    learned, sigma = learned_coefficients(problem), problem.sigma
+    target, fitted = learned.target, learned.learned
+    change = RIDGE_CHANGE * problem.ridge
+    ridges = [problem.ridge - change, problem.ridge + change]
+    below, above = predict(problem, ridge=ridges).train
+    readout = float(above - below) / (2 * change)
+    energy = float(predict(problem).risk) - target @ target + 2 * target @ fitted
+    nonlinear = np.maximum(np.arange(len(fitted)) - 1, 0) @ fitted**2
+    return float(energy + nonlinear + (sigma.slope_second_moment - sigma.variance) * readout)

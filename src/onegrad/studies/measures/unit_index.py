@@ -1,0 +1,86 @@
+r"""A teacher of an index of variance one, for inputs with a spike.
+
+Inputs have the covariance :math:`\Sigma = I + s\,vv^\top`, so that :math:`u = \beta_\star\cdot x`
+has the variance :math:`q = 1 + s(v\cdot\beta_\star)^2`. The teacher is a function of
+:math:`u/\sqrt q`; the labels are centred.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.exceptions import InvalidInput
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
+from onegrad.networks import simulate
+from onegrad.networks.network import Network
+from onegrad.networks.sampling import Sampler
+from onegrad.problem import Problem
+
+MAX_TEACHER_DEGREE = 8  # of the teacher
+
+
+def unit_index_errors(cell: Cell, device: str) -> CellValues:
+    """Return the test error of networks or of a baseline, (seeds, etas, ridges)."""
+    problem = of_unit_index(cell.problem).replace(intercept=True)
+    simulation = simulate(problem, seeds_of(cell), device=device, **arguments_of(cell))
+    return {"test": simulation.test.values}
+
+
+def index_correlation(cell: Cell, device: str) -> CellValues:
+    r"""Return how the index that the first gradient learns is related to the teacher's; (seeds,).
+
+    correlation : of :math:`h\cdot x` with :math:`\beta_\star\cdot x`; cosine : of h with
+    :math:`\beta_\star`, where :math:`h = X^\top y/n`.
+    """
+    problem, ops = of_unit_index(cell.problem), get_ops(device)
+    values: dict[str, list[float]] = {"correlation": [], "cosine": []}
+    for seed in seeds_of(cell):
+        sampler = Sampler.of(problem, (seed,), ops)
+        h, beta = to_numpy(Network.of(sampler).first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+        assert sampler.inputs.direction is not None
+        v = to_numpy(sampler.inputs.direction[0, 0])
+        values["correlation"].append(correlation(h, beta, spike_strength(problem), v))
+        values["cosine"].append(correlation(h, beta, 0.0, v))
+    return {name: np.array(numbers) for name, numbers in values.items()}
+
+
+def correlation(h: Floats, beta: Floats, s: float, v: Floats) -> float:
+    """Return the correlation of h.x and beta.x for inputs of covariance I + s v v^T."""
+
+    def covariance(a: Floats, b: Floats) -> float:
+        return float(a @ b + s * (a @ v) * (v @ b))
+
+    return covariance(h, beta) / math.sqrt(covariance(h, h) * covariance(beta, beta))
+
+
+def of_unit_index(problem: Problem) -> Problem:
+    """Return the problem whose teacher takes the index over its standard deviation.
+
+    He_k(t u) is a sum of t^(k-2j) (t^2 - 1)^j k!/(2^j j! (k-2j)!) He_{k-2j}(u); its constant goes
+    with the mean of the labels.
+    """
+    c = problem.sigma_star.c
+    if np.abs(c[MAX_TEACHER_DEGREE + 1 :]).max() > 1e-9:
+        raise InvalidInput(
+            "teacher", problem.teacher, f"a polynomial of degree <= {MAX_TEACHER_DEGREE}"
+        )
+    t = (1 + spike_strength(problem) * problem.input_overlap**2) ** -0.5
+    scaled = np.zeros(MAX_TEACHER_DEGREE + 1)
+    for k in range(1, MAX_TEACHER_DEGREE + 1):
+        for j in range(k // 2 + 1):
+            ways = math.factorial(k) / (2**j * math.factorial(j) * math.factorial(k - 2 * j))
+            scaled[k - 2 * j] += c[k] * ways * t ** (k - 2 * j) * (t**2 - 1) ** j
+    terms = [f"{x!r}*H{k}" for k, x in enumerate(scaled.tolist()) if k and abs(x) > 1e-12]
+    return problem.replace(teacher=" + ".join(terms), labels="centred")
+
+
+def spike_strength(problem: Problem) -> float:
+    """Return s of inputs with the covariance I + s v v^T."""
+    law = problem.input_law
+    if law.name != "spiked" or law.parameter is None:
+        raise InvalidInput("inputs", problem.inputs, "spiked(s)")
+    return float(law.parameter)
