@@ -24,14 +24,15 @@ def complaint(capsys, *arguments):
 def test_predict_alone_is_the_default_setting_and_says_so(capsys):
     found = answer(capsys, "predict")
     assert found["setting"] == DEFAULT_SETTING and found["theory"] == "uniform"
-    problem = og.Problem(n=1000, d=500, N=667, activation="softplus", teacher="H1 + H2/sqrt(2)")
-    alpha = [row["alpha"] for row in found["results"]]
-    assert alpha == pytest.approx([k / 20 for k in range(11)])
-    expected = og.predict(problem, alpha=alpha).test
-    assert [row["test"] for row in found["results"]] == pytest.approx(expected.tolist(), rel=1e-9)
+    problem = og.Problem(
+        n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)", alpha=0.4
+    )
+    (row,) = found["results"]
+    assert row["alpha"] == 0.4
+    assert row["test"] == pytest.approx(float(og.predict(problem).test), rel=1e-9)
     assert main(["predict", "--theory", "random-features"]) == 0
     said = capsys.readouterr().out.splitlines()[0]
-    assert f"default setting '{DEFAULT_SETTING}'" in said and "n = 1000, d = 500, N = 667" in said
+    assert f"default setting '{DEFAULT_SETTING}'" in said and "n = 4000, d = 500, N = 1000" in said
 
 
 def test_other_options_change_the_default_setting(capsys):
@@ -40,13 +41,16 @@ def test_other_options_change_the_default_setting(capsys):
     )
     assert found["setting"] == DEFAULT_SETTING
     assert [row["eta"] for row in found["results"]] == [2.0]
-    assert found["problem"]["activation"] == "relu" and found["problem"]["n"] == 1000
+    assert found["problem"]["activation"] == "relu" and found["problem"]["n"] == 4000
     assert answer(capsys, "spectrum")["setting"] == DEFAULT_SETTING
 
 
-def test_with_sizes_there_is_no_default_setting(capsys):
+def test_with_sizes_the_other_defaults_stay(capsys):
     sizes = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
-    assert answer(capsys, "predict", *sizes)["setting"] is None
+    found, alone = answer(capsys, "predict", *sizes), answer(capsys, "predict")
+    assert found["setting"] is None
+    for name in ("activation", "teacher", "alpha", "ridge", "noise"):
+        assert found["problem"][name] == alone["problem"][name]
     assert "--N must be given" in complaint(capsys, "predict", "--n", "60", "--d", "30")
 
 

@@ -16,7 +16,19 @@ def fit(folder, y, *options, rows=X):
     frame = pd.DataFrame({"x": rows, "y": y})
     frame.to_csv(folder / "d.csv", index=False)
     command = ["fit", str(folder / "d.csv"), "--target", "y", "--out", str(folder / "m")]
-    return main([*command, "--width", "8", "--estimator", "one-step", "--json", *options])
+    return main(
+        [
+            *command,
+            "--width",
+            "8",
+            "--estimator",
+            "one-step",
+            "--json",
+            "--no-card",
+            "--force",
+            *options,
+        ]
+    )
 
 
 def kind(capsys):

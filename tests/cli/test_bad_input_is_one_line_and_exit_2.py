@@ -24,7 +24,7 @@ BAD = {
     "theory": [*SIZES, "--eta", "1", "--theory", "magic"],
     "c_1": [*SIZES, "--activation", "H2", "--alpha", "0.3", "--theory", "staircase"],
     "--plot": [*SIZES, "--alpha", "0,0.1", "--theory", "staircase", "--plot", "curve.doc"],
-    "unrecognized": [*SIZES, "--frobnicate"],
+    "--frobnicate": [*SIZES, "--frobnicate"],
 }
 
 

@@ -26,7 +26,7 @@ CASES = [
     (f"{FIT} --weight q", "--weight must be one of x, y, gap; got 'q'"),
     (f"{FIT} --categorical q", "--categorical 'q': missing; the columns are"),
     ("fit rows.csv --target q --out made.model", "--target must be one of x, y, gap; got 'q'"),
-    ("fit rows.csv --target gap --out made.model", "--target 'gap': has missing values"),
+    ("fit rows.csv --target gap --out made.model", "--target 'gap': 53 rows have no value"),
     ("apply y.model rows.csv --out p.csv --interval 2", "--interval must be"),
     ("reproduce --workers 0", "--workers must be"),
     ("exponents H3 --activation tahn", "--activation 'tahn'"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from onegrad import __main__ as program
+from programs import ONEGRAD
 
 SPEC = """
 [[grid]]
@@ -30,7 +31,7 @@ N = 5
 def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:
     """Send Ctrl-C to a command and its group once it has opened a file of such a name."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "onegrad", *command],
+        [*ONEGRAD, *command],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -6,17 +6,17 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 
 import pytest
 
 from onegrad.cli import main
+from programs import ONEGRAD
 
 
 def test_it_serves_the_page_and_stops_when_told() -> None:
-    command = [sys.executable, "-m", "onegrad", "explore", "--no-open", "--port", "0", "--json"]
+    command = [*ONEGRAD, "explore", "--no-open", "--port", "0", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

@@ -25,7 +25,7 @@ def table(tmp_path):
 def fit(folder, data, target, *options):
     return main(
         ["fit", str(folder / data), "--target", target, "--out", str(folder / "m"),
-         "--width", "30", *options]
+         "--width", "30", "--no-card", *options]
     )  # fmt: skip
 
 
@@ -73,12 +73,12 @@ def test_arrays(tmp_path, capsys):
     [
         (["fit", "{}/none.csv", "--target", "y", "--out", "{}/m"], "no such file"),
         (
-            ["fit", "{}/d.csv", "--target", "cost", "--out", "{}/m"],
+            ["fit", "{}/d.csv", "--target", "cost", "--out", "{}/new"],
             "--target must be one of size, kind, w, price, label; got 'cost'",
         ),
         (["fit", "{}/d.csv", "--target", "price", "--out", "{}/no/m"], "no such directory"),
-        (["fit", "{}/d.csv", "--target", "label", "--task", "regression", "--out", "{}/m"], "text"),
-        (["fit", "{}/d.csv", "--target", "price", "--width", "0", "--out", "{}/m"], "width"),
+        (["fit", "{}/d.csv", "--target", "label", "--task", "regression", "--out", "{}/n"], "text"),
+        (["fit", "{}/d.csv", "--target", "price", "--width", "0", "--out", "{}/new"], "width"),
         (["apply", "{}/d.csv", "{}/d.csv", "--out", "{}/p.csv"], "not a model file"),
         (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.txt"], "--out must be a file that ends in"),
         (["apply", "{}/m", "{}/other.csv", "--out", "{}/p.csv"], "column 'size': missing"),

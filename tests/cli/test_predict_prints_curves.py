@@ -8,6 +8,7 @@ import onegrad as og
 from onegrad.cli import main
 
 SIZES = ["--n", "200", "--d", "100", "--N", "133"]
+PROBLEM = {"n": 200, "d": 100, "N": 133, "activation": "softplus", "teacher": "H1 + H2/sqrt(2)"}
 
 
 def json_of(capsys, *arguments):
@@ -18,11 +19,11 @@ def json_of(capsys, *arguments):
 
 @pytest.mark.parametrize("theory", ["random-features", "small-step", "staircase", "uniform"])
 def test_json_has_what_the_interface_promises(theory, capsys):
-    options = ["--noise", "0.5", "--activation", "relu", "--alpha", "0.1,0.3", "--theory", theory]
+    options = ["--noise", "0.5", "--alpha", "0.1,0.3", "--theory", theory]
     value = json_of(capsys, "predict", *SIZES, *options)
     assert value["theory"] == theory
     assert [row["alpha"] for row in value["results"]] == [0.1, 0.3]
-    problem = og.Problem(n=200, d=100, N=133, activation="relu", noise=0.5, alpha=0.3)
+    problem = og.Problem(**PROBLEM, noise=0.5, alpha=0.3)
     expected = og.predict(problem, theory=theory)
     last = value["results"][1]
     assert last["eta"] == pytest.approx(200**0.3)
@@ -34,15 +35,16 @@ def test_json_has_what_the_interface_promises(theory, capsys):
 
 def test_the_default_theory_is_uniform(capsys):
     value = json_of(capsys, "predict", *SIZES, "--alpha", "0.3")
-    expected = og.predict(og.Problem(n=200, d=100, N=133, alpha=0.3), theory="uniform")
+    expected = og.predict(og.Problem(**PROBLEM, alpha=0.3), theory="uniform")
     assert value["theory"] == "uniform"
     assert value["results"][0]["test"] == pytest.approx(float(expected.test), rel=1e-9)
 
 
-def test_a_table_has_a_line_a_point(capsys):
+def test_a_table_has_one_line_per_point_and_the_bound(capsys):
     assert main(["predict", *SIZES, "--ridge", "0.01,0.1,1", "--theory", "random-features"]) == 0
-    said, header, *points = capsys.readouterr().out.splitlines()
+    said, header, *points, bound = capsys.readouterr().out.splitlines()
     assert said.startswith("random-features theory") and "test" in header and len(points) == 3
+    assert bound == "no rotation-invariant kernel has a test error below 1"
 
 
 def test_the_curve_is_drawn_with_its_reference_lines(tmp_path, capsys):

@@ -1,13 +1,13 @@
 """onegrad apply --out -: the rows of the file on standard output, and nothing else."""
 
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from onegrad.cli import main
+from programs import ONEGRAD
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
     X = np.random.default_rng(0).standard_normal((40_000, 1))  # several blocks
     pd.DataFrame({"x": X[:, 0], "y": X[:, 0] ** 2}).to_csv(here / "d.csv", index=False)
     command = ["fit", str(here / "d.csv"), "--target", "y", "--estimator", "one-step"]
-    assert main([*command, "--width", "5", "--out", str(here / "m"), "--json"]) == 0
+    assert main([*command, "--width", "5", "--out", str(here / "m"), "--json", "--no-card"]) == 0
     return here
 
 
@@ -37,7 +37,7 @@ def test_json_and_predictions_do_not_share_standard_output(folder, capsys):
 
 
 def test_a_reader_that_has_enough_is_no_failure_to_talk_about(folder):
-    program = [sys.executable, "-m", "onegrad", "apply", folder / "m", folder / "d.csv"]
+    program = [*ONEGRAD, "apply", folder / "m", folder / "d.csv"]
     with subprocess.Popen(
         [*program, "--out", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as writer:

@@ -19,7 +19,9 @@ def test_json_has_what_the_interface_promises(capsys):
     assert first["risk"] == pytest.approx(first["test"] - 0.01)
     assert {"alpha", "eta", "ridge", "train_se", "test_se", "leave_one_out"} <= set(first)
     assert answer["provenance"]["random"] == "host"
-    direct = og.simulate(og.Problem(n=60, d=10, N=20, noise=0.1), 3, alpha=[0, 0.2])
+    teacher = "H1 + H2/sqrt(2)"
+    problem = og.Problem(n=60, d=10, N=20, noise=0.1, activation="softplus", teacher=teacher)
+    direct = og.simulate(problem, 3, alpha=[0, 0.2])
     assert first["test"] == pytest.approx(direct.test.mean[0], rel=1e-10)
 
 

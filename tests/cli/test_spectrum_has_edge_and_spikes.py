@@ -8,7 +8,20 @@ import onegrad as og
 from onegrad.cli import main
 from onegrad.networks import spectrum as measure
 
-SIZES = ["--n", "200", "--d", "100", "--N", "133", "--noise", "0.5"]
+SIZES = [
+    "--n",
+    "200",
+    "--d",
+    "100",
+    "--N",
+    "133",
+    "--noise",
+    "0.5",
+    "--activation",
+    "tanh",
+    "--teacher",
+    "H1",
+]
 
 
 def json_of(capsys, *arguments, code=0):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,19 +15,20 @@ import pytest
 from onegrad.experiments import Store
 from onegrad.io.progress import TerminalProgress
 from onegrad.io.streams import SilentStream, _spelled
+from programs import ONEGRAD
 
 SPEC = """
 [[grid]]
 measure = "rehearsal"
 seeds = 4
 seeds_per_cell = 1
-options = { wait = 3, numbers = 10 }
+options = { wait = 0, numbers = 10 }
 [grid.problem]
 n = 10
 d = 5
 N = 5
 """
-ONEGRAD = f"{sys.executable} -m onegrad"
+PROGRAM = shlex.join(ONEGRAD)
 
 
 def shell(folder: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -42,17 +43,17 @@ def shell(folder: Path, command: str, **environment: str) -> subprocess.Complete
 
 
 def test_without_standard_output(tmp_path: Path) -> None:
-    run = shell(tmp_path, f"{ONEGRAD} cite >&-")
+    run = shell(tmp_path, f"{PROGRAM} cite >&-")
     assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_bad_input_without_standard_error_is_bad_input(tmp_path: Path) -> None:
-    assert shell(tmp_path, f"{ONEGRAD} predict --n -1 2>&-").returncode == 2
-    assert shell(tmp_path, f"{ONEGRAD} predict --n -1 2>/dev/full").returncode == 2
+    assert shell(tmp_path, f"{PROGRAM} predict --n -1 2>&-").returncode == 2
+    assert shell(tmp_path, f"{PROGRAM} predict --n -1 2>/dev/full").returncode == 2
 
 
 def test_a_result_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
-    run = shell(tmp_path, f"{ONEGRAD} cite >/dev/full")
+    run = shell(tmp_path, f"{PROGRAM} cite >/dev/full")
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1 and "No space left on device" in run.stderr
 
@@ -60,15 +61,15 @@ def test_a_result_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stream", ["2>/dev/full", ">&- 2>&- <&-"])
 def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, stream: str) -> None:
     (tmp_path / "s.toml").write_text(SPEC)
-    run = shell(tmp_path, f"{ONEGRAD} sweep run s.toml --store store {stream}")
+    run = shell(tmp_path, f"{PROGRAM} sweep run s.toml --store store {stream}")
     assert run.returncode == 0
     with Store(tmp_path / "store", create=False) as store:
         assert len(store.done()) == 4
 
 
 def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(SPEC)
-    command = [sys.executable, "-m", "onegrad", "sweep", "run", "s.toml", "--store", "store"]
+    (tmp_path / "s.toml").write_text(SPEC.replace("wait = 0", "wait = 0.5"))
+    command = [*ONEGRAD, "sweep", "run", "s.toml", "--store", "store"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
     while not (tmp_path / "store" / "cells.sqlite").exists() and process.poll() is None:
         time.sleep(0.01)
@@ -80,7 +81,7 @@ def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["sweep run --help", "exponents H3"])
 def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path, command: str) -> None:
     plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    run = shell(tmp_path, f"{ONEGRAD} {command}", LC_ALL="C", **plain)
+    run = shell(tmp_path, f"{PROGRAM} {command}", LC_ALL="C", **plain)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.isascii() and "\\u" not in run.stdout
 
@@ -89,10 +90,10 @@ def test_a_table_with_a_unicode_name_is_read_in_an_ascii_locale(tmp_path: Path) 
     rows = "".join(f"{i},{i % 7},é\n" for i in range(60))
     (tmp_path / "größe.csv").write_text("y,x,ä\n" + rows, encoding="utf-8")
     plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
-    fit = f"{ONEGRAD} fit größe.csv --target y --out m --estimator one-step --width 5"
+    fit = f"{PROGRAM} fit größe.csv --target y --out m --estimator one-step --width 5 --no-card"
     run = shell(tmp_path, fit, **plain)
     assert run.returncode == 0, run.stderr
-    run = shell(tmp_path, f"{ONEGRAD} apply m größe.csv --out -", **plain)
+    run = shell(tmp_path, f"{PROGRAM} apply m größe.csv --out -", **plain)
     assert run.returncode == 0 and run.stdout.count("\n") == 61, run.stderr
 
 

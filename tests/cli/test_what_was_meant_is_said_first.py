@@ -48,6 +48,25 @@ def test_the_suggestion_comes_before_what_is_allowed(words, meant, capsys):
     assert after and "one of" not in before
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["fit", "sale.csv", "--target", "price", "--out", "m"], "sales.csv?"),
+        (["fit", "sales.csv", "--target", "pricee", "--out", "m"], "price?"),
+        (["fit", "sales.csv", "--target", "price", "--columns", "twon", "--out", "m"], "town?"),
+        (["apply", "price.modle", "sales.csv", "--out", "p.csv"], "price.model?"),
+        (["show", "price.modl"], "price.model?"),
+        (["sweep", "status", "gird.toml"], "grid.toml?"),
+    ],
+)
+def test_files_and_columns_are_suggested_too(words, meant, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sales.csv").write_text("town,price\na,1\nb,2\n")
+    for name in ("price.model", "grid.toml"):
+        (tmp_path / name).touch()
+    assert f"did you mean {meant}" in complaint(capsys, *words)
+
+
 def test_a_word_that_resembles_nothing_gets_the_list(capsys):
     err = complaint(capsys, "zzz")
     assert "did you mean" not in err and all(command in err for command in COMMANDS)

@@ -6,6 +6,7 @@ error that names the option, the value and what is allowed.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import sys
@@ -16,21 +17,25 @@ from typing import Any
 
 from onegrad import __version__
 from onegrad.cli.output import error_line, print_note
-from onegrad.cli.parser import Parser, check_options, innermost_parser, options_of
+from onegrad.cli.parser import (
+    Parser,
+    check_options,
+    group_commands,
+    innermost_parser,
+    options_of,
+)
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, printable
 
+EVERYDAY_COMMANDS = (
+    "predict", "simulate", "compare", "spectrum", "fit", "apply", "explore",
+)  # fmt: skip
 COMMANDS = (
-    "predict",
-    "simulate",
-    "compare",
+    *EVERYDAY_COMMANDS,
     "optimum",
-    "spectrum",
+    "exponents",
     "reproduce",
     "sweep",
-    "fit",
-    "apply",
-    "explore",
-    "exponents",
+    "show",
     "cite",
     "doctor",
     "completion",
@@ -83,13 +88,16 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     """Return the parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
-        description="What one gradient step learns: theory, simulation, experiments, estimators.",
-        epilog="example: onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11",
+        description="What a network learns in one gradient step: theory, simulation, estimators.",
+        epilog="example: onegrad predict --alpha 0:0.5:11",
     )
     parser.add_argument("--version", action="version", version=f"onegrad {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="command", required=True, help=argparse.SUPPRESS
+    )
     for command in commands:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
+    group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": COMMANDS})
     return parser
 
 

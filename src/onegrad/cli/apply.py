@@ -6,14 +6,16 @@ import argparse
 import io
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_command, check_not_an_input
+from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
 from onegrad.cli.output import print_json
+from onegrad.data import Source
+from onegrad.data.table_files import FilePartition
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
@@ -21,25 +23,28 @@ _EXAMPLES = (
     "onegrad apply price.model new.parquet --out predicted.parquet",
     "onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9",
     "onegrad apply click.model new.csv --out predicted.csv --proba",
-    "onegrad apply price.model new.csv --out - | head",
+    "onegrad apply price.model new.csv --out - --keep id | head",
 )
 TABLE_SUFFIXES = (".csv", ".parquet", ".npz")
 STANDARD_OUTPUT = "-"
 
-Columns = dict[str, np.ndarray[Any, Any]]  # predictions of one block, by name
+Columns = dict[str, Any]  # arrays of one block, of NumPy or Arrow, by name
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad apply`."""
-    description = "Predict every row of the data; columns are found by name."
+    description = "Predict every row of the data; columns are matched by name."
     parser = add_command(subparsers, "apply", "predict with a saved model", description, *_EXAMPLES)
     parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     out = f"{', '.join(TABLE_SUFFIXES)}, or - for CSV on standard output"
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=out)
+    keep = "columns of the data to write next to the predictions, such as an id"
+    parser.add_argument("--keep", metavar="A,B,…", help=keep)
+    add_force(parser)
     parser.add_argument("--std", action="store_true", help="add the standard deviation")
-    parser.add_argument("--interval", type=float, metavar="P", help="add an interval of coverage P")
-    parser.add_argument("--proba", action="store_true", help="add the classes' probabilities")
+    parser.add_argument("--interval", type=float, metavar="P", help="add intervals of coverage P")
+    parser.add_argument("--proba", action="store_true", help="add the class probabilities")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,15 +58,21 @@ def run(args: argparse.Namespace) -> int:
     )
 
     to_standard_output = str(args.out) == STANDARD_OUTPUT
-    _check_out(args.out, args.json)
+    _check_out(args)
     model = load(args.model_file)
     _check_columns(model, args)
     data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not to_standard_output:
         check_not_an_input("--out", args.out, [*data.paths, args.model_file])
+        check_new_file("--out", args.out, args.force)
+    input_columns = KeptColumns(data, args.keep.split(",")) if args.keep else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
-        blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
+        blocks: Iterator[Columns] = (
+            _columns(model, X, args) for X in _inputs(model, data, unknown)
+        )
+        if input_columns is not None:
+            blocks = map(input_columns.beside, blocks)
         rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
     warn(*unknown.warnings)
     if args.json:
@@ -73,10 +84,45 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_out(out: Path, as_json: bool) -> None:
+class KeptColumns:
+    """Columns of the data that are written before the predictions, as they are in the files."""
+
+    def __init__(self, data: Source, names: Sequence[str]) -> None:
+        files = [part for part in data.partitions if isinstance(part, FilePartition)]
+        if len(files) < len(data.partitions):
+            problem = "only columns of CSV and Parquet files have names"
+            raise InvalidInput("--keep", ",".join(names), problem=problem)
+        self.names = names
+        self.tables = (table for file in files for table in file.plain_columns(names))
+        try:
+            self.rows: Any = next(self.tables, None)
+        except InvalidInput as error:
+            raise error.renamed("--keep") if error.argument == "column" else error from None
+
+    def beside(self, predictions: Columns) -> Columns:
+        """Return the columns of the next rows, and their predictions."""
+        import pyarrow as pa
+
+        if both := set(self.names) & predictions.keys():
+            problem = "a column of predictions has this name, too"
+            raise InvalidInput("--keep", min(both), problem=problem)
+        count = len(next(iter(predictions.values())))
+        while len(self.rows) < count:
+            if (table := next(self.tables, None)) is None:
+                raise InvalidInput("--keep", problem="the files changed while they were read")
+            self.rows = pa.concat_tables([self.rows, table])
+        columns = {name: self.rows[name].slice(0, count) for name in self.names}
+        self.rows = self.rows.slice(count)
+        return columns | predictions
+
+
+def _check_out(args: argparse.Namespace) -> None:
     """Raise InvalidInput if predictions cannot be written there."""
+    out = args.out
+    if args.keep and out.suffix == ".npz":
+        raise InvalidInput("--keep", args.keep, problem="needs a table: --out FILE.csv or .parquet")
     if str(out) == STANDARD_OUTPUT:
-        if as_json:
+        if args.json:
             problem = "both need standard output; drop one of them"
             raise InvalidInput("--json and --out -", problem=problem)
     elif out.suffix not in TABLE_SUFFIXES:
@@ -141,7 +187,8 @@ def _table(columns: Columns) -> Any:
     import pyarrow as pa
 
     # lists, because pyarrow takes a NUL in NumPy's text for its end
-    return pa.table({k: v.tolist() if v.dtype.kind == "U" else v for k, v in columns.items()})
+    is_text = {k for k, v in columns.items() if isinstance(v, np.ndarray) and v.dtype.kind == "U"}
+    return pa.table({k: v.tolist() if k in is_text else v for k, v in columns.items()})
 
 
 def _print(blocks: Iterator[Columns]) -> int:

@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
-from onegrad.cli.options import add_command, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_figure
-from onegrad.cli.simulate import read_seeds
-from onegrad.io.progress import TerminalProgress
+from onegrad.cli.simulate import count_networks, read_seeds
 
 _EXAMPLES = (
-    "onegrad compare                                       # the setting of the docs' first page",
-    "onegrad compare --n 1000 --d 500 --N 667 --alpha 0.4 --seeds 10 --plot compare.svg",
+    "onegrad compare                     # the default setting: that of the docs' first page",
+    "onegrad compare --n 1000 --d 500 --N 667 --activation relu --plot compare.svg",
 )
-_DEFAULT_ALPHA = "0.4"
+LINE_WIDTH = 90
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad compare`."""
     description = (
-        "Errors along the step from theory and from real networks, the bound for kernels and the "
-        "spikes, with a sentence that says whether they agree."
+        "Compare theory with real networks: errors at each step size, the bound for kernels and "
+        "the spikes, and a sentence that says whether they agree."
     )
-    summary = "theory beside real networks"
+    summary = "theory compared with real networks"
     parser = add_command(subparsers, "compare", summary, description, *_EXAMPLES)
     add_problem_options(parser)
     parser.add_argument("--seeds", default="10", metavar="K", help="networks (default 10)")
     parser.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
-    parser.add_argument("--plot", metavar="FILE", help="draw it (.svg, .png or .pdf)")
+    add_plot(parser, "the comparison")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     from onegrad.comparison import compare
 
-    options = read_problem_options(args, alpha=_DEFAULT_ALPHA)
+    options = read_problem_options(args)
     if args.plot:
-        check_plot_path(args.plot)
-    progress = TerminalProgress("networks", quiet=args.json)
+        check_plot_path(args.plot, args.force)
+    seeds = read_seeds(args.seeds)
+    progress = count_networks(seeds, quiet=args.json)
     comparison = compare(
-        options.problem,
-        read_seeds(args.seeds),
-        device=args.device,
-        progress=progress,
-        **options.axes,
+        options.problem, seeds, device=args.device, progress=progress, **options.axes
     )
     if args.plot:
         save_figure(args.plot, comparison.plot)
@@ -55,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
     print_title(options.title)
     rows = comparison.table()
     print_table(rows, list(rows[0]))
-    print(comparison.sentence)
+    print(textwrap.fill(comparison.sentence, LINE_WIDTH, break_on_hyphens=False))
     return 0

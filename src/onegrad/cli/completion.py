@@ -73,10 +73,10 @@ CASES = {
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad completion`."""
-    summary = "a script by which a shell completes commands and options"
-    description = "Print what bash, zsh or fish needs to complete commands, options and names."
+    summary = "shell completion of commands and options"
+    description = "Print the script with which bash, zsh or fish completes commands and options."
     parser = add_command(subparsers, "completion", summary, description, *_EXAMPLES)
-    parser.add_argument("shell", type=str.lower, choices=tuple(SHELLS), help="whose script")
+    parser.add_argument("shell", type=str.lower, choices=tuple(SHELLS), help="the shell")
 
 
 def run(args: argparse.Namespace) -> int:

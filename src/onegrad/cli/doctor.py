@@ -30,14 +30,13 @@ PACKAGES = (
     "distributed",
     "starlette",
     "uvicorn",
-    "plotly",
 )
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad doctor`."""
-    summary = "what is installed, which devices are seen, a self-check"
-    description = "Report versions and devices and check theory and simulation on known values."
+    summary = "installed versions, available devices, a self-check"
+    description = "Report versions and devices, and check theory and simulation on known values."
     add_command(subparsers, "doctor", summary, description, "onegrad doctor --json")
 
 

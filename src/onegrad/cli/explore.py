@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_command
+from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
@@ -27,14 +27,14 @@ DEFAULT_PORT = 8321
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad explore`."""
     description = (
-        "Serve the explorer on this machine and open it in the browser, or write it as one page "
+        "Start the explorer on this machine and open it in the browser, or write it as one file "
         "that needs no server."
     )
     parser = add_command(subparsers, "explore", "the interactive page", description, *_EXAMPLES)
     parser.add_argument(
         "--port",
         default=str(DEFAULT_PORT),
-        help=f"port; 0 takes a free one (default {DEFAULT_PORT})",
+        help=f"port; 0 chooses a free one (default {DEFAULT_PORT})",
     )
     parser.add_argument(
         "--host",
@@ -45,21 +45,21 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--export",
         metavar="FILE",
-        help="write one self-contained page with precomputed numbers instead, and stop",
+        help="write a self-contained page with precomputed numbers, and exit",
     )
+    add_force(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve the page until it is stopped, or write it to a file."""
     if args.export is not None:
-        return _export(args.export, args.json)
+        return _export(args.export, args.json, args.force)
     with _extra_needed():
         import uvicorn
 
         from onegrad.explorer.connections import ImpatientProtocol
         from onegrad.explorer.guard import LOOPBACK_HOSTS
-        from onegrad.explorer.server import create_app, plotly_file
-    plotly_file()  # raises ImportError if plotly is missing
+        from onegrad.explorer.server import create_app
     listener = _listen(args.host, _port(args.port))
     host, port = listener.getsockname()[:2]
     local = args.host in (LOOPBACK_ADDRESS, "localhost")
@@ -87,13 +87,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _export(name: str, as_json: bool) -> int:
+def _export(name: str, as_json: bool, force: bool) -> int:
     """Compute the numbers of the page on all cores and write it."""
     with _extra_needed():
         from onegrad.explorer.bundle import write_page
-        from onegrad.explorer.server import plotly_file
-    plotly_file()  # raises ImportError if plotly is missing
     path = Path(name)
+    check_new_file("--export", path, force)
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput("--export", path, "a file in a folder that exists")
     progress = TerminalProgress("export", quiet=as_json)

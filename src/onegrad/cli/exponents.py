@@ -8,43 +8,39 @@ from typing import Any
 
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, print_table
-from onegrad.functions import exponents, resolve
-from onegrad.functions.hermite_text import hermite_text
+from onegrad.functions import exponents
 
 DESCRIPTION = (
-    "The first degree of a teacher's labels (information), the first that some function of a label "
-    "has (generative), the first that one gradient step sees, and those that a network of the "
-    "activation without biases cannot represent."
+    "Print the first Hermite degree of a teacher (information exponent), the lowest first degree "
+    "over functions of its labels (generative exponent), the first degree that one gradient step "
+    "sees, and the degrees that a network without biases cannot represent."
 )
-_EXAMPLE = 'onegrad exponents "H3 + 0.1*H2" --activation tanh'
+_EXAMPLE = 'onegrad exponents "x^3 - 3*x" "tanh(2*x)" --activation tanh'
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad exponents`."""
     summary = "information and generative exponent of a teacher"
     parser = add_command(subparsers, "exponents", summary, DESCRIPTION, _EXAMPLE)
-    parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="as for --teacher elsewhere")
+    parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="a name or a formula")
     parser.add_argument(
-        "--activation", metavar="A", help="whose degrees the step can use (default: all)"
+        "--activation", metavar="A", help="the step uses only its degrees (default: all degrees)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the exponents of each teacher."""
     rows: list[dict[str, Any]] = [
-        {
-            "teacher": t,
-            "hermite": hermite_text(resolve(t, "teacher")),
-            **asdict(exponents(t, args.activation)),
-        }
-        for t in args.teacher
+        {"teacher": t, **asdict(exponents(t, args.activation))} for t in args.teacher
     ]
     if args.json:
         print_json({"results": rows, "activation": args.activation})
     else:
-        columns = ["teacher", "hermite", "information", "generative", "one_step"]
+        columns = ["teacher", "information", "generative", "one_step"]
         columns += ["out_of_reach"] if args.activation else []
         for row in rows:
+            if row["teacher"].replace(" ", "") != row["hermite"].replace(" ", ""):
+                row["teacher"] += f" = {row['hermite']}"
             row["out_of_reach"] = ", ".join(map(str, row["out_of_reach"])) or "none"
         print_table(rows, columns)
     return 0

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.cli.options import add_command, check_not_an_input
+from onegrad.cli.card import write_card
+from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
 from onegrad.cli.output import print_json, print_note
+from onegrad.cli.show import model_facts
+from onegrad.data.partitions import MissingTargets, missing_targets
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
@@ -43,38 +46,51 @@ class FamilyNames:
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad fit`."""
-    summary = "train on Parquet, CSV, npz or npy files of any size"
+    summary = "train a model on Parquet, CSV, npz or npy files of any size"
     description = "Learn the first layer on a sample of rows and the readout on all of them."
     parser = add_command(subparsers, "fit", summary, description, *_EXAMPLES)
     parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
-    parser.add_argument("--target", required=True, metavar="COL", help="what to predict")
-    parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="the model file")
-    add = parser.add_argument
+    parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
+    parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="file to write")
+    parser.add_argument(
+        "--task",
+        type=str.lower,
+        choices=("auto", "regression", "classification"),
+        default="auto",
+        help="auto (default): classification if the target is text or only 0 and 1",
+    )
+    budgets = ("fast", "default", "best")
+    parser.add_argument(
+        "--budget", type=str.lower, choices=budgets, help="how much time and memory to spend"
+    )
+    parser.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows whose target is missing"
+    )
+    card = parser.add_mutually_exclusive_group()
+    card.add_argument(
+        "--card", type=Path, metavar="FILE", help="one-page summary (default MODEL.html)"
+    )
+    card.add_argument("--no-card", action="store_true", help="write no summary")
+    add_force(parser)
+    add = parser.add_argument_group("more").add_argument
     add(
         "--estimator",
         type=str.lower,
         metavar="FAMILY",
         choices=FamilyNames(),
         default="alternating",
-        help="one of %(choices)s; %(default)s (default) is the one for real data",
+        help="one of %(choices)s; %(default)s (default) is recommended for real data",
     )
-    add(
-        "--task",
-        type=str.lower,
-        choices=("auto", "regression", "classification"),
-        default="auto",
-        help="auto (default): classification if the target holds text, or 0 and 1 only",
-    )
-    add("--columns", metavar="A,B,…", help="inputs (default: all other columns)")
-    add("--categorical", metavar="A,B,…", help="columns whose numbers are codes, as text always is")
-    add("--weight", metavar="COL", help="weights of the rows")
-    add("--width", type=int, metavar="N", help="neurons (default: chosen by the number of rows)")
-    add("--members", type=int, metavar="M", help="networks that are averaged")
-    budgets = ("fast", "default", "best")
-    add("--budget", type=str.lower, choices=budgets, help="how much time and memory to spend")
-    add("--sample-rows", type=int, metavar="M", help="rows that teach the first layer (20,000)")
+    add("--columns", metavar="A,B,…", help="input columns (default: all other columns)")
+    add("--categorical", metavar="A,B,…", help="numeric columns to treat as categories")
+    add("--weight", metavar="COL", help="column of row weights")
+    width = "neurons (default: by rows and budget; one-step 1000)"
+    add("--width", type=int, metavar="N", help=width)
+    add("--members", type=int, metavar="M", help="networks to average (default: by budget)")
+    sample_rows = "rows on which the first layer is learned (default: by budget; one-step 20,000)"
+    add("--sample-rows", type=int, metavar="M", help=sample_rows)
     add("--seed", type=int, default=0, metavar="K", help="seed of all random numbers")
-    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    add("--device", default="cpu", help="cpu (default) or cuda")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="K", help="processes on this machine")
     where.add_argument("--cluster", metavar="tcp://…", help="an existing Dask scheduler")
@@ -87,22 +103,42 @@ def run(args: argparse.Namespace) -> int:
     _check_arguments(args)
     columns = None if args.columns is None else args.columns.split(",")
     start = time.monotonic()
-    with _columns_named_by_option(args):
-        data = source(args.data, target=args.target, weight=args.weight, columns=columns)
-        check_not_an_input("--out", args.out, data.paths)
+    with _columns_named_by_option(args), _missing_targets_counted(args):
+        data = source(
+            args.data,
+            target=args.target,
+            weight=args.weight,
+            columns=columns,
+            drop_missing=args.drop_missing,
+        )
+        card = None if args.no_card else args.card or args.out.with_name(f"{args.out.name}.html")
+        for option, path in (("--out", args.out), ("--card", card)):
+            if path is not None:
+                check_not_an_input(option, path, data.paths)
+                check_new_file(option, path, args.force)
         estimator = _estimator(args, _is_classification(args, data))
+        progress = TerminalProgress("fit", quiet=args.json)
         with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
-            estimator.fit(data, client=client, progress=TerminalProgress("fit", quiet=args.json))
-    estimator.save(args.out)
+            estimator.fit(data, client=client, progress=progress)
+            estimator.save(args.out)
+            if card is not None:
+                from onegrad.estimators.assessment import assess  # loads trees
+
+                progress.relabel("card")
+                assessment = assess(estimator, data, client=client, progress=progress)
+                write_card(card, estimator, assessment, f"{args.target} in {args.data}")
+    if args.drop_missing and (missing := sum(_missing_targets(args))):
+        print_note("onegrad fit", f"{missing:,} rows without --target {args.target!r} are left out")
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:
         values = "0 and 1" if classes.dtype.kind in "fiub" else "text"
         note = f"--target {args.target!r} holds {values}: taken as classes (see --task)"
         print_note("onegrad fit", note)
     if args.json:
-        print_json(_summary(estimator, args, time.monotonic() - start))
+        about = {"model": str(args.out), "card": None if card is None else str(card)}
+        print_json(about | model_facts(estimator) | {"seconds": time.monotonic() - start})
     else:
         print(estimator.report())
-        print(f"saved to {args.out}")
+        print(f"saved to {args.out}" + (f"; summary in {card}" if card is not None else ""))
     return 130 if "interrupted" in estimator.choice_ else 0
 
 
@@ -110,8 +146,11 @@ def _check_arguments(args: argparse.Namespace) -> None:
     """Raise InvalidInput for what would fail after the data have been read."""
     from onegrad.arrays import get_ops
 
-    if not args.out.parent.is_dir():
-        raise InvalidInput("--out", args.out, problem="no such directory")
+    for option, path in (("--out", args.out), ("--card", args.card)):
+        if path is not None and not path.parent.is_dir():
+            raise InvalidInput(option, path, problem="no such directory")
+    if args.drop_missing and Path(args.data).suffix in (".npy", ".npz"):
+        raise InvalidInput("--drop-missing", problem="only for CSV and Parquet files")
     if args.workers is not None and args.workers < 1:
         raise InvalidInput("--workers", args.workers, "a whole number >= 1")
     if not 0 <= args.seed <= MAX_SEED:
@@ -129,6 +168,25 @@ def _columns_named_by_option(args: argparse.Namespace) -> Iterator[None]:
         if error.argument != "column" or error.value not in (args.categorical or "").split(","):
             raise
         raise InvalidInput("--categorical", error.value, problem=error.problem) from None
+
+
+@contextmanager
+def _missing_targets_counted(args: argparse.Namespace) -> Iterator[None]:
+    """Say how many rows have no target, and how to leave them out."""
+    try:
+        yield
+    except MissingTargets as error:
+        blocks = list(_missing_targets(args))
+        problem = f"{sum(blocks):,} rows have no value; add --drop-missing to leave them out"
+        raise InvalidInput("--target", error.value, problem=problem) from None
+
+
+def _missing_targets(args: argparse.Namespace) -> Iterator[int]:
+    """Yield the numbers of rows without a target, block by block."""
+    from onegrad.data import source
+
+    for block in source(args.data, columns=[args.target]).blocks():
+        yield int(missing_targets(block.X[args.target], args.target).sum())
 
 
 def _is_classification(args: argparse.Namespace, data: Any) -> bool:
@@ -153,7 +211,8 @@ def _targets(args: argparse.Namespace, X: Any) -> Iterator[Any]:
     from onegrad.data.table import is_table
 
     columns = X.column_names[:1] if is_table(X) else None
-    data = source(args.data, target=args.target, columns=columns)
+    drop = args.drop_missing
+    data = source(args.data, target=args.target, columns=columns, drop_missing=drop)
     return (block.y for block in data.blocks())
 
 
@@ -193,7 +252,7 @@ def _check_class_names(target: str, y: Any) -> None:
             "--target",
             target,
             problem=f"the column holds dates, such as {values[0]!r:.40}; if these are classes, add "
-            "--task classification; otherwise predict the time since some day as a number",
+            "--task classification; otherwise convert them to numbers, such as days since 2000",
         )
     words = [value for value in values if not is_number(value)]
     if words and len(values) - len(words) > max(MAX_CLASS_CODES, len(words)):
@@ -203,17 +262,3 @@ def _check_class_names(target: str, y: Any) -> None:
             problem=f"the column holds numbers and {words[0]!r:.40}; fix it, or add "
             "--task classification if these are classes",
         )
-
-
-def _summary(estimator: Any, args: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
-    return {
-        "model": str(args.out),
-        "estimator": type(estimator).__name__,
-        "rows": estimator.n_rows_,
-        "inputs": estimator.input_names_,
-        "choice": estimator.choice_,
-        "ridge": [member.ridge for member in estimator.fitted_.members],
-        "importance": dict(importance),
-        "seconds": seconds,
-    }

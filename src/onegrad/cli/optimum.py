@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_command, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.pictures.result_tables import with_error
 from onegrad.theory import optimum
 
 _EXAMPLES = (
-    "onegrad optimum                                       # best step and penalty",
+    "onegrad optimum                     # the best step and penalty of the default setting",
     "onegrad optimum --n 1000 --d 500 --N 250,500,1000,2000 --plot width.svg",
     "onegrad optimum --d 500 --N 667 --n 1000 --over n_step,alpha,ridge --total 2000",
 )
@@ -22,8 +22,8 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad optimum`."""
     summary = "the best step and penalty by theory"
     description = (
-        "The step, the penalty, or the split of a budget of rows between step and ridge, with the "
-        "least test error by the uniform theory."
+        "Find the step, the penalty, or the split of rows between step and ridge that has the "
+        "lowest test error by the uniform theory."
     )
     parser = add_command(subparsers, "optimum", summary, description, *_EXAMPLES)
     add_problem_options(parser)
@@ -31,19 +31,19 @@ def add_parser(subparsers: Any) -> None:
         "--over",
         default="alpha,ridge",
         metavar="NAMES",
-        help="what is chosen: alpha, ridge, n_step (default alpha,ridge)",
+        help="what to optimise: alpha, ridge, n_step (default alpha,ridge)",
     )
     parser.add_argument(
-        "--total", type=int, metavar="ROWS", help="rows of step and ridge together, with n_step"
+        "--total", type=int, metavar="ROWS", help="total rows of step and ridge, with n_step"
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw the curve (.svg, .png or .pdf)")
+    add_plot(parser, "the curve")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the optimum."""
     options = read_problem_options(args)
     if args.plot:
-        check_plot_path(args.plot)
+        check_plot_path(args.plot, args.force)
     over = tuple(name.strip() for name in args.over.split(","))
     best = optimum(options.problem, over, total=args.total, **options.axes)
     if args.plot:

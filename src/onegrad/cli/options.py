@@ -1,7 +1,7 @@
 """The options that commands share: every field of Problem, lists and ranges of numbers.
 
-Sizes may be given as ratios, `--phi` d/n and `--psi` d/N. Without any size the default setting is
-used, and other options replace its values.
+Sizes may be given as ratios, `--phi` d/n and `--psi` d/N. An option that is not given has its value
+in the default setting; sizes are given all or not at all.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import argparse
 import math
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
+from onegrad.functions.hermite_text import with_hermite_sum
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
@@ -22,16 +23,17 @@ from onegrad.problem.conventions import size_from_ratio
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
 MAX_POINTS = 10_000
 SIZES = ("n", "d", "N")
+EVERYDAY_FIELDS = (
+    *SIZES, "phi", "psi", "activation", "teacher", "noise", "ridge", "alpha", "eta",
+)  # fmt: skip
 DEFAULT_SETTING = "quick-start"  # the setting of the docs' first page
-SETTINGS: dict[str, dict[str, str]] = {
-    DEFAULT_SETTING: {
-        "n": "1000",
-        "d": "500",
-        "N": "667",
-        "activation": "softplus",
-        "teacher": "H1 + H2/sqrt(2)",
-        "alpha": "0:0.5:11",
-    },
+QUICK_START = {
+    "n": "4000",
+    "d": "500",
+    "N": "1000",
+    "activation": "softplus",
+    "teacher": "H1 + H2/sqrt(2)",
+    "alpha": "0.4",
 }
 
 
@@ -55,17 +57,25 @@ class ProblemOptions:
         """The sizes and functions that are the same at every point."""
         p = self.problem
         sizes = [f"{name} = {getattr(p, name)}" for name in SIZES if name not in self.axes]
-        functions = [f"activation {p.sigma.name}", f"teacher {p.teacher_function.name}"]
+        functions = [
+            f"activation {p.sigma.name}",
+            f"teacher {with_hermite_sum(p.teacher_function)}",
+        ]
         suffix = "" if self.setting is None else f" (default setting {self.setting!r})"
         return ", ".join(sizes + functions) + suffix
 
 
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
     """Add every field of Problem; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
-    group = parser.add_argument_group(
+    everyday = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
-    for name, field in {**FIELDS, **RATIO_FIELDS}.items():
+    more = parser.add_argument_group("more about the problem")
+    fields = {**FIELDS, **RATIO_FIELDS}
+    for name in (*EVERYDAY_FIELDS, *(name for name in fields if name not in EVERYDAY_FIELDS)):
+        default = "" if name == "eta" else QUICK_START.get(name, fields[name].default)
+        field = replace(fields[name], default=default)
+        group = everyday if name in EVERYDAY_FIELDS else more
         settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
         if field.kind == "flag":
             settings = {"action": "store_true"}
@@ -89,9 +99,27 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if json_option:
-        text = "print one JSON object, nothing else"
+        text = "print one JSON object and nothing else"
         parser.add_argument("--json", action="store_true", help=text)
     return parser
+
+
+def add_force(parser: Any) -> None:
+    """Add the option without which no file is replaced."""
+    parser.add_argument("--force", action="store_true", help="overwrite existing files")
+
+
+def check_new_file(option: str, path: Path, force: bool) -> None:
+    """Raise InvalidInput if there is such a file, unless it may be replaced."""
+    if path.is_file() and not force:
+        problem = "there is such a file; choose another name, or add --force to replace it"
+        raise InvalidInput(option, path, problem=problem)
+
+
+def add_plot(parser: Any, what: str) -> None:
+    """Add `--plot`, and `--force` for its file."""
+    parser.add_argument("--plot", metavar="FILE", help=f"plot {what} to a .svg, .png or .pdf file")
+    add_force(parser)
 
 
 def check_not_an_input(option: str, out: Path, inputs: Iterable[str | Path]) -> None:
@@ -100,17 +128,15 @@ def check_not_an_input(option: str, out: Path, inputs: Iterable[str | Path]) -> 
         raise InvalidInput(option, out, problem="this file is an input; choose another name")
 
 
-def read_problem_options(args: argparse.Namespace, **defaults: str) -> ProblemOptions:
-    """Return the problem and axes of the options; `defaults` replace values of the setting."""
+def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
+    """Return the problem that the options describe, and its axes."""
     fields = {**FIELDS, **RATIO_FIELDS}
     texts = {name: value for name in fields if (value := getattr(args, name)) is not None}
     if "alpha" in texts and "eta" in texts:
         raise InvalidInput("--alpha", problem="give --alpha or --eta, not both")
-    setting = None if {*SIZES, *RATIO_FIELDS} & texts.keys() else DEFAULT_SETTING
-    if setting is not None:
-        texts = {**SETTINGS[setting], **defaults} | texts
-        if "eta" in texts:
-            del texts["alpha"]
+    sizes_given = bool({*SIZES, *RATIO_FIELDS} & texts.keys())
+    omitted = {*(SIZES if sizes_given else ()), *(("alpha",) if "eta" in texts else ())}
+    texts = {name: value for name, value in QUICK_START.items() if name not in omitted} | texts
     numbers = {
         name: parse_numbers(text, fields[name].option, MAX_POINTS)
         for name, text in texts.items()
@@ -130,7 +156,7 @@ def read_problem_options(args: argparse.Namespace, **defaults: str) -> ProblemOp
         options = ", ".join(FIELDS[name].option for name in axes)
         raise InvalidInput(options, problem=f"{points} points; list at most {MAX_POINTS}")
     problem = Problem(**texts | {name: values[0] for name, values in numbers.items()})
-    return ProblemOptions(problem, axes, setting)
+    return ProblemOptions(problem, axes, None if sizes_given else DEFAULT_SETTING)
 
 
 def _replace_ratio(

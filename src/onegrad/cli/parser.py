@@ -43,6 +43,17 @@ def subcommands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.Argume
     return {}
 
 
+def group_commands(parser: argparse.ArgumentParser, groups: Mapping[str, Sequence[str]]) -> None:
+    """List the commands of a parser in groups in its help, each in the first that names it."""
+    for action in [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]:
+        listed = {choice.dest: choice for choice in action._choices_actions}
+        action._choices_actions = []
+        for title, names in groups.items():
+            section = parser.add_argument_group(f"{title} commands")
+            for name in [name for name in names if name in listed]:
+                section._group_actions.append(listed.pop(name))
+
+
 def options_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Return the arguments of a parser that start with a dash."""
     return [action for action in parser._actions if action.option_strings]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from onegrad.cli.options import check_new_file
 from onegrad.exceptions import InvalidInput, printable
 from onegrad.io.files import atomic_write
 
@@ -41,8 +42,9 @@ def save_figure(
     print(f"wrote {printable(path)}", file=sys.stderr)
 
 
-def check_plot_path(path: str) -> None:
+def check_plot_path(path: str, force: bool) -> None:
     """Raise InvalidInput before anything is computed if the picture could not be written."""
+    check_new_file("--plot", Path(path), force)
     if Path(path).suffix.lower() not in PLOT_SUFFIXES:
         raise InvalidInput("--plot", path, f"a file that ends in {', '.join(PLOT_SUFFIXES)}")
     if not Path(path).parent.is_dir():

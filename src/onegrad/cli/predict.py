@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any
 
-from onegrad.cli.options import add_command, add_problem_options, load_rows, read_problem_options
+import numpy as np
+
+from onegrad.cli.options import (
+    add_command,
+    add_plot,
+    add_problem_options,
+    load_rows,
+    read_problem_options,
+)
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
@@ -13,26 +22,26 @@ from onegrad.pictures.result_tables import with_error
 from onegrad.theory import THEORIES, predict
 
 _EXAMPLES = (
-    "onegrad predict                                       # the setting of the docs' first page",
-    'onegrad predict --n 1000 --d 500 --N 667 --teacher "H1 + H2/sqrt(2)" --alpha 0.3',
-    "onegrad predict --n 1000 --d 500 --N 667 --alpha 0:0.5:11 --plot curve.svg",
+    "onegrad predict                     # the default setting: that of the docs' first page",
+    'onegrad predict --n 1000 --d 500 --N 667 --activation tanh --teacher "x^3 - 3*x"',
+    "onegrad predict --alpha 0:0.5:11 --plot curve.svg",
     "onegrad predict --n 1000 --phi 0.5 --psi 0.75 --alpha -0.2:0.5:8",
 )
 
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad predict`."""
-    description = "Train and test error after one gradient step and ridge, from theory."
+    description = "Predict train and test error after one gradient step and ridge, from theory."
     parser = add_command(subparsers, "predict", "errors from theory", description, *_EXAMPLES)
     add_problem_options(parser)
     parser.add_argument(
         "--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}"
     )
     parser.add_argument(
-        "--printed", action="store_true", help="the staircase's formulas as printed in the paper"
+        "--printed", action="store_true", help="use the formulas of the staircase as printed"
     )
     parser.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
-    parser.add_argument("--plot", metavar="FILE", help="draw the curve (.svg, .png or .pdf)")
+    add_plot(parser, "the curve")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     options = read_problem_options(args)
     problem, axes = options.problem, options.axes
     if args.plot:
-        check_plot_path(args.plot)
+        check_plot_path(args.plot, args.force)
         if not axes:
             raise InvalidInput(
                 "--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11"
@@ -66,4 +75,7 @@ def run(args: argparse.Namespace) -> int:
                 row[name] = with_error(row[name], accuracy * row[name])
     print_title(f"{prediction.theory} theory: {options.title}")
     print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
+    bounds = set(np.ravel(prediction.kernel_bound).tolist())
+    if len(bounds) == 1 and math.isfinite(bound := bounds.pop()):
+        print(f"no rotation-invariant kernel has a test error below {bound:.4g}")
     return 0

@@ -11,6 +11,7 @@ from onegrad.cli.output import print_json
 from onegrad.cli.sweep import add_run_options, run_options, surviving_hangup
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies import gallery
+from onegrad.studies.measures.data_sets import use_image_folder
 from onegrad.studies.reproduce import Reproduction, reproduce, reproduction_json
 
 _EXAMPLES = (
@@ -23,22 +24,28 @@ _EXAMPLES = (
 
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad reproduce`."""
-    summary = "the papers' figures, theory against simulation, one HTML report"
-    description = "Compute what is missing, draw the figures, write DIR/report.html."
+    summary = "the papers' figures with theory and simulation, as one HTML report"
+    description = "Compute missing results, draw the figures and write DIR/report.html."
     parser = add_command(subparsers, "reproduce", summary, description, *_EXAMPLES)
     parser.add_argument(
         "figures",
         nargs="*",
         metavar="FIGURE",
-        help="or a group, papers or open (default papers); see --list",
+        help="figures or groups, papers or open (default papers); see --list",
     )
-    parser.add_argument("--list", action="store_true", help="name the figures and stop")
+    parser.add_argument("--list", action="store_true", help="list the figures and exit")
     parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
     parser.add_argument(
-        "--seeds", type=int, metavar="K", help="at most K seeds per point, up to whole cells"
+        "--seeds", type=int, metavar="K", help="K seeds per point, rounded up to whole cells"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
-    parser.add_argument("--cells-only", action="store_true", help="compute, do not draw")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="images for full-training: mnist.npz, fashion.npz, CIFAR-10's data_batch_*.bin",
+    )
+    parser.add_argument("--cells-only", action="store_true", help="compute without drawing")
     parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
     add_run_options(parser)
 
@@ -47,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     """Reproduce figures and write the report."""
     if args.list:
         return _list(args)
+    if args.data is not None:
+        use_image_folder(args.data)
     out = args.out or Path("out") / ("reproduce-quick" if args.quick else "reproduce")
     with surviving_hangup():
         reproduction = reproduce(
@@ -62,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(reproduction_json(reproduction))
     else:
         _print_outcome(reproduction, out)
-    return 1 if reproduction.summary.failed or reproduction.missing else 0
+    wrong = reproduction.summary.failed or reproduction.missing or reproduction.violations
+    return 1 if wrong else 0
 
 
 def _print_outcome(reproduction: Reproduction, out: Path) -> None:
@@ -74,6 +84,8 @@ def _print_outcome(reproduction: Reproduction, out: Path) -> None:
     print(f"report: {reproduction.report.resolve()}")
     exact = f"; {verdict.exact} without any allowance" if verdict.points else ""
     print(f"verification: {verdict}{exact}")
+    for violation in reproduction.violations:
+        print(f"breaks a rule: {violation}")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import add_command, add_problem_options, load_rows, read_problem_options
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
-from onegrad.pictures.result_tables import with_error
+from onegrad.pictures.result_tables import row_with_errors, with_error
 from onegrad.problem import Problem
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost, Simulation
 
-DEFAULT_ALPHAS = "0,0.2,0.4"  # fewer than predict has: networks take their time
+MIN_COUNTED_NETWORKS = 5
 
 _EXAMPLES = (
-    "onegrad simulate --n 1000 --d 500 --N 667 --alpha 0:0.45:10 --seeds 20",
+    "onegrad simulate --alpha 0,0.2,0.4 --seeds 5",
     "onegrad simulate --n 100000 --d 50000 --N 60000 --dry-run",
 )
 OPTIONS = (
@@ -44,20 +45,20 @@ def add_parser(subparsers: Any) -> None:
         "--precision",
         type=str.lower,
         metavar="P",
-        help="instead of a dtype: exact, single or fast (tensor cores of a GPU; says its error)",
+        help="instead of --dtype: exact, single or fast (GPU tensor cores; reports its error)",
     )
     group.add_argument(
         "--model",
         type=str.lower,
         default="trained",
         metavar="M",
-        help="trained network, equivalent or baseline",
+        help="the model to fit: trained (default), an equivalent or a baseline",
     )
     group.add_argument("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
-    group.add_argument("--leave-one-out", action="store_true", help="also the leave-one-out error")
+    group.add_argument("--leave-one-out", action="store_true", help="add the leave-one-out error")
     group.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
-    group.add_argument("--random", help="host or device random numbers (a GPU's own by default)")
-    group.add_argument("--batch", type=int, metavar="B", help="networks computed at once")
+    group.add_argument("--random", help="where to draw: host or device (default on a GPU)")
+    group.add_argument("--batch", type=int, metavar="B", help="networks per stack")
     group.add_argument("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
     group.add_argument(
         "--dry-run", action="store_true", help="print flops, bytes, memory and seconds; run nothing"
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
-    problem_options = read_problem_options(args, alpha=DEFAULT_ALPHAS)
+    problem_options = read_problem_options(args)
     problem, axes = problem_options.problem, problem_options.axes
     options: dict[str, Any] = {name: getattr(args, name) for name in OPTIONS}
     if args.memory is not None:
@@ -78,14 +79,15 @@ def run(args: argparse.Namespace) -> int:
         return _print_cost(cost(problem, read_seeds(args.seeds), **(options | axes)), args.json)
     if args.rows is not None:
         options["rows"] = load_rows(args.rows)
-    progress = TerminalProgress("simulate", quiet=args.json)
-    simulation = simulate(problem, read_seeds(args.seeds), progress=progress, **(options | axes))
+    seeds = read_seeds(args.seeds)
+    progress = count_networks(seeds, quiet=args.json)
+    simulation = simulate(problem, seeds, progress=progress, **(options | axes))
     if simulation.provenance.random == "device" and args.random is None:
         print(DEVICE_NUMBERS, file=sys.stderr)
     if args.json:
         print_json(simulation.to_dict() | {"setting": problem_options.setting})
         return 0
-    rows = [_with_errors(row) for row in simulation.results()]
+    rows = [row_with_errors(row) for row in simulation.results()]
     extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
     columns = [*extra, "alpha", "eta", "ridge", "train", "test"]
     if args.leave_one_out:
@@ -99,10 +101,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _with_errors(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row whose means are texts with their standard errors."""
-    means = {name.removesuffix("_se") for name in row if name.endswith("_se")}
-    return row | {name: with_error(row[name], row[f"{name}_se"]) for name in means}
+def count_networks(seeds: int | list[int], quiet: bool) -> Callable[[int, int], None]:
+    """Return a progress callback that counts networks where the run counts blocks of rows.
+
+    A few networks, which may be large, are counted by their blocks.
+    """
+    networks = len(seeds) if isinstance(seeds, list) else seeds
+    if networks < MIN_COUNTED_NETWORKS:
+        return TerminalProgress("blocks of rows", quiet=quiet)
+    progress = TerminalProgress("networks", quiet=quiet)
+    return lambda done, total: progress(done * networks // total, networks)
 
 
 def _add_theory(

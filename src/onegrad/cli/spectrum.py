@@ -6,17 +6,14 @@ import argparse
 import math
 from typing import Any
 
-from onegrad.cli.options import add_command, add_problem_options, read_problem_options
+from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
 from onegrad.cli.plots import check_plot_path, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
 
-_EXAMPLE = (
-    "onegrad spectrum --n 1000 --d 500 --N 667 --alpha 0.3 --simulate --seeds 5 --plot spectrum.svg"
-)
-_DEFAULT_ALPHA = "0.4"  # two spikes are outside the bulk of the default setting
+_EXAMPLE = "onegrad spectrum --alpha 0.45 --simulate --plot spectrum.svg"
 SHOWN_DEGREES = (1, 2, 3, 4)  # alignments that the table shows
 
 
@@ -26,23 +23,23 @@ def add_parser(subparsers: Any) -> None:
     description = "Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments."
     parser = add_command(subparsers, "spectrum", summary, description, _EXAMPLE)
     add_problem_options(parser)
-    parser.add_argument("--simulate", action="store_true", help="measure networks beside theory")
+    parser.add_argument("--simulate", action="store_true", help="also measure networks")
     parser.add_argument("--seeds", type=int, default=5, metavar="K", help="networks (default 5)")
-    parser.add_argument("--plot", metavar="FILE", help="draw it (.svg, .png or .pdf)")
+    add_plot(parser, "the spectrum")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the bulk and the spikes."""
     from onegrad.theory import spectrum
 
-    options = read_problem_options(args, alpha=_DEFAULT_ALPHA)
+    options = read_problem_options(args)
     problem = options.problem
     if options.axes:
         name = next(iter(options.axes))
         allowed = "one number: a spectrum is that of one problem"
         raise InvalidInput(FIELDS[name].option, getattr(args, name), allowed)
     if args.plot:
-        check_plot_path(args.plot)
+        check_plot_path(args.plot, args.force)
     theory = spectrum(problem)
     measured = None
     if args.simulate:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_command
+from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json
 from onegrad.exceptions import printable
 from onegrad.experiments.executors import RunOptions, executor
@@ -35,34 +35,35 @@ COUNTED = ("done", "failed", "damaged")  # cells, in the lines of status
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad sweep` with its actions."""
     summary = "run any grid of problems, resumable"
-    description = "Run the cells of a grid that its store does not hold yet."
+    description = "Run the cells of a grid that are not in its store yet."
     parser = add_command(
         subparsers, "sweep", summary, description, *_EXAMPLES, json_option=False
     )  # its actions have --json
     actions = parser.add_subparsers(dest="action", metavar="run|status|export", required=True)
     for name, text in (
-        ("run", "compute what is missing"),
-        ("status", "show what is done, missing, failed"),
+        ("run", "compute missing cells"),
+        ("status", "show done, missing and failed cells"),
         ("export", "write one table of all results"),
     ):
         example = f"onegrad sweep {name} sweeps/staircase.toml"
         action = add_command(actions, name, text, f"{text.capitalize()}.", example)
-        action.add_argument("spec", type=Path, metavar="SPEC.toml", help="the grid")
+        action.add_argument("spec", type=Path, metavar="SPEC.toml", help="file with the grids")
         action.add_argument("--store", type=Path, metavar="DIR", help="default out/NAME")
         if name == "run":
             add_run_options(action)
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
         if name in ("run", "status"):
-            action.add_argument("--quick", action="store_true", help="apply [grid.quick]")
+            action.add_argument("--quick", action="store_true", help="small sizes, few seeds")
         if name == "export":
             action.add_argument("--format", type=str.lower, choices=FORMATS, default="csv")
             action.add_argument("--out", type=Path, metavar="FILE", help="default STORE/table.EXT")
+            add_force(action)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where cells run."""
     parser.add_argument(
-        "--device", default="cpu", help="cpu (default) or cuda; --workers own the GPUs in turn"
+        "--device", default="cpu", help="cpu (default) or cuda; each of --workers uses one GPU"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="K", help="a local Dask cluster of K workers")
@@ -144,6 +145,8 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
 
 def _export(args: argparse.Namespace, directory: Path) -> int:
     target = args.out or directory / f"table.{args.format}"
+    if args.out is not None:  # the store's own table is made anew
+        check_new_file("--out", target, args.force)
     with Store(directory, create=False) as store:
         count = export(store, target, args.format)
     if args.json:

@@ -1,0 +1,92 @@
+"""The card of a fitted model: one self-contained HTML page, card.html filled with its facts."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from onegrad.io.files import atomic_write
+
+MAX_INPUTS = 6  # columns that the table of rows shows
+
+
+class CardPicture(NamedTuple):
+    """A picture inside the page: what it shows, and its bytes as an address."""
+
+    caption: str
+    source: str
+
+
+def write_card(path: Path, estimator: Any, assessment: Any, title: str) -> None:
+    """Write the card of a model; without an assessment it has no scores beside a baseline."""
+    from jinja2 import Environment, FileSystemLoader
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["number"] = _number
+    html = environment.get_template("card.html").render(
+        title=title,
+        report=estimator.report(),
+        assessment=assessment,
+        pictures=_pictures(estimator, assessment),
+        max_inputs=MAX_INPUTS,
+        classifies=hasattr(estimator, "classes_"),
+    )
+    with atomic_write(path) as file:
+        file.write(html.encode("utf-8", "backslashreplace"))
+
+
+def _number(value: Any) -> str:
+    """Return a value of a table in few letters."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else f"{value!s:.40}"
+
+
+def _pictures(estimator: Any, assessment: Any) -> list[CardPicture]:
+    from onegrad.pictures.model_plots import (
+        draw_calibration,
+        draw_importances,
+        draw_intervals,
+        draw_predictions,
+    )
+
+    names, importances = estimator.column_names_, estimator.feature_importances_
+    drawings = {
+        "Importance of each column: what held-out rows lose when it is shuffled.": partial(
+            draw_importances, names=names, importances=importances
+        )
+    }
+    if assessment is not None and assessment.confidence is not None:
+        drawings["How often predictions of a given probability are right."] = partial(
+            draw_calibration, confidence=assessment.confidence, correct=assessment.correct
+        )
+    elif assessment is not None and assessment.width is not None:
+        true, predicted, width = assessment.true, assessment.predicted, assessment.width
+        drawings["Predicted and true values of held-out rows."] = partial(
+            draw_predictions, predicted=predicted, true=true
+        )
+        drawings["Intervals of coverage 90 %, rows ordered by prediction."] = partial(
+            draw_intervals, predicted=predicted, low=predicted - width, high=predicted + width,
+            true=true,
+        )  # fmt: skip
+    return [_picture(caption, draw) for caption, draw in drawings.items()]
+
+
+def _picture(caption: str, draw: Callable[[Any], object]) -> CardPicture:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from onegrad.pictures import style
+
+    with matplotlib.rc_context(style.RC):
+        figure = Figure(figsize=(5.4, 3.6), layout="constrained")
+        draw(figure.subplots())
+        svg = io.BytesIO()
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    data = base64.b64encode(svg.getvalue()).decode()
+    return CardPicture(caption, f"data:image/svg+xml;base64,{data}")

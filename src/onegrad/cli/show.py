@@ -1,0 +1,50 @@
+"""onegrad show: what a saved model is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from onegrad.cli.options import add_command
+from onegrad.cli.output import print_json
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add `onegrad show`."""
+    summary = "summary of a saved model"
+    description = "Print the estimator, rows, columns, scores and importances of a saved model."
+    example = "onegrad show price.model"
+    parser = add_command(subparsers, "show", summary, description, example)
+    parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what a model is."""
+    from onegrad.estimators import load
+
+    model, size = load(args.model_file), Path(args.model_file).stat().st_size
+    predicts = "numbers"
+    if hasattr(model, "classes_"):
+        predicts = f"classes {', '.join(map(str, model.classes_)):.200}"
+    if args.json:
+        about = {"model": args.model_file, "bytes": size, "predicts": predicts}
+        print_json(about | model_facts(model))
+        return 0
+    print(f"{args.model_file}: {size / 1e6:.2g} MB, predicts {predicts}")
+    print(f"columns: {', '.join(model.column_names_):.400}")
+    print(model.report())
+    return 0
+
+
+def model_facts(estimator: Any) -> dict[str, Any]:
+    """Return what a fitted estimator is, for JSON."""
+    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
+    return {
+        "estimator": type(estimator).__name__,
+        "rows": estimator.n_rows_,
+        "inputs": estimator.input_names_,
+        "choice": estimator.choice_,
+        "ridge": [member.ridge for member in estimator.fitted_.members],
+        "importance": dict(importance),
+    }
