@@ -22,10 +22,7 @@ ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
-FINISHED = """(() => { const m = window.onegrad?.model();
-  return m?.curve?.finished && m.sizes?.finished && !onegrad.painting
-         && !m.stale.curve && !m.stale.sizes && !m.stale.spectrum && !m.stale.network
-         && (!m.stairs.curve || m.stairs.curve.finished); })()"""
+FINISHED = "window.onegrad?.idle"
 
 
 @contextmanager
@@ -64,6 +61,6 @@ def wait(page: Any, expression: str, seconds: float = 60.0) -> None:
         page.wait_for_timeout(25)
 
 
-def finished(page: Any, seconds: float = 60.0) -> None:
-    """Wait until both curves are complete and everything is painted."""
+def finished(page: Any, seconds: float = 180.0) -> None:
+    """Wait until all that the cards in sight show is computed and painted."""
     wait(page, FINISHED, seconds)

@@ -26,31 +26,30 @@ SETTING = (
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     with browsing.served() as url, browsing.opened() as browser:
-        page = opened(browser, url, (1440, 1400), "light")
-        simulate(page, 6)
-        save(page, "explorer")
-        page.locator("#view-neurons").screenshot(path=IMAGES / "explorer-neurons.png")
-        for _ in range(3):  # the curves of smaller sizes stay, thin
-            page.locator("#stairs-slider").focus()
-            page.keyboard.press("ArrowLeft")
-            browsing.wait(page, "onegrad.model().stairs.curve?.finished", PATIENCE)
-            ready(page)
-        page.locator("#view-stairs").screenshot(path=IMAGES / "explorer-stairs.png")
-        page.evaluate("scrollTo(0, 0)")
-        page.click("#tour-start")
-        for _ in range(4):
-            page.click("#tour-next")
-        ready(page)
-        top = {"x": 0, "y": 0, "width": 1440, "height": 900}
-        page.screenshot(path=IMAGES / "explorer-tour.png", clip=top)
-        page.click("#tour-close")
+        page = opened(browser, url, (1440, 900), "light")
         for alpha in ("0.05", "0.25", "0.45"):
             page.fill("#alpha", alpha)
             page.press("#alpha", "Enter")
             ready(page)
             page.locator("#view-spectrum").screenshot(path=IMAGES / f"spectrum-{alpha}.png")
-        save(opened(browser, url, (1440, 1400), "dark"), "explorer-dark")
+        page.click("#tour-start")
+        for _ in range(4):
+            page.click("#tour-next")
+        time.sleep(1.0)  # it scrolls
+        ready(page)
+        save(page, "explorer-tour")
         save(opened(browser, url, (390, 844), "light"), "explorer-phone")
+        save(opened(browser, url, (1440, 1300), "dark"), "explorer-dark")
+        page = opened(browser, url, (1440, 1300), "light")
+        page.locator("#view-neurons").screenshot(path=IMAGES / "explorer-neurons.png")
+        for _ in range(4):  # the curves of larger sizes stay, thin
+            page.locator("#stairs-slider").focus()
+            page.keyboard.press("ArrowLeft")
+            browsing.wait(page, "onegrad.model().stairs.curve?.finished", PATIENCE)
+            ready(page)
+        page.locator("#view-stairs").screenshot(path=IMAGES / "explorer-stairs.png")
+        simulate(page, 6)
+        save(page, "explorer")
     return 0
 
 
@@ -58,7 +57,7 @@ def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
     viewport = dict(zip(("width", "height"), size, strict=True))
     page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
     page.goto(f"{url}?{SETTING}&alpha=0.4")
-    page.wait_for_selector("#plot-errors svg", timeout=1000 * PATIENCE)
+    page.wait_for_selector("#plot-spectrum .xtick", timeout=1000 * PATIENCE)
     ready(page)
     return page
 

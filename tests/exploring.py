@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +15,38 @@ QUADRATURE = 1e-3  # predict's own tolerance: its nodes depend on the points bef
 
 def visit(page: Any, url: str, query: str = SMALL) -> None:
     page.goto(f"{url}?{query}")
-    wait(page, "window.onegrad?.model().here")
+    wait(page, "window.onegrad?.model().here", 180)
+
+
+def look_at(page: Any, view: str, seconds: float = 60.0) -> None:
+    """Scroll to a card until it is painted with all that was asked for.
+
+    Cards above it may still grow and push it out of sight, where nothing is painted.
+    """
+    deadline = time.monotonic() + seconds
+    card = page.locator(f"#plot-{view}")
+    card.scroll_into_view_if_needed()
+    while not page.evaluate("view => onegrad.idle && onegrad.inSight(view)", view):
+        assert time.monotonic() < deadline, view
+        page.wait_for_timeout(25)
+        card.scroll_into_view_if_needed()
+
+
+def hold_back(page: Any, pattern: str) -> Callable[[], int]:
+    """Hold these requests until the function that is returned lets them go and counts them."""
+    held: list[Any] = []
+
+    def keep(route: Any) -> None:
+        held.append(route)
+
+    def release() -> int:
+        for route in held:
+            route.continue_()
+        page.unroute(pattern)
+        return len(held)
+
+    page.route(pattern, keep)
+    return release
 
 
 def figure(page: Any, view: str) -> list[dict[str, Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import pytest
 
 import onegrad as og
@@ -19,6 +22,14 @@ def test_the_defaults_are_a_problem() -> None:
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.name)
 def test_every_preset_is_a_problem(preset) -> None:
     assert isinstance(read_problem(preset.query), Problem)
+
+
+@pytest.mark.parametrize("teacher", ["tanh(2*x)", "relu(x) + 0.1*x^2", "x^3 - 3*x"])
+def test_a_problem_with_a_formula_reaches_another_process(teacher) -> None:
+    problem = read_problem({"teacher": teacher})
+    copy = pickle.loads(pickle.dumps(problem))
+    assert copy == problem
+    assert copy.sigma_star(np.array([0.7])) == problem.sigma_star(np.array([0.7]))
 
 
 def test_ratios_and_sizes_say_the_same() -> None:

@@ -111,7 +111,7 @@ def test_large_bodies_are_refused_before_they_are_read(client) -> None:
 
 
 def test_every_answer_forbids_other_hosts(client) -> None:
-    for path in ("/", "/api/controls", "/static/app.js", "/plotly.min.js", "/api/nothing"):
+    for path in ("/", "/api/controls", "/static/app.js", "/api/nothing"):
         policy = client.get(path).headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "http" not in policy and "*" not in policy

@@ -10,7 +10,7 @@ import pytest
 from browsing import finished, wait
 
 import onegrad as og
-from exploring import figure, series, visit
+from exploring import figure, hold_back, look_at, series, visit
 from onegrad.explorer.api import reference_levels
 from onegrad.networks import neurons
 from onegrad.theory import learned_coefficients
@@ -33,11 +33,7 @@ def move(page: Any, alpha: str) -> og.Problem:
     page.fill("#alpha", alpha)
     page.press("#alpha", "Enter")
     wait(page, f"onegrad.model().alpha === {alpha}")
-    wait(
-        page,
-        "!onegrad.painting && !Object.values(onegrad.model().stale).some(Boolean)"
-        " && onegrad.model().curve.finished && onegrad.model().sizes.finished",
-    )
+    wait(page, "onegrad.idle && onegrad.model().curve.finished")
     return PROBLEM.replace(alpha=float(alpha))
 
 
@@ -52,7 +48,7 @@ def numbers(text: str) -> list[float]:
 def test_sentences_after_every_move_of_the_step(page, url) -> None:
     visit(page, url, QUERY + "0.3")
     finished(page)
-    untrained = og.predict(PROBLEM, theory="random-features", eta=0.0).test
+    untrained = og.predict(PROBLEM, eta=0.0).test
     bound = reference_levels(PROBLEM)["kernel"]
     seen = set()
     for alpha in STEPS:
@@ -63,7 +59,8 @@ def test_sentences_after_every_move_of_the_step(page, url) -> None:
         assert value == pytest.approx(test, rel=ROUNDING)
         assert drop == pytest.approx(100 * abs(1 - test / untrained), abs=1.1)
         assert level == pytest.approx(bound, rel=ROUNDING)
-        assert ("below the untrained" in said) == (test < untrained)
+        if abs(1 - test / untrained) > 0.006:
+            assert ("below the untrained" in said) == (test < untrained)
         assert ("and below the kernel bound" in said) == (test < bound)
         assert "any rotation-invariant kernel reaches when n grows like d" in said
 
@@ -99,7 +96,7 @@ def spikes_are_told(page: Any, problem: og.Problem) -> str:
     more = problem.alpha > og.thresholds(8)[-1]
     assert f", {len([k for k in limit if k <= 8])}{' or more' if more else ''} as n → ∞" in reading
     if len(limit) == len(spikes):
-        assert "there are as many" in rest
+        assert ("there are as many" if spikes else "Nor does one as n → ∞") in rest
         return "same"
     assert len(limit) > len(spikes)
     missing = next(k for k in limit if k not in [degree for degree, _ in tops])
@@ -134,11 +131,11 @@ def test_the_sentence_of_the_neurons(page, url) -> None:
 
 def test_the_sentence_of_the_stairs_and_its_slider(page, url) -> None:
     visit(page, url, QUERY + "0.3")
-    page.locator("#view-stairs").scroll_into_view_if_needed()
+    look_at(page, "stairs")
     widths = []
     for n, text in ((1000, "1000"), (10_000, "10000"), (100_000, "10⁵")):
         wait(page, f"onegrad.model().stairs.n === {n} && onegrad.model().stairs.curve?.finished")
-        wait(page, "!onegrad.painting")
+        look_at(page, "stairs")
         said = caption(page, "stairs")
         assert f"At n = {text}, φ and ψ kept" in said and "jump at ¼" in said
         curve = series(page, "stairs", f"n = {text}")
@@ -161,10 +158,89 @@ def test_the_sentence_of_the_stairs_and_its_slider(page, url) -> None:
 
 def test_the_sentence_of_the_sizes(page, url) -> None:
     visit(page, url, QUERY + "0.3")
-    finished(page)
+    look_at(page, "sizes")
+    assert page.evaluate("onegrad.model().sizes.finished")
     said = caption(page, "sizes")
     curve = series(page, "sizes", "test")
     best = curve["x"][int(np.argmin(curve["y"]))]
     assert numbers(said)[0] == 2.0  # N/d
     assert numbers(said)[-1] == pytest.approx(best, rel=ROUNDING)
     assert ("at the end of the axis" in said) == (best == max(curve["x"]))
+
+
+def test_the_network_of_another_setting_is_not_shown(page, url) -> None:
+    """While the new one is trained: no numbers of the old one, no histogram over the new bulk."""
+    visit(page, url, QUERY + "0.3")
+    finished(page)
+    release = hold_back(page, "**/api/network*")
+    page.fill("#n", "600")
+    page.press("#n", "Enter")
+    wait(page, "onegrad.model().sizesNow.n === 600 && onegrad.model().here && !onegrad.painting")
+    wait(page, "!onegrad.model().stale.spectrum && !onegrad.painting")
+    assert page.evaluate("onegrad.model().network") is None
+    assert page.locator("#caption-neurons.old").count() == 1
+    assert not [s for s in figure(page, "spectrum") if "network" in s["name"]]
+    assert release()
+    finished(page)
+    assert [s for s in figure(page, "spectrum") if "network" in s["name"]]
+    assert page.locator("#caption-neurons.old").count() == 0
+
+
+def test_small_numbers_and_high_degrees_are_readable(page, url) -> None:
+    visit(page, url, QUERY + "0.3")
+    shown = page.evaluate(
+        """async () => { const { reading } = await import("/static/words.js");
+          return [3.254e-5, 0.0001234, 1.27391, 0].map(reading); }"""
+    )
+    assert shown == ["3.25·10⁻⁵", "0.0001234", "1.274", "0.000"]
+    page.fill("#teacher", "H1 + H5/10")
+    page.press("#teacher", "Enter")
+    wait(page, "onegrad.model().state.teacher.includes('H5') && onegrad.idle")
+    assert "of the degree\u20115 part" in page.inner_text("#caption-learned")
+
+
+def test_a_step_that_changes_nothing_is_told_as_such(page, url) -> None:
+    visit(page, url, QUERY + "-0.25")
+    finished(page)
+    change = og.predict(PROBLEM, alpha=-0.25).test / og.predict(PROBLEM, eta=0.0).test - 1
+    assert abs(change) < 0.005
+    assert "within 0.5\u00a0% of the untrained network" in caption(page, "errors")
+    assert "No spike stands outside the bulk. Nor does one as n → ∞." in caption(page, "spectrum")
+
+
+def test_a_network_that_leaves_the_drawn_bulk_is_said_to(page, url) -> None:
+    setting = "n=2000&d=250&N=500&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
+    problem = og.Problem(n=2000, d=250, N=500, activation="softplus", teacher="H1 + H2/sqrt(2)")
+    for alpha, leaves in (("0.1", False), ("0.55", True)):
+        visit(page, url, setting + alpha)
+        finished(page)
+        said = caption(page, "spectrum")
+        assert ("leaves the drawn bulk" in said) == leaves
+        if not leaves:
+            continue
+        assert "bulk of untrained features" in said and "deforms at n = 2000" in said
+        spectrum = og.spectrum(problem.replace(alpha=float(alpha)))
+        x, rho = np.asarray(spectrum.x), np.asarray(spectrum.rho)
+        mass = np.concatenate([[0], np.cumsum(np.diff(x) * (rho[1:] + rho[:-1]) / 2)])
+        eigenvalues = np.array(page.evaluate("onegrad.model().network.eigenvalues"))
+        bulk = np.sort(eigenvalues[len(spectrum.spikes) :])
+        shares = (np.arange(len(bulk)) + 0.5) / len(bulk)
+        displaced = np.abs(np.interp(bulk, x, mass / mass[-1]) - shares).max()
+        assert int(re.search(r"at least (\d+)\s%", said)[1]) == pytest.approx(
+            100 * displaced, abs=0.6
+        )
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.5])
+def test_the_best_step_is_that_of_the_library(page, url, noise) -> None:
+    visit(page, url, QUERY.replace("noise=0.1", f"noise={noise}") + "0.3")
+    finished(page)
+    best = og.optimum(PROBLEM.replace(noise=noise), "alpha")
+    said = caption(page, "errors")
+    stars = [s for s in figure(page, "errors") if s["name"] == "best step"]
+    if best.values["alpha"] > 0.6:  # beyond the axis
+        assert "least at the end of the axis, α = 0.6" in said and not stars
+        return
+    assert stars[0]["x"][0] == pytest.approx(best.values["alpha"], abs=0.02)
+    assert stars[0]["y"][0] == pytest.approx(best.test, rel=2e-3)
+    assert f"The best step is α = {stars[0]['x'][0]:.2f} (★)" in said

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from browsing import finished, wait
 
-from exploring import query_of, visit
+from exploring import hold_back, look_at, query_of, visit
 
-BAD = (("n", "ten"), ("d", "0"), ("eta", "-1"), ("alpha", "nan"), ("teacher", "H1 +"))
+BAD = (("n", "ten"), ("d", "0"), ("eta", "-1"), ("alpha", "nan"), ("teacher", "H1 +"),
+       ("alpha", ""), ("n", ""))  # fmt: skip
 WORDS = ("#readings", "#caption-errors", "#caption-spectrum", "#caption-learned", "#derived")
 
 
@@ -19,8 +20,7 @@ def words(page: Any) -> list[str]:
 
 def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
     visit(page, url)
-    page.locator("#view-stairs").scroll_into_view_if_needed()
-    finished(page)
+    look_at(page, "stairs")
     wait(page, "onegrad.model().stairs.curve?.finished && !onegrad.model().stale.network")
     page.wait_for_timeout(200)
     before = words(page)
@@ -63,7 +63,7 @@ def test_nothing_covers_the_complaint(page, url) -> None:
         wait(page, f"!document.getElementById('error-{field}').textContent")
     # what the browser suggests for a formula drops down below the field
     above, field = (
-        page.locator(selector).bounding_box() for selector in ("#row-teacher .head", "#teacher")
+        page.locator(selector).bounding_box() for selector in ("#row-teacher label", "#teacher")
     )
     page.fill("#teacher", "H1 +")
     page.wait_for_selector("#error-teacher:not(:empty)")
@@ -96,3 +96,36 @@ def test_a_bad_link_opens_the_defaults_and_says_so(page, url, query, word) -> No
 def test_a_good_link_says_nothing(page, url) -> None:
     visit(page, url)
     assert page.is_hidden("#notice")
+
+
+def test_an_empty_field_is_a_mistake_and_a_link_without_a_value_is_not(page, url) -> None:
+    visit(page, url)
+    finished(page)
+    before = words(page)
+    page.fill("#alpha", "")
+    page.press("#alpha", "Tab")
+    page.wait_for_selector("#error-alpha:has-text('alpha must be a number')")
+    assert words(page) == before and query_of(page)["alpha"] == "0.3"
+    visit(page, url, "alpha=")
+    assert page.is_hidden("#notice") and query_of(page)["alpha"] == "0.3"
+
+
+def test_an_activation_that_is_refused_leaves_nothing_behind(page, url) -> None:
+    """Its curves are answered and its spectrum is not, in whichever order the answers come."""
+    visit(page, url, "n=300&d=100&N=150&activation=relu&teacher=H2&alpha=0.3")
+    finished(page)
+    before = words(page)
+    teacher, neurons = (page.evaluate(f"JSON.stringify(onegrad.model().{x})") for x in (
+        "instant", "network.eigenvalues.length"))  # fmt: skip
+    release = hold_back(page, "**/api/instant?*activation=cos*")
+    page.fill("#activation", "cos")
+    page.press("#activation", "Enter")
+    page.wait_for_selector("#error-activation:not(:empty)")
+    wait(page, "onegrad.complaint !== null")
+    assert release()  # the answer about cos comes after the page has gone back
+    page.wait_for_timeout(300)
+    wait(page, "!onegrad.painting")
+    assert page.evaluate("JSON.stringify(onegrad.model().instant)") == teacher
+    assert page.evaluate("JSON.stringify(onegrad.model().network.eigenvalues.length)") == neurons
+    assert words(page) == before
+    assert page.locator(".plot.stale").count() == 0

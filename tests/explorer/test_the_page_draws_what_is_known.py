@@ -6,12 +6,14 @@ import pytest
 from browsing import finished, wait
 
 import onegrad as og
-from exploring import QUADRATURE, figure, query_of, series, visit
+from exploring import QUADRATURE, figure, look_at, query_of, series, visit
 
 
 def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
     visit(page, url)
     finished(page)
+    look_at(page, "sizes")
+    assert page.evaluate("onegrad.model().sizes.finished")
     problem = og.Problem(
         n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3
     )
@@ -26,7 +28,7 @@ def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
     assert len(series(page, "sizes", "train")["x"]) == 33
     for view in ("spectrum", "errors", "learned", "sizes"):
         assert page.inner_text(f"#caption-{view}")
-        assert page.locator(f"#plot-{view} svg.main-svg").first.is_visible()
+        assert page.locator(f"#plot-{view} svg.chart").is_visible()
 
 
 def test_a_slider_moves_the_picture(page, url) -> None:
@@ -34,9 +36,7 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     finished(page)
 
     def look() -> tuple[float, float, float]:
-        cursor = page.evaluate(
-            "parseFloat(document.querySelector('#plot-errors .cursor').style.left)"
-        )
+        cursor = page.locator("#plot-errors .cursor").bounding_box()["x"]
         spike = max(s["x"][0] for s in figure(page, "spectrum") if "spike" in s["name"])
         fitted = series(page, "learned", "fitted, mean given u")["y"][-1]
         return cursor, spike, fitted
@@ -79,8 +79,9 @@ def test_steps_off_the_curve_are_computed_too(page, url) -> None:
 def test_a_click_on_the_curve_sets_the_step(page, url) -> None:
     visit(page, url)
     finished(page)
-    box = page.locator("#plot-errors .nsewdrag").first.bounding_box()
-    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 0.5 * box["height"])
+    box = page.locator("#plot-errors .chart").bounding_box()
+    inside = box["width"] - 52 - 14  # the margins
+    page.mouse.click(box["x"] + 52 + 0.8 * inside, box["y"] + 0.5 * box["height"])
     wait(page, "Math.abs(onegrad.model().alpha - 0.43) < 0.02")
 
 
@@ -129,14 +130,12 @@ def test_one_network_has_no_bars(page, url) -> None:
     for view in ("errors", "learned"):
         found = series(page, view, "simulated")
         assert len(found["x"]) > 5 and set(found["bars"]) == {None}
-        drawn = page.locator(f"#plot-{view} .errorbar path")
-        assert [d for d in drawn.all() if d.get_attribute("d")] == []
+        assert page.locator(f"#plot-{view} .errorbar").count() == 0
         assert "NaN" not in page.inner_text(f"#view-{view}")
-    marker = page.locator("#plot-errors .scatterlayer .point").first.bounding_box()
+    marker = page.locator("#plot-errors .trace .point").first.bounding_box()
     page.mouse.move(marker["x"] + marker["width"] / 2, marker["y"] + marker["height"] / 2)
-    hover = page.locator("#plot-errors .hoverlayer")
-    page.wait_for_selector("#plot-errors .hoverlayer .hovertext")
-    assert "simulated" in hover.text_content() and "±" not in hover.text_content()
+    said = page.locator("#plot-errors .bubble").inner_text()
+    assert "simulated" in said and "±" not in said
     with page.expect_download() as download:
         page.click("#view-errors .menu > summary")
         page.click("#view-errors .menu button:has-text('CSV')")

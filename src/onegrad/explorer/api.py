@@ -20,6 +20,7 @@ from onegrad.explorer.controls import (
     limit_theories,
     theory_key,
 )
+from onegrad.functions.hermite_text import hermite_text
 from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
 from onegrad.theory import Theory
@@ -47,12 +48,24 @@ def instant_answer(problem: Problem) -> dict[str, Any]:
             "alphas": ALPHA_RANGE,
             "thresholds": THRESHOLDS,
             "levels": reference_levels(problem),
-            "untrained": _errors(og.predict(problem, theory="random-features", eta=0.0)),
+            "untrained": untrained_errors(problem),
             **{theory_key(theory): _limit(problem, theory) for theory in limit_theories()},
             "teacher": teacher_function(problem),
             "spikes": limiting_spikes(problem),
+            "formulas": {
+                "activation": hermite_text(problem.sigma),
+                "teacher": hermite_text(problem.sigma_star),
+            },
         }
     return dict(json_values(answer | {"notes": notes}))
+
+
+def untrained_errors(problem: Problem) -> dict[str, float]:
+    """Return the errors without a step, at this n where the uniform theory has them."""
+    try:
+        return _errors(og.predict(problem, theory="uniform", eta=0.0))
+    except (InvalidInput, NotConverged):
+        return _errors(og.predict(problem, theory="random-features", eta=0.0))
 
 
 def teacher_function(problem: Problem) -> dict[str, Any]:

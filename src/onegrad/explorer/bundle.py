@@ -1,20 +1,28 @@
-"""The page as one file that holds its style sheet, plotly.js, its modules and its numbers."""
+"""The page as one file that holds its style sheet, its modules and its numbers."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from onegrad.explorer.precompute import Grids, page_numbers
-from onegrad.explorer.server import STATIC, plotly_file
+from onegrad.explorer.server import STATIC
 from onegrad.io.files import atomic_write
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+# the numbers are packed: a fifth of their size as text
+UNPACK = """const packed = document.getElementById("numbers").textContent;
+const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+globalThis.ONEGRAD = await new Response(unpacked).json();
+"""
 IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\*\s+as\s+(\w+))\s+from\s+"\./(\w+)\.js";\n')
 EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
@@ -36,18 +44,15 @@ def write_page(
 def bundled_page(numbers: str) -> str:
     """Return index.html with everything that it loads written into it."""
     html = (STATIC / "index.html").read_text(encoding="utf-8")
-    plotly = plotly_file().read_text(encoding="utf-8")
-    # `<` inside JSON's strings and `</script` inside JavaScript's must not end the element
+    packed = base64.b64encode(gzip.compress(numbers.encode(), mtime=0)).decode()
+    script = f"{UNPACK}{_inside(bundled_script('app'))}"
     parts = {
         '<link rel="stylesheet" href="/static/style.css">': (
             f"<style>\n{(STATIC / 'style.css').read_text(encoding='utf-8')}</style>"
         ),
-        '<script src="/plotly.min.js" defer></script>': (
-            f"<script>{_inside(plotly)}</script>\n"
-            f"<script>globalThis.ONEGRAD={numbers.replace('<', chr(92) + 'u003c')};</script>"
-        ),
         '<script src="/static/app.js" type="module"></script>': (
-            f'<script type="module">\n{_inside(bundled_script("app"))}</script>'
+            f'<script type="text/plain" id="numbers">{packed}</script>\n'
+            f'<script type="module">\n{script}</script>'
         ),
         '<meta charset="utf-8">': (
             f'<meta charset="utf-8">\n  <meta http-equiv="Content-Security-Policy" '

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:\d{1,5})?", re.ASCII)
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HEADERS = {
-    # plotly writes style elements and exports pictures as data; nothing comes from elsewhere
+    # charts are styled in place and pictures saved as data; nothing comes from elsewhere
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data: blob:; connect-src 'self'; manifest-src 'self'; "

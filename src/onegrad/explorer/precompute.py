@@ -72,7 +72,16 @@ def page_numbers(
 
 def _answer(task: Task) -> tuple[Key, Any]:
     key, compute = task
-    return key, compute()
+    return key, _rounded(compute())
+
+
+def _rounded(value: Any) -> Any:
+    """Return JSON values with six digits: more than a picture shows, and half the bytes."""
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(inner) for inner in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _tasks(preset: Preset, grids: Grids) -> Iterator[Task]:

@@ -26,7 +26,7 @@ def read_problem(query: Mapping[str, str]) -> Problem:
     """
     for name in query:
         check_choice("control", name[:40], CONTROLS)
-    entered = {name: value.strip() for name, value in query.items() if value.strip()}
+    entered = {name: value.strip() for name, value in query.items()}
     texts = DEFAULTS | entered
     for one, other in ALTERNATIVES:
         if one in entered and other in entered:
@@ -53,8 +53,19 @@ def _value(control: Field, text: str) -> Any:
     integer = control.kind == "whole"
     if not low <= value <= high or (integer and not value.is_integer()):
         kind = "a whole number" if integer else "a number"
-        raise InvalidInput(control.name, text, f"{kind} from {low:g} to {high:g}")
+        raise InvalidInput(
+            control.name, text, f"{kind} from {plain_number(low)} to {plain_number(high)}"
+        )
     return int(value) if integer else value
+
+
+def plain_number(x: float) -> str:
+    """Return a number as people write it: 1,000,000,000 and 0.00000001.
+
+    >>> plain_number(1e9), plain_number(1e-8), plain_number(-0.5)
+    ('1,000,000,000', '0.00000001', '-0.5')
+    """
+    return f"{int(x):,}" if x == int(x) else np.format_float_positional(x, trim="-")
 
 
 def read_whole(name: str, text: str, low: int, high: int) -> int:
@@ -69,7 +80,8 @@ def _size_from(ratio: str, control: Field, size: float) -> int:
     assert control.limits is not None
     low, high = control.limits
     if not low <= round(size) <= high:
-        problem = f"it makes {control.name} = {size:.3g}, which must be from {low:g} to {high:g}"
+        limits = f"{plain_number(low)} to {plain_number(high)}"
+        problem = f"it makes {control.name} = {size:.3g}, which must be from {limits}"
         raise InvalidInput(ratio, problem=problem)
     return round(size)
 

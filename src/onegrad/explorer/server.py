@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -37,14 +36,6 @@ MAX_SHOWN_SEED, MAX_ANSWERS = 999, 999_999_999
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def plotly_file() -> Path:
-    """Return plotly.min.js of the installed plotly package, without importing it."""
-    spec = importlib.util.find_spec("plotly")
-    if spec is None or spec.origin is None:
-        raise ImportError("the explorer needs plotly: pip install 'onegrad[explorer]'")
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
-
-
 @dataclass(frozen=True)
 class Routes:
     """The answers to requests, from the workers that compute and the simulations that run."""
@@ -53,15 +44,14 @@ class Routes:
     simulations: Simulations
 
     def all(self) -> list[Route | Mount]:
-        compute, compute_here = self.workers.compute, self.workers.compute_here
+        compute_now, compute_here = self.workers.compute_now, self.workers.compute_here
         return [
             Route("/", _index),
-            Route("/plotly.min.js", _plotly),
             Route("/api/controls", _controls),
             Route("/api/code", _code),
             Route("/api/instant", _answer(compute_here, api.instant_answer)),
             Route("/api/spectrum", _answer(compute_here, api.spectrum_answer)),
-            Route("/api/here", _answer(compute, api.errors_answer)),
+            Route("/api/here", _answer(compute_now, api.errors_answer)),
             Route("/api/network", self.network),
             Route("/api/curve", self.curve),
             Route("/api/simulations", self.simulate, methods=["POST"]),
@@ -166,11 +156,6 @@ def _json_response(content: bytes) -> Response:
 
 async def _index(_: Request) -> Response:
     return FileResponse(STATIC / "index.html")
-
-
-async def _plotly(_: Request) -> Response:
-    headers = {"cache-control": "max-age=86400"}
-    return FileResponse(plotly_file(), media_type="text/javascript", headers=headers)
 
 
 async def _controls(_: Request) -> Response:

@@ -12,7 +12,7 @@ import os
 import signal
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -21,12 +21,13 @@ from onegrad.exceptions import NotConverged
 from onegrad.parallel import core_count
 from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
 
+BACKGROUND_NICENESS = 15  # of curves and networks: browser, server and single points go first
 MAX_CACHE_BYTES = 64 * 2**20  # of answers and questions
 
 
 @functools.cache
-def run_in_background(niceness: int = 5) -> None:
-    """Let browser and server go first, use one core, and leave Ctrl-C to the parent process."""
+def run_in_background(niceness: int) -> None:
+    """Use one core, let programs of less niceness go first, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
     if hasattr(os, "nice"):
@@ -68,45 +69,75 @@ class Workers:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or min(2, core_count())
-        self._waiting = ThreadPoolExecutor(self.count)  # a thread waits for each process
+        self._background = Processes(self.count, _call_in_background)
+        self._foreground = Processes(1, _call)  # one more: what a moving slider waits for
         self._own_thread = ThreadPoolExecutor(1)
-        self._children: set[Child] = set()
-        self._idle: list[Child] = []
-        self._stopped = False
         self.cache = AnswerCache()
 
     def warm(self) -> None:
         """Start the processes before the first question."""
-        for _ in range(self.count):
-            self._waiting.submit(self._in_a_child, _import_theory)
+        for processes in (self._foreground, self._background):
+            processes.warm()
 
     async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return the value of a function as JSON, computed in another process."""
-        return await self._cached(self._waiting, self._in_a_child, function, *arguments)
+        return await self._cached(self._background.submit, function, *arguments)
+
+    async def compute_now(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        """Return it from a process that computes nothing else: curves do not hold it up."""
+        return await self._cached(self._foreground.submit, function, *arguments)
 
     async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return it computed in this process, one at a time: for what takes little."""
-        return await self._cached(self._own_thread, to_json, function, *arguments)
+        return await self._cached(self._submit_here, function, *arguments)
+
+    def _submit_here(self, function: Callable[..., Any], *arguments: Any) -> Future[bytes]:
+        return self._own_thread.submit(to_json, function, *arguments)
 
     async def _cached(
         self,
-        pool: ThreadPoolExecutor,
-        compute: Callable[..., bytes],
+        submit: Callable[..., Future[bytes]],
         function: Callable[..., Any],
         *arguments: Any,
     ) -> bytes:
         question = f"{function.__name__}{arguments!r}"
         answer = self.cache.get(question)
         if answer is None:
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(pool, compute, function, *arguments)
+            answer = await asyncio.wrap_future(submit(function, *arguments))
             self.cache.keep(question, answer)
         return answer
 
-    def _in_a_child(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+    def stop(self) -> None:
+        """End the processes without waiting for what they compute."""
+        self._foreground.stop()
+        self._background.stop()
+        self._own_thread.shutdown(wait=False, cancel_futures=True)
+
+
+class Processes:
+    """Threads that each wait for a process, which is replaced when it is killed."""
+
+    def __init__(self, count: int, call: Callable[..., bytes]) -> None:
+        self.count = count
+        self._call = call
+        self._threads = ThreadPoolExecutor(count)
+        self._children: set[Child] = set()
+        self._idle: list[Child] = []
+        self._stopped = False
+
+    def warm(self) -> None:
+        """Start them all."""
+        for _ in range(self.count):
+            self.submit(_import_theory)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[bytes]:
+        """Return the future JSON of a function's value."""
+        return self._threads.submit(self._compute, function, *arguments)
+
+    def _compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return the JSON from a process; from a fresh one if that is killed meanwhile."""
         for _ in range(MAX_ATTEMPTS):
-            child = self._idle.pop() if self._idle else Child(_call, threads=1)
+            child = self._idle.pop() if self._idle else Child(self._call, threads=1)
             self._children.add(child)
             if self._stopped:
                 child.end()
@@ -124,12 +155,11 @@ class Workers:
         raise NotConverged("the process that computed this was ended")
 
     def stop(self) -> None:
-        """End the processes without waiting for what they compute."""
+        """End them without waiting for what they compute."""
         self._stopped = True
         for child in list(self._children):
             child.process.kill()
-        self._waiting.shutdown(wait=True, cancel_futures=True)
-        self._own_thread.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=True, cancel_futures=True)
         for child in self._idle:
             child.end()
 
@@ -140,10 +170,14 @@ def to_json(function: Callable[..., Any], *arguments: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _call(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> bytes:
-    run_in_background()
+def _call(question: tuple[Callable[..., Any], tuple[Any, ...]], niceness: int = 0) -> bytes:
+    run_in_background(niceness)
     function, arguments = question
     return to_json(function, *arguments)
+
+
+def _call_in_background(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> bytes:
+    return _call(question, BACKGROUND_NICENESS)
 
 
 def _import_theory() -> None:

@@ -14,7 +14,7 @@ import { Simulations } from "./simulations.js";
 import {
   Address,
   asRatios,
-  AXES,
+  query,
   read,
   ridgeless,
   sizesOf,
@@ -30,10 +30,20 @@ import { typeset } from "./words.js";
 const address = new Address();
 const TOUR = "Setting 2"; // the preset that the tour shows
 const NETWORKS = "4"; // that it trains
+const EMBEDDED = new URLSearchParams(location.search).has("embed"); // in a frame of another page
+// the cards that show what the server takes longest for
+const SHOWN_BY = {
+  alpha: ["errors"],
+  sizes: ["sizes"],
+  stairs: ["stairs"],
+  far: ["spectrum"],
+  network: ["spectrum", "neurons"],
+};
 let table, state, controls, theory, views, simulations, code, play, tour, presets;
 let good = null; // the last state that the server answered: what the pictures show
 let lastComplaint = null; // about the present state
 let complained = false; // and the message above everything is about it
+let lastHere = null; // the last errors that were known: shown, fading, until the next ones come
 let painting = new Set();
 
 /** Whether the sizes and the step of a state are numbers at all. */
@@ -43,12 +53,14 @@ const sensible = (of) => Object.values(sizesOf(of)).every((x) => x === null || N
 function model() {
   const shown = good && (lastComplaint || !sensible(state)) ? good : state;
   const now = sizesOf(shown);
-  const { alpha } = now;
+  const here = theory.at();
+  const noNumber = theory.current("alpha") && theory.shown.alpha.finished && !theory.asked.here;
+  lastHere = here ?? theory.here ?? (noNumber ? null : lastHere);
   const spikes = [theory.far, theory.spectrum].flatMap((spectrum) => spectrum?.spikes ?? []);
   const farthest = Math.sqrt(Math.max(0, ...spikes.map((spike) => spike.eigenvalue)));
   return {
     state: shown,
-    alpha,
+    alpha: now.alpha,
     sizesNow: now,
     instant: theory.instant,
     spectrum: theory.spectrum,
@@ -57,14 +69,16 @@ function model() {
     curve: theory.shown.alpha,
     sizes: theory.shown.sizes,
     stairs: theory.stairs(),
-    network: theory.network,
-    here: theory.at(alpha),
+    network: theory.networkShown(),
+    here,
+    latest: lastHere,
     simulation: simulations.forState(shown),
+    simulating: simulations.running !== null,
     stale: {
       spectrum: !theory.fresh.spectrum,
       errors: !theory.fresh.instant,
       curve: !theory.current("alpha"),
-      learned: !theory.at(alpha),
+      learned: !here,
       network: !theory.fresh.network,
       neurons: !theory.fresh.network,
       sizes: !theory.current("sizes"),
@@ -83,12 +97,13 @@ function paintNow() {
   painting = new Set();
   const shown = model();
   if (shown.instant) ticks(shown.instant);
+  if (shown.instant && !shown.stale.errors) controls.formulas(shown.instant.formulas);
   views.paint(shown, names);
   views.age(shown.stale);
   readings(shown);
   notes(shown);
   tour.follow(shown);
-  clock.painted("errors", `${theory.shownKey.instant} ${shown.alpha}`);
+  if (shown.here) clock.painted("number", query(shown.state));
   if (names.includes("spectrum")) clock.painted("spectrum", theory.shownKey.spectrum);
 }
 
@@ -136,7 +151,7 @@ function complain(error) {
   complained = !error.field;
   if (complained) say(`${message[0].toUpperCase()}${message.slice(1)}. The pictures show the previous setting.`);
   address.now(good); // a link to this page is a link to what it shows
-  theory.update(good, { offCurve: offCurve(good), moving: false });
+  theory.update(good, false);
   repaint(VIEWS);
 }
 
@@ -155,7 +170,7 @@ function set(name, value, moving) {
 function go(next, moving = false) {
   state = precomputed ? precomputed.nearest(next) : next;
   if (moving) {
-    clock.changed("errors", `${stepless(state)} ${sizesOf(state).alpha}`);
+    clock.changed("number", query(state));
     clock.changed("spectrum", ridgeless(state));
   }
   address.show(state, moving);
@@ -163,20 +178,14 @@ function go(next, moving = false) {
   if (!moving) code.show();
 }
 
-/** Whether the step of a state lies outside the curve, and is computed by itself. */
-function offCurve(of) {
-  const { alpha } = sizesOf(of);
-  const [low, high] = AXES.alphas;
-  return alpha === null || alpha < low || alpha > high;
-}
-
 /** Bring controls, theory and views to the state: what is known is painted, the rest greyed. */
 function follow(moving = false) {
   lastComplaint = null;
   controls.show(state, sizesOf(state));
-  theory.update(state, { offCurve: offCurve(state), moving });
+  theory.update(state, moving);
   settled();
   presets.show(state);
+  tour.show(state.tour);
   if (!theory.instant) return;
   const { instant, spectrum, network } = theory.fresh;
   const moved = paintedFor !== stepless(state);
@@ -186,7 +195,7 @@ function follow(moving = false) {
   if (network) names.push("neurons");
   if (moved && instant) names.push("errors", "stairs");
   if (views.model?.stairs.n !== Number(state.stairs)) names.push("stairs");
-  if (theory.at(sizesOf(state).alpha)) names.push("learned");
+  if (theory.at()) names.push("learned");
   if (moved && theory.current("sizes")) names.push("sizes");
   repaint(names.length ? names : ["cursor"]);
 }
@@ -194,22 +203,30 @@ let paintedFor = null; // the problem without its step
 
 /** A preset's state, with what is not part of the problem kept. */
 const presetState = (preset) => {
-  const { axis, seeds, stairs } = state;
-  return { ...read(preset.query, {}), axis, seeds, stairs };
+  const { axis, seeds, stairs, tour: step } = state;
+  const kept = step ? { tour: step } : {};
+  return { ...read(preset.query, {}), axis, seeds, stairs, ...kept };
 };
 
 function buildTour() {
   play = new Play(byId("play"), (alpha, moving) => set("alpha", alpha, moving));
   byId("play").addEventListener("click", () => play.toggle(sizesOf(state).alpha));
-  const home = () => presetState(table.presets.find((preset) => preset.name === TOUR));
+  const home = table.presets.find((preset) => preset.name === TOUR) ?? table.presets[0];
+  const teachers = [home.query.teacher, "H1 + H3/2", "x^3 - 3*x", "tanh(2*x)"];
+  const choices = precomputed
+    ? table.presets.map((preset) => ({ name: preset.name, choose: () => go(presetState(preset)) }))
+    : teachers.map((teacher) => ({ name: teacher, choose: () => set("teacher", teacher, false) }));
   tour = new Tour({
-    visit: (alpha) => {
+    visit: (step, alpha) => {
       play.stop();
-      go(alpha === null ? withValue(home(), "eta", "0") : withValue(home(), "alpha", String(alpha)));
+      const { tour: _, ...rest } = state;
+      if (step === null) return go(rest);
+      const there = { ...presetState(home), tour: String(step) };
+      return go(alpha === null ? withValue(there, "eta", "0") : withValue(there, "alpha", String(alpha)));
     },
     play: (from, to) => (play.playing ? play.stop() : play.run(from, to)),
     simulate: () => simulations.start(true, NETWORKS),
-    changed: () => theory.instant && repaint(["cursor"]),
+    choices,
   });
 }
 
@@ -230,9 +247,11 @@ async function takeLink() {
 }
 
 async function start() {
+  document.body.classList.toggle("embed", EMBEDDED);
   table = await ask("/api/controls");
   takeTable(table);
-  theory = new Theory(arrived, complain, (part) => part !== "stairs" || !views.hidden.has(part));
+  const needed = (part) => SHOWN_BY[part].some((view) => views.visible.has(view));
+  theory = new Theory(arrived, complain, needed);
   await takeLink();
   simulations = new Simulations(
     () => state,
@@ -250,12 +269,13 @@ async function start() {
       theory.trainOne();
       repaint(["spectrum", "neurons"]);
     },
-    seen: (name) => name === "stairs" && theory.compute(),
+    seen: () => theory.state && !theory.timer && theory.compute(),
   });
   presets = new Presets(byId("presets"), table.presets, (preset) => go(presetState(preset)));
   buildTour();
   code = new Code(() => state);
-  const tourStep = Number(new URLSearchParams(location.search).get("tour"));
+  // a link that names a step of the tour and nothing else opens the setting of that step
+  const onlyTour = state.tour && [...new URLSearchParams(location.search).keys()].length === 1;
   address.now(state);
   byId("controls-panel").open = innerWidth >= 760;
   byId("seeds").value = state.seeds;
@@ -264,7 +284,8 @@ async function start() {
   follow();
   code.show();
   listen();
-  if (tourStep) tour.show(tourStep - 1);
+  if (onlyTour) tour.visit(Number(state.tour));
+  if (EMBEDDED) embed();
   window.onegrad = seenFromOutside();
 }
 
@@ -272,7 +293,6 @@ function listen() {
   addEventListener("popstate", async () => {
     await takeLink();
     address.moving = false;
-    document.activeElement?.blur?.();
     follow();
     code.show();
   });
@@ -280,13 +300,32 @@ function listen() {
   addEventListener("resize", () => repaint(VIEWS));
 }
 
+/** In a frame: two pictures and the step, which plays once when it is seen. */
+function embed() {
+  byId("whole-page").href = location.pathname;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const observer = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      observer.disconnect();
+      play.toggle(null);
+    },
+    { threshold: 0.6 },
+  );
+  observer.observe(byId("view-errors"));
+}
+
 /** For tests, benchmarks and screenshots. */
 const seenFromOutside = () => ({
   latencies: clock.latencies,
   model,
   figure: (view) => views.painted[view],
+  inSight: (view) => views.visible.has(view),
   get painting() {
     return painting.size > 0;
+  },
+  get idle() {
+    return theory.idle && painting.size === 0;
   },
   get complaint() {
     return lastComplaint;

@@ -10,14 +10,12 @@ export function bands(curve, stale, colors) {
     return {
       x: [...points, ...back].map((p) => p.x),
       y: [...points.map((p) => p[name] + half(p)), ...back.map((p) => p[name] - half(p))],
-      type: "scatter",
-      mode: "lines",
+      name: `${name}, accuracy`,
       fill: "toself",
       fillcolor: colors[name],
       opacity: stale ? 0.06 : 0.18,
       line: { width: 0 },
       showlegend: false,
-      hoverinfo: "skip",
     };
   });
 }

@@ -1,7 +1,9 @@
 // Every sentence of the page that has a number in it, as a function of what is shown.
 // tests/explorer/test_every_sentence_follows_the_numbers.py reads them back.
 
-import { list, ordinal, percent, short, size, threshold } from "./words.js";
+import { list, ordinal, percent, reading, short, size, threshold } from "./words.js";
+
+const DISPLACED = 0.05; // of a network's singular values: from here on its bulk is another one
 
 /** The degree that a spike points at and its squared alignment; degree 0: at none. */
 export function dominant(spike) {
@@ -22,6 +24,37 @@ export function spikeCounts({ spectrum, spectrumAt: { alpha, eta, n }, instant }
   return { here, limit, more: alpha > instant.thresholds.at(-1), n, alpha };
 }
 
+/** How many pieces the bulk has: gaps in the density where next to nothing lies. */
+export function bulkPieces({ rho }) {
+  const filled = rho.map((density) => density > 1e-4 * Math.max(...rho));
+  return filled.filter((here, i) => here && !filled[i - 1]).length;
+}
+
+/** How a network's singular values differ from the drawn bulk: the share that must move at least
+ *  (Kolmogorov's distance), and how many lie beyond the edge; null where they do not. */
+export function deformation({ spectrum: { x, rho, edge, spikes }, network }) {
+  if (!network?.eigenvalues) return null;
+  const mass = [0];
+  for (let i = 1; i < x.length; i += 1) mass.push(mass[i - 1] + ((x[i] - x[i - 1]) * (rho[i] + rho[i - 1])) / 2);
+  const values = network.eigenvalues.slice(spikes.length).reverse(); // smallest first
+  let [j, displaced] = [1, 0];
+  values.forEach((value, i) => {
+    while (j < x.length - 1 && x[j] < value) j += 1;
+    const t = Math.min(1, Math.max(0, (value - x[j - 1]) / (x[j] - x[j - 1])));
+    const share = (mass[j - 1] + t * (mass[j] - mass[j - 1])) / mass.at(-1);
+    displaced = Math.max(displaced, Math.abs(share - (i + 0.5) / values.length));
+  });
+  const beyond = network.eigenvalues.filter((value) => value > 1.04 * edge).length - spikes.length;
+  return displaced > DISPLACED || beyond > 2 ? { displaced, beyond: Math.max(0, beyond) } : null;
+}
+
+function deformationWords(model) {
+  const found = model.stale.network ? null : deformation(model);
+  if (!found) return "";
+  const beyond = found.beyond ? `, ${found.beyond} beyond the edge` : "";
+  return ` The real network leaves the drawn bulk (at least ${percent(found.displaced)} of its values${beyond}): that is the bulk of untrained features, which a step this large deforms at n = ${size(model.spectrumAt.n)}.`;
+}
+
 function spectrumCaption(model) {
   const { spectrum } = model;
   const counts = spikeCounts(model);
@@ -32,13 +65,14 @@ function spectrumCaption(model) {
   const count = words.length;
   const stands = count === 1 ? "One spike stands" : `${count} spikes stand`;
   const first = count ? `${stands} outside the bulk: ${words.join(", ")}.` : "No spike stands outside the bulk.";
-  return `${first} ${againstTheLimit(counts)}`;
+  return `${first} ${againstTheLimit(counts)}${deformationWords(model)}`;
 }
 
 /** Why the count at this size is, or is not, that of the limit. */
 function againstTheLimit({ here, limit, unless, more, n, alpha }) {
   if (limit === null) return `The limit theory gives no count here: ${unless}.`;
   const count = `${limit.length}${more ? " or more" : ""}`;
+  if (!limit.length && !here.length) return "Nor does one as n → ∞.";
   if (limit.length === here.length && !more) return "As n → ∞ there are as many.";
   if (limit.length < here.length)
     return `As n → ∞ there ${limit.length === 1 ? "is 1" : `are ${limit.length || "none"}`}: thresholds are sharp only in the limit, and at n = ${size(n)} a spike can come early.`;
@@ -52,17 +86,36 @@ function errorsCaption({ curve, instant, here, stale }) {
   if (!here) return waiting(curve, stale.curve);
   const { kernel } = instant.levels;
   const drop = 1 - here.test / instant.untrained.test;
-  const change = `${percent(Math.abs(drop))} ${drop >= 0 ? "below" : "above"} the untrained network`;
+  const change =
+    Math.abs(drop) < 0.005
+      ? "within 0.5\u00a0% of the untrained network"
+      : `${percent(Math.abs(drop))} ${drop >= 0 ? "below" : "above"} the untrained network`;
   const side = here.test < kernel ? "below" : "above";
   const kernels = `${side} the kernel bound ${short(kernel)}, the least that any rotation-invariant kernel reaches when n grows like d`;
-  return `At this step the test error is ${short(here.test)}, ${change} and ${kernels}.`;
+  return `At this step the test error is ${reading(here.test)}, ${change} and ${kernels}. ${bestStep(best(curve, stale.curve))}`;
 }
 
-/** What is said while there is no number, or where there will be none. */
+function bestStep(found) {
+  if (!found) return "";
+  if (found.end) return `It is least at the end of the axis, α = ${short(found.x)}.`;
+  return `The best step is α = ${found.x.toFixed(2).replace("-", "−")} (★), with ${reading(found.test)}.`;
+}
+
+/** The least test error on a finished curve, between its points; `end`: at an end of the axis. */
+export function best(curve, stale) {
+  if (stale || !curve?.finished || curve.length < 5) return null;
+  const points = curve.sorted;
+  const least = points.reduce((p, q) => (q.test < p.test ? q : p));
+  const i = points.indexOf(least);
+  if (i === 0 || i === points.length - 1) return { x: least.x, test: least.test, end: true };
+  const steps = Array.from({ length: 81 }, (_, k) => points[i - 1].x + (k / 80) * (points[i + 1].x - points[i - 1].x));
+  return steps.map((x) => ({ x, test: curve.at(x).test })).reduce((p, q) => (q.test < p.test ? q : p));
+}
+
+/** What is said while there is no number, or where there will be none; null: the last words stay. */
 export function waiting(curve, stale) {
-  if (!stale && curve?.finished)
-    return `No number here: ${curve.complaint ?? "the step lies outside the curve"}.`;
-  return "Computing the errors …";
+  if (stale || !curve?.finished) return null;
+  return `No number here: ${curve.complaint ?? "the step lies outside the curve"}.`;
 }
 
 /** Of each degree: the energy in the target, and by how much the fit lowers the error there. */
@@ -119,7 +172,7 @@ export function stairWidth(staircase, curve) {
 function stairsCaption({ instant, stairs }) {
   if (!instant.staircase.alpha.length) return "The staircase theory does not cover this setting.";
   if (!deepestStair(instant.staircase)) return "The staircase of this setting has no stair to speak of.";
-  if (!stairs.curve?.length) return stairs.curve?.finished ? "There is no curve for this setting." : "Computing the curve …";
+  if (!stairs.curve?.length) return stairs.curve?.finished ? "There is no curve for this setting." : null;
   const stair = stairWidth(instant.staircase, stairs.curve);
   const where = `At n = ${size(stairs.n)}, φ and ψ kept`;
   if (stair.width === null) return `${where}, the deepest stair (α = ${threshold(stair.at)}) is not passed on this axis.`;
@@ -127,7 +180,7 @@ function stairsCaption({ instant, stairs }) {
 }
 
 function neuronsCaption({ network, sizesNow }) {
-  if (!network) return "Training one network …";
+  if (!network) return null;
   if (network.refused) return `Not shown: ${network.refused}.`;
   const { correlation, overlap, overlap_before: before } = network;
   const first = `Root mean square overlap with the teacher: ${short(before)} before the step (chance: 1/√d = ${short(1 / Math.sqrt(sizesNow.d))}), ${short(overlap)} after.`;
@@ -135,12 +188,12 @@ function neuronsCaption({ network, sizesNow }) {
   return `${first} After the step it correlates ${percent(correlation)} with the readout.`;
 }
 
-/** What is said above each view; null where the answers do not belong together yet. */
+/** What is said above each view; null where the answers are not there or do not belong together yet. */
 export const CAPTIONS = {
   spectrum: spectrumCaption,
   errors: (model) => (model.stale.errors ? null : errorsCaption(model)),
   learned: (model) => (model.stale.errors ? null : learnedCaption(model)),
-  neurons: (model) => (model.stale.network && model.network ? null : neuronsCaption(model)),
+  neurons: (model) => (model.stale.network ? null : neuronsCaption(model)),
   stairs: (model) => (model.stale.errors ? null : stairsCaption(model)),
-  sizes: (model) => (model.stale.sizes && model.sizes?.length ? null : sizesCaption(model)),
+  sizes: (model) => (model.stale.sizes ? null : sizesCaption(model)),
 };

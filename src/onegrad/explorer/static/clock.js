@@ -1,7 +1,7 @@
 // Milliseconds from a change to the repaint that shows it; read by benchmarks.
 
-export const latencies = { errors: [], spectrum: [] };
-const began = { errors: new Map(), spectrum: new Map() };
+export const latencies = { number: [], spectrum: [] };
+const began = { number: new Map(), spectrum: new Map() };
 
 /** A slider asks for the picture `key` of a view. */
 export function changed(view, key) {

@@ -12,6 +12,12 @@ export class Code {
     this.view = "errors";
     for (const view of VIEWS) byId("code-views").append(this.button(view));
     for (const button of document.querySelectorAll(".copy")) copies(button);
+    this.visible = false;
+    const observer = new IntersectionObserver(([{ isIntersecting }]) => {
+      this.visible = isIntersecting;
+      this.show();
+    });
+    observer.observe(byId("code-views"));
   }
 
   button(view) {
@@ -25,7 +31,9 @@ export class Code {
     return element("button", { type: "button", "aria-pressed": pressed, onclick }, view);
   }
 
+  /** Show the code of the present state, once the panel is in sight. */
   async show() {
+    if (!this.visible) return;
     const state = this.state();
     try {
       const answer = await ask("/api/code", `${query(state)}&view=${this.view}&axis=${state.axis}`);

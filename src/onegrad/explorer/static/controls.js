@@ -1,7 +1,7 @@
 // The form of controls, drawn from the server's table.
 
 import { AXES } from "./state.js";
-import { minus, typeset } from "./words.js";
+import { minus, subscript, typeset, whole } from "./words.js";
 
 export const byId = (id) => document.getElementById(id);
 
@@ -41,6 +41,13 @@ export function helpFor(control) {
   return holder;
 }
 
+/** A number without the commas of its thousands, and with a point where a comma stands for it. */
+export function plainNumber(text) {
+  const bare = text.trim().replaceAll("−", "-");
+  if (/^[+-]?[1-9]\d{0,2}([, \u00a0\u202f]\d{3})+(\.\d+)?$/.test(bare)) return bare.replace(/[, \u00a0\u202f]/g, "");
+  return /^[+-]?\d*,\d+$/.test(bare) ? bare.replace(",", ".") : bare;
+}
+
 const round = (control, value) =>
   String(control.kind === "whole" ? Math.round(Number(value.toPrecision(3))) : Number(value.toPrecision(3)));
 
@@ -51,6 +58,8 @@ export class Controls {
     this.set = set;
     this.inputs = {};
     this.sliders = {};
+    this.expansions = {}; // of formulas, in Hermite polynomials
+    this.source = null; // the input that the user is changing: it keeps its text
     this.derived = element("p", { className: "derived", id: "derived" });
     for (const group of new Set(table.map((control) => control.group))) {
       const controls = table.filter((control) => control.group === group);
@@ -71,13 +80,15 @@ export class Controls {
     const input = this.input(control);
     this.listen(input, name);
     this.inputs[name] = input;
-    const head = element("div", { className: "head" }, label);
-    const row = element("div", { className: "control", id: `row-${name}` }, head);
-    if (control.kind !== "text") head.append(input);
-    head.append(helpFor(control));
-    // above the field: what the browser suggests drops down below it
-    row.append(element("p", { className: "error", id: `error-${name}`, role: "alert" }));
-    if (control.kind === "text") row.append(input);
+    const error = element("p", { className: "error", id: `error-${name}`, role: "alert" });
+    const row = element("div", { className: "control", id: `row-${name}` });
+    // the field first, then its help: whoever tabs meets the field
+    if (control.kind === "text") {
+      this.expansions[name] = element("p", { className: "derived", id: `expansion-${name}` });
+      const field = element("div", { className: "head" }, input, helpFor(control));
+      // the error above the field: what the browser suggests drops down below it
+      row.append(label, error, field, this.expansions[name]);
+    } else row.append(element("div", { className: "head" }, label, input, helpFor(control)), error);
     if (control.slider) row.append((this.sliders[name] = this.slider(control)));
     return row;
   }
@@ -126,9 +137,20 @@ export class Controls {
     return slider;
   }
 
-  listen(input, name, value = () => input.value) {
-    if (input.tagName === "INPUT") input.addEventListener("input", () => this.set(name, value(), true));
-    input.addEventListener("change", () => this.set(name, value(), false));
+  listen(input, name, value = () => this.entered(name, input.value)) {
+    const tell = (moving) => {
+      this.source = input;
+      this.set(name, value(), moving);
+      this.source = null;
+    };
+    if (input.tagName === "INPUT") input.addEventListener("input", () => tell(true));
+    input.addEventListener("change", () => tell(false));
+  }
+
+  /** What was typed, with 4,000 and 0,3 read as the numbers that are meant. */
+  entered(name, text) {
+    if (!["whole", "number"].includes(this.table[name]?.kind)) return text;
+    return plainNumber(text);
   }
 
   /** The step's own bar above the views. */
@@ -164,12 +186,12 @@ export class Controls {
     for (const name of ["d", "N", "phi", "psi"])
       byId(`row-${name}`).hidden = !(name in state);
     for (const [name, input] of Object.entries(this.inputs)) {
-      if (input !== document.activeElement) input.value = state[name] ?? this.implied(name, sizes);
+      if (input !== this.source) input.value = state[name] ?? this.implied(name, sizes);
     }
     for (const [name, slider] of Object.entries(this.sliders)) {
       const text = state[name] ?? this.implied(name, sizes);
       const value = Number(text);
-      if (slider !== document.activeElement && Number.isFinite(value)) {
+      if (slider !== this.source && Number.isFinite(value)) {
         slider.value = this.table[name].logarithmic ? Math.log10(value) : value;
       }
       slider.setAttribute("aria-valuetext", minus(text));
@@ -182,7 +204,7 @@ export class Controls {
     if (![n, d, N].every((size) => size > 0 && Number.isFinite(size))) return;
     this.derived.textContent =
       "phi" in state || "psi" in state
-        ? `d = ${d}, N = ${N}`
+        ? `d = ${whole(d)}, N = ${whole(N)}`
         : `φ = d/n = ${(d / n).toPrecision(3)}, ψ = d/N = ${(d / N).toPrecision(3)}`;
   }
 
@@ -190,6 +212,15 @@ export class Controls {
     if (name === "alpha" && sizes.alpha !== null) return sizes.alpha.toFixed(3).replace(/\.?0+$/, "");
     if (name === "eta" && Number.isFinite(sizes.eta)) return String(Number(sizes.eta.toPrecision(4)));
     return "";
+  }
+
+  /** What the formulas are in Hermite polynomials. */
+  formulas(texts) {
+    for (const [name, node] of Object.entries(this.expansions)) {
+      const same = texts[name].replaceAll(" ", "") === this.inputs[name].value.replaceAll(" ", "");
+      const typed = texts[name].replace(/\*?H(\d+)/g, (_, degree) => ` H${subscript(degree)}`);
+      node.textContent = same ? "" : `= ${typed.replaceAll(" - ", " − ").replace(/^-/, "−").trim()}`;
+    }
   }
 
   /** Show a complaint at its field, or clear them all. */

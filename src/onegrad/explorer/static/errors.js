@@ -1,9 +1,10 @@
 // Training and test errors: against the step, and against a size.
 
 import { bands } from "./bands.js";
-import { bars, frame, mark, vertical } from "./drawing.js";
+import { best } from "./captions.js";
+import { bars, frame } from "./drawing.js";
 import { AXES, THEORIES } from "./state.js";
-import { ordinal, short, threshold } from "./words.js";
+import { ordinal, reading, short, threshold } from "./words.js";
 
 export function errors(model, colors) {
   const { instant, curve, simulation } = model;
@@ -13,16 +14,25 @@ export function errors(model, colors) {
     ...THEORIES.flatMap((theory) => limitLines(theory, instant[theory.key], colors)),
     ...levelLines(instant, AXES.alphas, colors),
     ...markers(simulation?.alpha, colors),
+    ...optimum(best(curve, model.stale.curve), colors),
   ];
   return {
     data,
     layout: frame(colors, {
-      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: AXES.alphas },
-      yaxis: { title: { text: "error" }, range: [0, round(ceiling(model))] },
+      xaxis: { title: "step exponent α (η = n<sup>α</sup>)", range: AXES.alphas },
+      yaxis: { title: "error", range: [0, round(ceiling(model))] },
       margin: { l: 52, r: 14, t: 22, b: 42 },
       ...thresholdMarks(instant, colors),
     }),
   };
+}
+
+/** The step with the least test error, where it lies inside the axis. */
+function optimum(found, colors) {
+  if (!found || found.end) return [];
+  const about = `the step with the least test error, ${reading(found.test)} at α = ${short(found.x)}`;
+  const marker = { color: colors.test, size: 19, symbol: "star", line: { color: colors.card, width: 1.2 } };
+  return [{ x: [found.x], y: [found.test], mode: "markers", name: "best step", series: "best step", about, tip: about, marker }];
 }
 
 /** Where spikes start, as lines that are named above the plot; broken where the activation has none. */
@@ -31,8 +41,8 @@ export function thresholdMarks({ thresholds, spikes }, colors) {
   const exists = (i) => spikes.degrees.includes(i + 1);
   const name = (x, i) => (i < 2 ? `${ordinal(i + 1)} ${threshold(x)}` : threshold(x));
   return {
-    shapes: shown.map((x, i) => vertical(x, colors.line, { dash: exists(i) ? "solid" : "dot" })),
-    annotations: shown.map((x, i) => mark(x, name(x, i), colors.muted, i < 2 ? "right" : "center")),
+    verticals: shown.map((x, i) => ({ x, color: colors.axis, dash: exists(i) ? "solid" : "dot" })),
+    labels: shown.map((x, i) => ({ x, text: name(x, i), color: colors.muted, anchor: i < 2 ? "end" : "middle" })),
   };
 }
 
@@ -41,13 +51,12 @@ export function errorLines(curve, stale, colors) {
   return ["test", "train"].map((name) => ({
     x: points.map((p) => p.x),
     y: points.map((p) => p[name]),
-    type: "scatter",
     mode: points.length < 3 ? "markers" : "lines",
     name,
+    series: `${name}, uniform theory`,
     line: { color: colors[name], width: 3 },
-    marker: { color: colors[name] },
+    marker: { color: colors[name], size: 6 },
     opacity: stale ? 0.3 : 1,
-    hovertemplate: `%{y:.4f}<extra>${name}, uniform theory</extra>`,
   }));
 }
 
@@ -56,17 +65,13 @@ export function limitLines({ label, about, dash }, curve, colors) {
   return ["test", "train"].map((which, i) => ({
     x: curve.alpha,
     y: curve[which],
-    type: "scatter",
-    mode: "lines",
     name: label,
+    series: `${which}, ${label}`,
     about,
-    legendgroup: label,
     showlegend: i === 0 && curve.alpha.length > 0,
     line: { color: colors[which], width: 1.4, dash },
     opacity: 0.75,
-    moving: true,
     tip: `${which}, ${label}: ${about}`,
-    hovertemplate: `%{y:.4f}<extra>${which}, ${label}</extra>`,
   }));
 }
 
@@ -84,23 +89,19 @@ function levels({ levels: { kernel, noise } }, colors) {
   return [bound, { y: noise, name: "label noise", about, color: colors.muted, dash: "dot" }];
 }
 
-/** The reference levels as traces: they move with the noise. */
+/** The reference levels as traces. */
 function levelLines(instant, ends, colors) {
   return levels(instant, colors).map(({ y, name, about, color, dash }) => ({
     x: ends,
     y: [y, y],
-    type: "scatter",
-    mode: "lines",
     name,
     about,
     tip: `${name}, ${about}`,
     line: { color, width: 1.5, dash },
-    hoverinfo: "skip",
-    moving: true,
   }));
 }
 
-/** The next round number: an axis that stays while a slider moves need not be drawn again. */
+/** The next round number: an axis that stays while a slider moves. */
 export function round(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
   return unit * [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * unit >= value * 0.999);
@@ -115,10 +116,9 @@ function markers(points, colors) {
       points.map((p) => p[`${name}_se`]),
       colors,
     ),
-    type: "scatter",
     mode: "markers",
     name: "simulated",
-    legendgroup: "simulated",
+    series: `${name}, simulated`,
     showlegend: i === 0,
     marker: {
       color: colors[name],
@@ -126,10 +126,6 @@ function markers(points, colors) {
       symbol: i ? "square" : "circle",
       line: { color: colors.ink, width: 1.2 },
     },
-    hovertemplate: points.map((p) => {
-      const bar = p[`${name}_se`] === null ? "" : " ± %{error_y.array:.4f}";
-      return `%{y:.4f}${bar}<extra>${name}, simulated</extra>`;
-    }),
   }));
 }
 
@@ -165,13 +161,13 @@ export function sizes(model, colors) {
     ],
     layout: frame(colors, {
       xaxis: {
-        title: { text: state.axis === "n" ? "rows per input, n/d" : "neurons per input, N/d" },
+        title: state.axis === "n" ? "rows per input, n/d" : "neurons per input, N/d",
         type: "log",
         range: AXES.ratios.map(Math.log10),
         tickvals: [0.25, 0.5, 1, 2, 5, 10, 20],
         ticktext: ["¼", "½", "1", "2", "5", "10", "20"],
       },
-      yaxis: { title: { text: "error" }, range: [0, top] },
+      yaxis: { title: "error", range: [0, top] },
     }),
   };
 }

@@ -22,48 +22,35 @@ export function learned(model, colors, narrow) {
     {
       x: u,
       y: truth,
-      type: "scatter",
-      mode: "lines",
       name: "target σ⋆(u)",
+      series: "target",
       line: { color: colors.ink, width: 2, dash: "dash" },
-      hovertemplate: "%{y:.3f}<extra>target</extra>",
     },
     {
       x: u,
       y: u.map((x) => hermiteSum(coefficients, x)),
-      type: "scatter",
-      mode: "lines",
       name: "fitted, mean given u",
+      series: "fitted",
       line: { color: colors.test, width: 3.2 },
-      hovertemplate: "%{y:.3f}<extra>fitted</extra>",
-      moving: true,
     },
     {
       ...bar,
       y: degrees.map(energy),
-      marker: { color: "rgba(0,0,0,0)", line: { color: colors.ink, width: 1.4 } },
-      hovertemplate: "degree %{x}: %{y:.4f}<extra>in the target</extra>",
+      series: "energy in the target",
+      marker: { color: "none", line: { color: colors.ink, width: 1.4 } },
     },
     {
       ...bar,
       y: degrees.map((k) => Math.max(0, parts[k].explained)),
       marker: { color: degrees.map((k) => colors.degrees[k] ?? colors.muted) },
-      hovertemplate: "degree %{x}: %{y:.4f}<extra>learned</extra>",
+      series: "energy learned",
       text: degrees.map(label),
-      textposition: "outside",
       labels: degrees.map(energy),
-      moving: true,
     },
     ...simulatedLearned(model.simulation?.learned, degrees, model.instant.teacher, colors),
   ];
   const most = Math.max(...degrees.map(energy), 1e-9);
   const reach = 1.15 * Math.max(...truth.map(Math.abs));
-  const axis = {
-    gridcolor: colors.line,
-    zerolinecolor: colors.line,
-    fixedrange: true,
-    ticklabeloverflow: "allow",
-  };
   const [left, right] = narrow
     ? [
         { x: [0, 1], y: [0.55, 1] },
@@ -76,31 +63,10 @@ export function learned(model, colors, narrow) {
   return {
     data,
     layout: frame(colors, {
-      barmode: "overlay",
-      bargap: 0.25,
-      xaxis: { domain: left.x, anchor: "y", title: { text: "index u = β<sub>⋆</sub>·x" }, range: [-3, 3] },
-      yaxis: {
-        domain: left.y,
-        anchor: "x",
-        rangemode: "normal",
-        range: [Math.min(-0.1 * reach, 1.15 * Math.min(...truth)), reach],
-      },
-      xaxis2: {
-        ...axis,
-        domain: right.x,
-        anchor: "y2",
-        title: { text: "Hermite degree" },
-        type: "category",
-        showgrid: false,
-      },
-      yaxis2: {
-        ...axis,
-        domain: right.y,
-        anchor: "x2",
-        title: { text: "energy" },
-        range: [0, 1.18 * most],
-        showgrid: false,
-      },
+      xaxis: { domain: left.x, title: "index u = β<sub>⋆</sub>·x", range: [-3, 3] },
+      yaxis: { domain: left.y, range: [Math.min(-0.1 * reach, 1.15 * Math.min(...truth)), reach] },
+      xaxis2: { domain: right.x, title: "Hermite degree", type: "category", categories: degrees.map(String), grid: false },
+      yaxis2: { domain: right.y, title: "energy", range: [0, 1.18 * most], grid: false },
     }),
   };
 }
@@ -130,11 +96,10 @@ function simulatedLearned(measured, degrees, teacher, colors) {
       x: measured.u,
       y: measured.fitted,
       error_y: bars(measured.fitted_se, colors),
-      type: "scatter",
       mode: "markers",
       marker,
       name: "simulated",
-      hovertemplate: "%{y:.3f}<extra>fitted, simulated</extra>",
+      series: "fitted, simulated",
     },
     {
       x: degrees.map(String),
@@ -142,11 +107,10 @@ function simulatedLearned(measured, degrees, teacher, colors) {
       error_y: bars(degrees.map(error), colors),
       xaxis: "x2",
       yaxis: "y2",
-      type: "scatter",
       mode: "markers",
       marker,
       showlegend: false,
-      hovertemplate: "degree %{x}: %{y:.4f}<extra>learned, simulated</extra>",
+      series: "energy learned, simulated",
     },
   ];
 }

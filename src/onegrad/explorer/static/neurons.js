@@ -12,23 +12,20 @@ export function neurons(model, colors) {
   const cloud = (name, color, opacity) => ({
     x: drawn[name],
     y: drawn.readout,
-    type: "scatter",
     mode: "markers",
     name: `${name} the step`,
-    marker: { color, size: 5, opacity },
-    hoverinfo: "skip",
-    moving: true,
+    marker: { color, size: 5 },
+    opacity,
   });
   const top = Math.max(2.5, 1.15 * Math.max(0, ...drawn.readout.map(Math.abs)));
   return {
     data: [
-      { x: [0], y: [0], type: "scatter", mode: "markers", marker: { opacity: 0 }, hoverinfo: "skip", showlegend: false },
       cloud("before", colors.degrees[0], 0.5),
       cloud("after", colors.degrees[2], 0.75),
     ],
     layout: frame(colors, {
-      xaxis: { title: { text: "overlap of a neuron with the teacher, w·β<sub>⋆</sub>/|w|" }, range: [-reach, reach] },
-      yaxis: { title: { text: "its readout, √N a" }, range: [-Math.ceil(top), Math.ceil(top)], rangemode: "normal" },
+      xaxis: { title: "overlap of a neuron with the teacher, w·β<sub>⋆</sub>/|w|", range: [-reach, reach] },
+      yaxis: { title: "its readout, √N a", range: [-Math.ceil(top), Math.ceil(top)] },
     }),
   };
 }

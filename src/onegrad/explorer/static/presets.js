@@ -8,7 +8,7 @@ export class Presets {
   constructor(nav, presets, choose) {
     this.buttons = presets.map((preset) => {
       const words = [element("b", {}, preset.name), element("span", {}, preset.title)];
-      const button = element("button", { type: "button", onclick: () => choose(preset) }, ...words);
+      const button = element("button", { type: "button", title: preset.title, onclick: () => choose(preset) }, ...words);
       return { button, query: query(read(preset.query, {})) };
     });
     nav.append(...this.buttons.map(({ button }) => button));

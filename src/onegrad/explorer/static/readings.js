@@ -3,30 +3,30 @@
 import { spikeCounts } from "./captions.js";
 import { byId, element } from "./controls.js";
 import { AXES, THEORIES } from "./state.js";
-import { ordinal, short, size, threshold, typeset } from "./words.js";
+import { ordinal, reading, short, size, threshold, typeset } from "./words.js";
 
-/** Step, spikes and errors of the present state. */
+/** Step, spikes and errors of the present state; while a slider moves, those of a moment ago. */
 export function readings(model) {
-  const { here, instant, spectrum, curve, stale, sizesNow: now } = model;
-  const parts = [];
-  const add = (className, label, value, rest = "") =>
-    parts.push(element("span", { className }, `${label} `, element("b", {}, value), rest));
-  add("", "η =", short(now.eta));
+  const { latest, instant, spectrum, curve, stale, sizesNow: now } = model;
+  const parts = [element("span", {}, "η = ", element("b", {}, short(now.eta)))];
   if (instant && spectrum) {
     const { here: spikes, limit, more, unless, n } = spikeCounts(model);
     const count = limit === null ? "?" : `${limit.length}${more ? " or more" : ""}`;
     const span = element("span", { className: "spikes" }, "spikes ", element("b", {}, String(spikes.length)));
     span.append(` at n = ${size(n)}, `, element("b", {}, count), " as n → ∞");
     span.title = unless ?? "The sentence above the spectrum says why they differ.";
+    span.classList.toggle("old", stale.spectrum);
     parts.push(span);
   }
-  if (here) {
-    add("train", "train", here.train.toFixed(4));
-    add("test", "test", here.test.toFixed(4));
-  } else {
-    const over = !stale.curve && curve?.finished;
-    parts.push(element("span", { className: "wait" }, over ? "no reliable number here" : "computing the errors …"));
-  }
+  if (latest) {
+    for (const name of ["train", "test"]) {
+      const span = element("span", { className: name }, `${name} `, element("b", {}, reading(latest[name])));
+      span.classList.toggle("old", !model.here);
+      parts.push(span);
+    }
+  } else if (!stale.curve && curve?.finished) {
+    parts.push(element("span", { className: "wait" }, "no reliable number here"));
+  } else parts.push(element("span", { className: "wait" }, "computing the errors …"));
   byId("readings").replaceChildren(...parts);
 }
 

@@ -1,6 +1,6 @@
 // Simulations: one at a time, with progress and cancel; results stay while the page is open.
 
-import { byId } from "./controls.js";
+import { byId, plainNumber } from "./controls.js";
 import { Complaint, send, ask } from "./http.js";
 import { query, stepless } from "./state.js";
 
@@ -47,7 +47,7 @@ export class Simulations {
     byId("progress").hidden = !running;
   }
 
-  async start(confirmed, seeds = byId("seeds").value) {
+  async start(confirmed, seeds = plainNumber(byId("seeds").value)) {
     this.ask(null);
     byId("error-seeds").textContent = "";
     const state = { ...this.state() };
@@ -78,6 +78,7 @@ export class Simulations {
     }
     this.running = null;
     this.buttons(false);
+    this.changed();
   }
 
   async follow(state) {

@@ -1,11 +1,12 @@
 // The spectrum of the features: bulk, spikes, and the singular values of real networks.
 
 import { dominant } from "./captions.js";
-import { frame, mark, vertical } from "./drawing.js";
+import { frame } from "./drawing.js";
 import { ordinal, percent } from "./words.js";
 
 const BINS = 70; // of the networks' singular values
 const EMPTY = 0.004; // of the highest density: below it there is nothing to see
+const MOST_MARKS = 6; // singular values of a network that are marked beyond the edge
 
 export function spectrum(model, colors) {
   const { x, rho, edge: edgeEigenvalue, spikes: outliers } = model.spectrum;
@@ -16,59 +17,41 @@ export function spectrum(model, colors) {
   const start = root[Math.max(0, height.findIndex((h) => h > EMPTY * highest) - 1)];
   const low = Math.log10(0.85 * Math.min(start, edge / 4));
   const high = Math.log10(1.25 * Math.max(model.farthest, 1.6 * edge));
-  const data = [
-    {
-      x: root,
-      y: height,
-      type: "scatter",
-      mode: "lines",
-      fill: "tozeroy",
-      name: "bulk",
-      about: "density in the limit, that of the untrained features; at this n a large step deforms it",
-      line: { color: colors.degrees[0], width: 1.5 },
-      hovertemplate: "s/√n = %{x:.3f}<extra>bulk</extra>",
-    },
-  ];
-  // keeps the right axis alive where spikes are drawn by overlay.js
-  data.push({ x: [edge], y: [-1], yaxis: "y2", mode: "markers", hoverinfo: "skip", showlegend: false });
-  const measured = model.simulation?.eigenvalues?.length
-    ? model.simulation.eigenvalues
-    : model.network?.eigenvalues && [model.network.eigenvalues];
-  const old = measured && !model.simulation?.eigenvalues?.length && model.stale.network;
-  if (measured) data.push(...networks(measured, model.spectrumAt.n, [low, high], colors, old ? 0.3 : 1));
-  data.push(...spikes(outliers, colors));
+  const simulated = model.simulation?.eigenvalues?.length ? model.simulation.eigenvalues : null;
+  const measured = simulated ?? (model.network?.eigenvalues && [model.network.eigenvalues]);
+  const opacity = !simulated && model.stale.network ? 0.3 : 1;
+  const bulk = {
+    x: root,
+    y: height,
+    fill: "tozeroy",
+    fillcolor: colors.degrees[0],
+    fillopacity: 0.22,
+    name: "bulk, theory",
+    series: "bulk density",
+    about: "density in the limit n → ∞, that of the untrained features",
+    line: { color: colors.degrees[0], width: 1.8 },
+  };
   return {
-    data,
+    data: [
+      bulk,
+      ...(measured ? networks(measured, model.spectrumAt.n, [low, high, edge], colors, opacity) : []),
+      ...spikes(outliers, colors),
+    ],
     layout: frame(colors, {
-      xaxis: {
-        title: { text: "singular values s of F, over √n" },
-        type: "log",
-        range: [low, high],
-        dtick: 1,
-        minor: { ticks: "outside", ticklen: 3, tickcolor: colors.line },
-      },
-      yaxis: {
-        title: { text: "bulk density" },
-        range: [0, 1.25 * highest],
-        showticklabels: false,
-        showgrid: false,
-      },
+      xaxis: { title: "singular values s of F, over √n", type: "log", range: [low, high] },
+      yaxis: { title: "bulk density", range: [0, 1.25 * highest], ticks: false, grid: false, titleAt: 16 },
       yaxis2: {
-        overlaying: "y",
         side: "right",
         range: [0, 1.12],
         tickvals: [0, 0.5, 1],
         ticktext: ["0", "50 %", "100 %"],
-        showgrid: false,
-        ticklabeloverflow: "allow",
-        zeroline: false,
-        fixedrange: true,
-        title: { text: "alignment of a spike", standoff: 4 },
+        grid: false,
+        title: "alignment of a spike",
         color: colors.muted,
       },
       margin: { l: 34, r: 62, t: 22, b: 42 },
-      shapes: [vertical(edge, colors.muted)],
-      annotations: [mark(Math.log10(edge), "edge of the bulk", colors.muted)],
+      verticals: [{ x: edge, color: colors.muted, dash: "dot" }],
+      labels: [{ x: edge, text: "edge of the bulk", color: colors.muted }],
     }),
   };
 }
@@ -86,15 +69,13 @@ function spikes(outliers, colors) {
       x: [x, x],
       y: [0, Math.max(aligned, 0.03)],
       yaxis: "y2",
-      type: "scatter",
       mode: "lines+markers",
       name,
+      series: name,
       showlegend: first,
       line: { color, width: 3 },
-      marker: { color, size: [0, 12], opacity: 1 },
-      hovertemplate: `%{x:.3f}<extra>${name}</extra>`,
-      cliponaxis: false,
-      moving: true,
+      marker: { color, size: [0, 12] },
+      unclipped: true,
       tip: [`${name} at s/√n = ${x.toFixed(3)}`, ...alignments(spike)].join("\n"),
     };
   });
@@ -113,42 +94,37 @@ function histogram(networks, low, high) {
 }
 let last = {};
 
-/** Histogram over the logarithm as a share of all n eigenvalues, and the largest four of every network. */
-function networks(eigenvalues, n, [low, high], colors, opacity) {
+/** Histogram over the logarithm as a share of all n eigenvalues; the values beyond the edge as tall marks. */
+function networks(eigenvalues, n, [low, high, edge], colors, opacity) {
   const bins = histogram(eigenvalues, low, high);
   const width = (high - low) / BINS;
   const heights = bins.map((count) => count / (n * eigenvalues.length) / (width * Math.LN10));
   const corners = bins.flatMap((_, i) => [low + i * width, low + (i + 1) * width]);
-  const top = eigenvalues.flatMap((network) => network.slice(0, 4)).map(Math.sqrt);
+  const beyond = eigenvalues.map((network) => network.slice(0, MOST_MARKS).map(Math.sqrt).filter((s) => s > 1.02 * edge));
   const one = eigenvalues.length === 1;
+  const largest = eigenvalues.map((network) => Math.sqrt(network[0]).toFixed(3)).join(", ");
   return [
     {
       x: corners.map((x) => 10 ** x),
       y: heights.flatMap((h) => [h, h]),
-      type: "scatter",
-      mode: "lines",
       fill: "tozeroy",
-      fillcolor: colors.dark ? "rgba(233,235,238,.25)" : "rgba(29,33,38,.25)",
-      line: { color: colors.ink, width: 0.8 },
+      fillcolor: colors.network,
+      fillopacity: 0.32,
+      line: { color: colors.network, width: 1 },
       name: one ? "one real network" : `${eigenvalues.length} real networks`,
-      hoverinfo: "skip",
       opacity,
-      moving: true,
     },
     {
-      x: top.flatMap((s) => [s, s, null]),
-      y: top.flatMap(() => [0, 0.055, null]),
+      x: beyond.flat().flatMap((s) => [s, s, null]),
+      y: beyond.flat().flatMap(() => [0, 1.07, null]),
       yaxis: "y2",
-      type: "scatter",
-      mode: "lines",
-      name: one ? "its top four" : "their top four",
-      line: { color: colors.ink, width: 2.5 },
-      hoverinfo: "skip",
+      mode: "lines+markers",
+      name: one ? "its values beyond the edge" : "their values beyond the edge",
+      line: { color: colors.network, width: 1.6, dash: "dash" },
+      marker: { color: colors.network, size: beyond.flat().flatMap(() => [0, 11, 0]), symbol: "triangle" },
       opacity,
-      moving: true,
-      tip: `largest of ${one ? "the network" : "each network"}: s/√n = ${eigenvalues
-        .map((network) => Math.sqrt(network[0]).toFixed(3))
-        .join(", ")}`,
+      unclipped: true,
+      tip: `largest of ${one ? "the network" : "each network"}: s/√n = ${largest}`,
     },
   ];
 }

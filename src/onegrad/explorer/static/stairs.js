@@ -10,13 +10,10 @@ export function stairs(model, colors) {
   const line = (n, curve, chosen) => ({
     x: curve?.sorted?.map((p) => p.x) ?? [],
     y: curve?.sorted?.map((p) => p.test) ?? [],
-    type: "scatter",
-    mode: "lines",
     name: `n = ${size(n)}`,
+    series: `test, n = ${size(n)}`,
     line: { color: chosen ? colors.test : colors.muted, width: chosen ? 3 : 1.2 },
-    showlegend: chosen,
-    opacity: chosen ? 1 : 0.7,
-    hovertemplate: `%{y:.4f}<extra>test, n = ${size(n)}</extra>`,
+    opacity: chosen ? 1 : 0.8,
   });
   const theory = THEORIES.find(({ key }) => key === "staircase");
   const [staircase] = limitLines(theory, instant.staircase, colors);
@@ -30,8 +27,8 @@ export function stairs(model, colors) {
   return {
     data,
     layout: frame(colors, {
-      xaxis: { title: { text: "step exponent α (η = n<sup>α</sup>)" }, range: AXES.alphas },
-      yaxis: { title: { text: "test error" }, range: [0, round(1.05 * Math.max(...values))] },
+      xaxis: { title: "step exponent α (η = n<sup>α</sup>)", range: AXES.alphas },
+      yaxis: { title: "test error", range: [0, round(1.05 * Math.max(...values))] },
       margin: { l: 52, r: 14, t: 22, b: 42 },
       ...thresholdMarks(instant, colors),
     }),

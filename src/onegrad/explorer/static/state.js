@@ -20,12 +20,13 @@ export function read(search, defaults) {
   const parameters = new URLSearchParams(search);
   const state = { ...PAGE };
   for (const name of PROBLEM) {
-    if (!parameters.has(name) && name in defaults && !parameters.has(RIVAL[name])) state[name] = defaults[name];
     if (parameters.get(name)) state[name] = parameters.get(name);
+    else if (name in defaults && !parameters.get(RIVAL[name])) state[name] = defaults[name];
   }
   for (const name of Object.keys(PAGE)) if (parameters.get(name)) state[name] = parameters.get(name);
   if (state.axis !== "N") state.axis = "n";
   if (!SIZES.includes(Number(state.stairs))) state.stairs = PAGE.stairs;
+  if (/^[1-9]$/.test(parameters.get("tour"))) state.tour = parameters.get("tour");
   return state;
 }
 
@@ -55,11 +56,12 @@ export const sizeless = (state) => `${query(state)}&axis=${state.axis}`;
 
 /** n, d, N, alpha and eta of the state, as far as they are numbers. */
 export function sizesOf(state) {
-  const n = Number(state.n);
-  const d = "d" in state ? Number(state.d) : Math.round(Number(state.phi) * n);
-  const N = "N" in state ? Number(state.N) : Math.round(d / Number(state.psi));
-  const eta = "eta" in state ? Number(state.eta) : n ** Number(state.alpha);
-  const alpha = "alpha" in state ? Number(state.alpha) : Math.log(eta) / Math.log(n);
+  const number = (name) => (state[name]?.trim() ? Number(state[name]) : NaN); // nothing is no zero
+  const n = number("n");
+  const d = "d" in state ? number("d") : Math.round(number("phi") * n);
+  const N = "N" in state ? number("N") : Math.round(d / number("psi"));
+  const eta = "eta" in state ? number("eta") : n ** number("alpha");
+  const alpha = "alpha" in state ? number("alpha") : Math.log(eta) / Math.log(n);
   return { n, d, N, eta, alpha: Number.isFinite(alpha) ? alpha : null };
 }
 
@@ -73,7 +75,8 @@ export function resized(state, n) {
 /** What a link has that is no part of a state: names that are not known, values of the page itself. */
 export function strange(search) {
   const parameters = new URLSearchParams(search);
-  const unknown = [...parameters.keys()].filter((name) => !PROBLEM.includes(name) && !(name in PAGE) && name !== "tour");
+  const known = [...PROBLEM, ...Object.keys(PAGE), "tour", "embed"];
+  const unknown = [...parameters.keys()].filter((name) => !known.includes(name));
   if (unknown.length) return `there is no control ${unknown[0].slice(0, 40)}`;
   const twice = PROBLEM.find((name) => parameters.getAll(name).length > 1 || (parameters.has(name) && parameters.has(RIVAL[name])));
   if (twice) return `${twice} is given twice`;
@@ -89,8 +92,10 @@ export function asRatios(state, ratios) {
 }
 
 export function address(state) {
-  const rest = new URLSearchParams(Object.keys(PAGE).map((name) => [name, state[name]]));
-  return `${location.pathname}?${query(state)}&${rest}`;
+  const names = [...Object.keys(PAGE), "tour"].filter((name) => name in state);
+  const rest = new URLSearchParams(names.map((name) => [name, state[name]]));
+  const frame = new URLSearchParams(location.search).has("embed") ? "&embed" : "";
+  return `${location.pathname}?${query(state)}&${rest}${frame}`;
 }
 
 /** Writes the URL: a new entry when a gesture begins, the same entry while it lasts. */

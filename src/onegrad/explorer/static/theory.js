@@ -2,19 +2,19 @@
 
 import { Curve } from "./curve.js";
 import { Latest, stream } from "./http.js";
-import { AXES, query, resized, ridgeless, SIZES, sizeless, stepless, withValue } from "./state.js";
+import { AXES, query, resized, ridgeless, SIZES, sizeless, sizesOf, stepless, withValue } from "./state.js";
 
-const QUIET = { moving: 600, still: 60 }; // ms without a change before curves are computed
+const QUIET = { moving: 150, still: 60 }; // ms without a change before curves are computed
 const QUICK = 0.2; // seconds: a network that is trained in less follows the slider
 const CURVES = ["alpha", "sizes", "stairs"];
 
 export class Theory {
   /** `changed(parts)` when something arrives, `failed(error)` when the server complains;
-   *  `visible(part)`: whether a curve is in sight. */
-  constructor(changed, failed, visible) {
+   *  `needed(part)`: whether a card that shows it is in sight. */
+  constructor(changed, failed, needed) {
     this.changed = changed;
     this.failed = failed;
-    this.visible = visible;
+    this.needed = needed;
     this.latest = {
       instant: new Latest("/api/instant"),
       spectrum: new Latest("/api/spectrum", 2000),
@@ -27,7 +27,7 @@ export class Theory {
     this.shownKey = {}; // the question that the present answer answers
     this.instant = null;
     this.spectrum = null;
-    this.here = null; // errors at a step that lies off the curve
+    this.here = null; // errors at the step, where no curve has them
     this.far = null; // the spectrum at the end of the slider: how far spikes will go
     this.network = null; // one real network
     this.curves = new Map(); // by query; the newest last
@@ -37,15 +37,11 @@ export class Theory {
   }
 
   /** Bring everything to this state. Returns at once; known answers are in place by then.
-   *  `offCurve`: the step lies outside the curve; `moving`: the gesture goes on. */
-  update(state, { offCurve, moving }) {
+   *  While the gesture goes on (`moving`) only single points are asked for, the newest first. */
+  update(state, moving) {
     this.state = state;
     this.refresh("instant", stepless(state));
     this.refresh("spectrum", ridgeless(state));
-    this.fresh.here = false;
-    this.asked.here = null;
-    this.offCurve = offCurve; // its errors are asked for by themselves
-    if (offCurve) this.refresh("here", query(state));
     if (!moving || this.network?.seconds < QUICK) this.trainOne();
     else this.fresh.network = false;
     for (const part of CURVES) {
@@ -54,6 +50,10 @@ export class Theory {
       if (curve?.length) this.shown[part] = curve;
       if (this.running[part] && this.running[part].key !== key) this.stop(part);
     }
+    if (this.onCurve()) {
+      this.asked.here = this.here = null;
+      this.fresh.here = false;
+    } else this.refresh("here", query(state));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.compute(), moving ? QUIET.moving : QUIET.still);
   }
@@ -86,12 +86,24 @@ export class Theory {
 
   /** Train the network of the present step. */
   trainOne() {
-    this.refresh("network", `${ridgeless(this.state)}&seed=${this.seed}`);
+    if (this.needed("network")) this.refresh("network", `${ridgeless(this.state)}&seed=${this.seed}`);
+    else {
+      this.asked.network = null;
+      this.fresh.network = false;
+    }
+  }
+
+  /** The network, unless it is one of another problem: only its step may be of a moment ago. */
+  networkShown() {
+    const problem = (key) => stepless(Object.fromEntries(new URLSearchParams(key ?? "")));
+    return problem(this.shownKey.network) === problem(ridgeless(this.state)) ? this.network : null;
   }
 
   refresh(name, key) {
     this.asked[name] = key;
     const arrived = (answer, question) => {
+      // the present question has been answered meanwhile, from memory: this is an old one's answer
+      if (question !== this.asked[name] && (this.fresh[name] || this.asked[name] === null)) return;
       this[name] = answer;
       this.shownKey[name] = question;
       this.fresh[name] = question === this.asked[name];
@@ -111,20 +123,34 @@ export class Theory {
     return this.shown[part] !== null && this.shown[part] === this.curves.get(this.key(part));
   }
 
-  /** Train, test and what is learned at an exponent; null when not known. */
-  at(alpha) {
-    if (this.fresh.here) return this.here;
+  /** Whether a finished curve has the present step on it. */
+  onCurve() {
+    const { alpha } = sizesOf(this.state);
+    const [low, high] = AXES.alphas;
     // between the first, coarse points a reading would be off by percents
-    const complete = this.current("alpha") && this.shown.alpha.finished;
-    return complete && alpha !== null ? this.shown.alpha.at(alpha) : null;
+    return alpha >= low && alpha <= high && alpha !== null && this.current("alpha") && this.shown.alpha.finished;
   }
 
+  /** Train, test and what is learned at the present step; null when not known. */
+  at() {
+    if (this.fresh.here) return this.here;
+    return this.onCurve() ? this.shown.alpha.at(sizesOf(this.state).alpha) : null;
+  }
+
+  /** Whether everything that was asked for has arrived. */
+  get idle() {
+    const waiting = Object.keys(this.asked).some((name) => this.asked[name] && !this.fresh[name]);
+    return this.timer === null && !waiting && !CURVES.some((part) => this.running[part]);
+  }
+
+  /** Ask for what the cards in sight still lack: single answers, then curves, coarse points first. */
   async compute() {
+    clearTimeout(this.timer);
+    this.timer = null;
     const { state } = this;
-    if (!this.offCurve && !this.curves.get(this.key("alpha"))?.finished) this.refresh("here", query(state));
-    this.refresh("far", ridgeless(withValue(state, "alpha", String(AXES.alphas[1]))));
+    if (this.needed("far")) this.refresh("far", ridgeless(withValue(state, "alpha", String(AXES.alphas[1]))));
     this.trainOne();
-    for (const part of CURVES) if (this.state === state && this.visible(part)) await this.run(part);
+    for (const part of CURVES) if (this.state === state && this.needed(part)) await this.run(part);
   }
 
   stop(part) {

@@ -1,11 +1,13 @@
-// The guided tour: six steps in one setting, each a range of α to play and what is seen there now.
+// The guided tour: seven steps, each a range of α to play and what is seen there now; the last is
+// an exercise.
 
-import { dominant, passes } from "./captions.js";
+import { bulkPieces, dominant, energies, passes } from "./captions.js";
 import { byId, element } from "./controls.js";
-import { percent, short, size } from "./words.js";
+import { list, ordinal, percent, short, size } from "./words.js";
 
 const spikes = ({ spectrum }) => spectrum.spikes.map(dominant);
 const spikeOf = (model, degree) => spikes(model).find(([k]) => k === degree);
+const pieces = ({ spectrum }) => (bulkPieces(spectrum) > 1 ? ` of ${bulkPieces(spectrum)} pieces` : "");
 const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)}`;
 const test = ({ here }) => (here ? ` The test error is ${short(here.test)}.` : "");
 
@@ -31,7 +33,7 @@ export const STEPS = [
     view: "spectrum",
     range: [null, null], // no step at all
     say: (model) =>
-      `The first layer is random. The singular values of its features fill one bulk, ${spikes(model).length ? "with a spike already" : "and no spike stands outside"}; with n of the order of d, ridge on top learns the linear part of the teacher at best.${test(model)}`,
+      `The first layer is random. The singular values of its features fill a bulk${pieces(model)}, ${spikes(model).length ? "with a spike already" : "and no spike stands outside"}; with n of the order of d, ridge on top learns the linear part of the teacher at best.${test(model)}`,
   },
   {
     title: "The linear spike",
@@ -79,69 +81,109 @@ export const STEPS = [
     },
   },
   {
-    title: "Real networks agree",
+    title: "Do real networks agree?",
     view: "errors",
     range: [0.4, 0.4],
     simulate: true,
     say: (model) => {
       const match = agreement(model);
+      if (model.simulating) return `Training: ${match?.networks ?? 0} of 4 networks so far. Each is a point per step size on the curves; their mean settles as more come.`;
       if (!match) return "All curves so far are theory. Press Train networks: they are trained now, for this setting, and drawn as points with bars of two standard errors.";
-      return `Points are the mean of ${match.networks} trained ${match.networks === 1 ? "network" : "networks"}. Of ${match.places} steps, ${match.within} lie within two standard errors and 2 % of the theory; the largest difference is ${percent(match.worst)}.`;
+      const verdict = match.within >= 0.75 * match.places ? "Yes" : "Not everywhere";
+      return `${verdict}. Points are the mean of ${match.networks} trained networks: at ${match.within} of ${match.places} step sizes they lie within two standard errors and 2\u00a0% of the theory; the largest difference is ${percent(match.worst)}.`;
+    },
+  },
+  {
+    title: "Your turn: change the teacher",
+    view: "learned",
+    range: [0.4, 0.4],
+    choices: true,
+    say: (model) => {
+      const parts = energies(model.instant.teacher, model.instant.teacher.coefficients)
+        .map(({ energy }, k) => ({ k, energy }))
+        .filter(({ k, energy }) => k > 0 && energy > 0.01 * model.instant.teacher.variance);
+      const { degrees } = model.instant.spikes;
+      const missing = parts.filter(({ k }) => !degrees.includes(k)).map(({ k }) => ordinal(k));
+      const why = missing.length
+        ? `${model.state.activation} has no ${list(missing)} part: no step learns that.`
+        : `${model.state.activation} has them too: drag α and see from where on each is learned.`;
+      const kinds = parts.length === 1 ? `a ${ordinal(parts[0].k)} part only` : `a ${list(parts.map(({ k }) => ordinal(k)))} part`;
+      return `Choose a teacher, or type one. Which bars will fill? This one has ${kinds}; ${why}`;
     },
   },
 ];
 
 export class Tour {
-  /** `visit(alpha)` shows the tour's setting at a step, `play(from, to)` moves it, `simulate()`
-   *  trains networks, `changed(step)` is told where the tour is. */
-  constructor({ visit, play, simulate, changed }) {
-    this.actions = { visit, play, simulate, changed };
+  /** `visit(step, alpha)` goes to a step (1, 2, …; null: leave) at this exponent, `play(from, to)`
+   *  moves it, `simulate()` trains networks; `choices`: what the exercise offers. */
+  constructor({ visit, play, simulate, choices }) {
+    this.actions = { visit, play, simulate };
     this.step = null;
     const button = (id, text, onclick, more = {}) => element("button", { type: "button", id, onclick, ...more }, text);
     this.title = element("h2", { id: "tour-title" });
     this.text = element("p", { id: "tour-text", "aria-live": "polite" });
-    this.back = button("tour-back", "Back", () => this.show(this.step - 1));
-    this.next = button("tour-next", "Next", () => this.show(this.step + 1));
+    this.back = button("tour-back", "Back", () => this.visit(this.step - 1));
+    this.next = button("tour-next", "Next", () => this.visit(this.step + 1));
     this.run = button("tour-play", "Play", () => this.play(), { className: "primary" });
     this.run.dataset.play = "";
-    const close = button("tour-close", "Close", () => this.show(null));
+    const close = button("tour-close", "Close", () => this.visit(null));
+    const chips = choices.map(({ name, choose }) => element("button", { type: "button", onclick: choose }, name));
+    this.choices = element("div", { className: "tour-choices" }, ...chips);
     byId("tour").append(
-      element("div", {}, this.title, this.text),
+      element("div", {}, this.title, this.text, this.choices),
       element("div", { className: "tour-buttons" }, this.back, this.run, this.next, close),
     );
-    byId("tour-start").addEventListener("click", () => this.show(this.step === null ? 0 : null));
+    byId("tour-start").addEventListener("click", () => this.visit(this.step === null ? 1 : null));
   }
 
-  /** Go to a step, or leave. */
-  show(step, quietly = false) {
-    this.step = step !== null && STEPS[step] ? step : null;
-    byId("tour").hidden = this.step === null;
-    byId("tour-start").setAttribute("aria-pressed", String(this.step !== null));
-    for (const node of document.querySelectorAll(".view.pointed")) node.classList.remove("pointed");
-    if (this.step !== null) {
-      const { title, view, range, simulate } = STEPS[this.step];
-      this.title.textContent = `${this.step + 1} of ${STEPS.length}: ${title}`;
-      this.back.disabled = this.step === 0;
-      this.next.disabled = this.step === STEPS.length - 1;
-      this.run.hidden = !simulate && range[0] === range[1];
-      this.run.textContent = simulate ? "Train networks" : "▶ Play α";
-      byId(`view-${view}`).classList.add("pointed");
-      if (!quietly) this.actions.visit(range[1]);
-    }
-    this.actions.changed(this.step);
+  visit(step) {
+    this.actions.visit(step, step === null ? null : STEPS[step - 1].range[1]);
+  }
+
+  /** Show the step that the state names; undefined: none. */
+  show(named) {
+    const step = STEPS[Number(named) - 1] ? Number(named) : null;
+    if (step === this.step) return;
+    this.step = step;
+    byId("tour").hidden = step === null;
+    document.body.classList.toggle("touring", step !== null);
+    byId("tour-start").setAttribute("aria-pressed", String(step !== null));
+    for (const node of document.querySelectorAll(".pointed")) node.classList.remove("pointed");
+    if (step === null) return;
+    const { title, view, range, simulate, choices } = STEPS[step - 1];
+    this.title.textContent = `${step} of ${STEPS.length}: ${title}`;
+    this.back.disabled = step === 1;
+    this.next.disabled = step === STEPS.length;
+    this.run.hidden = !simulate && range[0] === range[1];
+    this.run.textContent = simulate ? "Train networks" : "▶ Play α";
+    this.choices.hidden = !choices;
+    byId(`view-${view}`).classList.add("pointed");
+    if (choices) byId("row-teacher").classList.add("pointed");
+    requestAnimationFrame(() => this.scroll(byId(`view-${view}`)));
+  }
+
+  /** Bring the card that the step speaks of between the bar of the step and the tour's own words. */
+  scroll(card) {
+    const bar = byId("step").getBoundingClientRect().height;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const top = card.getBoundingClientRect().top + scrollY - bar - 12;
+    scrollTo({ top, behavior: calm ? "instant" : "smooth" });
   }
 
   play() {
-    const { range, simulate } = STEPS[this.step];
+    const { range, simulate } = STEPS[this.step - 1];
     if (simulate) this.actions.simulate();
     else this.actions.play(...range);
   }
 
-  /** The sentence of this step, for what is shown now. */
+  /** The sentence of this step, for what is shown now; it fades while that is of a moment ago. */
   follow(model) {
-    if (this.step === null || !model.instant || !model.spectrum || model.stale.errors || model.stale.spectrum) return;
-    const { say, simulate } = STEPS[this.step];
-    if (simulate) this.run.hidden = agreement(model) !== null;
+    if (this.step === null || !model.instant || !model.spectrum) return;
+    const old = model.stale.errors || model.stale.spectrum;
+    this.text.classList.toggle("old", old);
+    if (old) return;
+    const { say, simulate } = STEPS[this.step - 1];
+    if (simulate) this.run.hidden = model.simulating || agreement(model) !== null;
     const text = say(model);
     if (this.text.textContent !== text) this.text.textContent = text;
   }

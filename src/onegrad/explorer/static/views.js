@@ -1,18 +1,18 @@
 // The cards: painting, cursors, and which of them is in sight.
 
+import { alternative } from "./alternatives.js";
 import { CAPTIONS } from "./captions.js";
+import { Chart } from "./chart.js";
 import { element } from "./controls.js";
 import { legend, theme } from "./drawing.js";
 import { errors, sizes } from "./errors.js";
 import { learned } from "./learned.js";
 import { neurons } from "./neurons.js";
-import { hovering, overlay } from "./overlay.js";
 import { spectrum } from "./spectrum.js";
 import { stairs } from "./stairs.js";
 import { SIZES } from "./state.js";
 import { size, typeset } from "./words.js";
 
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: false };
 const TITLES = {
   spectrum: "Spectrum of the features",
   errors: "Errors against the step",
@@ -22,7 +22,7 @@ const TITLES = {
   sizes: "Errors against a size",
 };
 export const VIEWS = Object.keys(TITLES);
-// from what is known to Plotly's data and layout
+// from what is known to the data and layout of a chart
 const FIGURES = { spectrum, errors, learned, neurons, stairs, sizes };
 
 export class Views {
@@ -31,7 +31,7 @@ export class Views {
   constructor(main, { exportView, setAxis, setAlpha, setStairs, another, seen }) {
     this.cards = {};
     this.painted = {}; // the figure on each card
-    this.hidden = new Set();
+    this.visible = new Set();
     for (const name of VIEWS) main.append(this.card(name, exportView));
     this.axisButtons = ["n", "N"].map((axis) =>
       element("button", { type: "button", onclick: () => setAxis(axis) }, `${axis}/d`),
@@ -89,40 +89,40 @@ export class Views {
       "section",
       { className: `view ${name}`, id: `view-${name}`, "aria-label": TITLES[name] },
       element("div", { className: "top" }, element("h2", {}, TITLES[name]), tools),
-      caption,
       legend,
       plot,
+      caption,
     );
-    hovering(plot);
-    this.cards[name] = { node, caption, legend, plot, tools };
+    this.cards[name] = { node, caption, legend, plot, tools, chart: new Chart(plot) };
     return node;
   }
 
-  /** A card out of sight is painted when it comes into sight. */
+  /** A card out of sight is neither painted nor computed. */
   watch(seen) {
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { target, isIntersecting } of entries) {
           const name = target.id.slice("view-".length);
-          if (!isIntersecting) this.hidden.add(name);
-          else if (this.hidden.delete(name) && this.model) {
-            this.paint(this.model, [name]);
+          if (!isIntersecting) this.visible.delete(name);
+          else if (!this.visible.has(name)) {
+            this.visible.add(name);
+            if (this.model) this.paint(this.model, [name]);
             seen(name);
           }
         }
       },
-      { rootMargin: "200px" },
+      { rootMargin: "0px" },
     );
     for (const name of VIEWS) observer.observe(this.cards[name].node);
   }
 
   /** A click on the curve of errors sets the step there. */
   clickable(setAlpha) {
-    const { plot } = this.cards.errors;
+    const { plot, chart } = this.cards.errors;
     plot.addEventListener("click", (event) => {
-      const axis = plot._fullLayout?.xaxis;
+      const axis = chart.axes?.xaxis;
       if (!axis) return;
-      const x = axis.p2l(event.clientX - plot.getBoundingClientRect().left - axis._offset);
+      const x = axis.value(event.clientX - plot.getBoundingClientRect().left);
       if (x >= axis.range[0] && x <= axis.range[1]) setAlpha(x.toFixed(3));
     });
   }
@@ -131,7 +131,8 @@ export class Views {
   paint(model, names = VIEWS) {
     this.model = model;
     const colors = theme();
-    const narrow = innerWidth < 760;
+    const narrow = this.cards.learned.plot.clientWidth < 430 && !model.state.tour;
+    this.cards.learned.plot.classList.toggle("narrow", narrow);
     this.axisButtons.forEach((button, i) =>
       button.setAttribute("aria-pressed", String(model.state.axis === ["n", "N"][i])),
     );
@@ -139,55 +140,41 @@ export class Views {
     this.stairsSlider.value = SIZES.indexOf(model.stairs.n);
     this.say(model);
     for (const name of names) {
-      if (this.hidden.has(name) || !ready(name, model)) continue;
+      if (!this.visible.has(name) || !ready(name, model)) continue;
       const figure = FIGURES[name](model, colors, narrow);
       if (figure !== null) this.draw(name, figure);
     }
-    this.cursors(model);
+    this.cursors(model, colors);
   }
 
   /** The sentences follow every change, also of views whose picture need not be drawn again. */
   say(model) {
     for (const name of VIEWS) {
       const text = ready(name, model) ? CAPTIONS[name](model) : null;
-      const { caption } = this.cards[name];
-      if (text === null || caption.dataset.text === text) continue;
-      caption.dataset.text = text;
-      caption.replaceChildren(...typeset(text));
+      const { caption, plot } = this.cards[name];
+      caption.classList.toggle("old", text === null);
+      if (caption.dataset.text && (text === null || caption.dataset.text === text)) continue;
+      caption.dataset.text = text ?? "";
+      caption.replaceChildren(...typeset(text ?? "Computing …"));
+      if (text !== null) plot.setAttribute("aria-label", `${TITLES[name]}. ${alternative(name, model)}`);
     }
   }
 
   draw(name, figure) {
-    const { plot } = this.cards[name];
     this.painted[name] = figure;
     this.showLegend(this.cards[name].legend, legend(figure.data));
-    const still = figure.data.filter((trace) => !trace.moving);
-    const text = JSON.stringify([still, figure.layout]);
-    if (plot.dataset.shown !== text || !plot._fullLayout) {
-      const first = !plot._fullLayout;
-      plot.dataset.shown = text;
-      window.Plotly.react(plot, still, figure.layout, CONFIG);
-      if (first) plot.on("plotly_afterplot", () => this.over(name)); // a resize, too
-    }
-    this.over(name);
+    this.cards[name].chart.draw(figure);
   }
 
-  /** What moves with the step, over Plotly's picture. */
-  over(name) {
-    const moving = this.painted[name].data.filter((trace) => trace.moving);
-    overlay(this.cards[name].plot, moving, this.painted[name].layout.font.color);
-    if (this.model) this.cursors(this.model, name);
-  }
-
-  /** An HTML legend: Plotly's own takes a third of every repaint. */
   showLegend(node, entries) {
     const text = JSON.stringify(entries);
     if (node.dataset.shown === text) return;
     node.dataset.shown = text;
     node.replaceChildren(
-      ...entries.map(({ name, about, color, kind }) => {
+      ...entries.map(({ name, about, color, kind, opacity }) => {
         const swatch = element("i", { className: `swatch ${kind}` });
         swatch.style.setProperty("--color", color);
+        swatch.style.opacity = opacity;
         return element("span", { title: about }, swatch, name);
       }),
     );
@@ -198,41 +185,13 @@ export class Views {
     for (const name of VIEWS) this.cards[name].plot.classList.toggle("stale", Boolean(stale[name]));
   }
 
-  /** The cursors, as elements over the plots: moving them repaints nothing else. */
-  cursors(model, only) {
-    if (only !== "sizes") this.cursor("errors", model.alpha, model.here);
-    if (only !== undefined && only !== "sizes") return;
+  /** The cursors over the plots: moving them repaints nothing else. */
+  cursors(model, colors) {
+    const dots = (values) => (values ? ["train", "test"].map((name) => ({ y: values[name], color: colors[name] })) : []);
     const { n, N, d } = model.sizesNow;
     const x = (model.state.axis === "n" ? n : N) / d;
-    this.cursor("sizes", Math.log10(x), model.stale.sizes ? null : model.sizes?.at(x));
-  }
-
-  cursor(name, x, values) {
-    const { plot } = this.cards[name];
-    const layout = plot._fullLayout;
-    if (!layout) return;
-    plot.querySelectorAll(".cursor, .mark").forEach((node) => node.remove());
-    const { xaxis, yaxis } = layout;
-    if (x === null || x < xaxis.range[0] || x > xaxis.range[1]) return;
-    const left = xaxis._offset + xaxis._length * ((x - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]));
-    const line = element("div", { className: "cursor" });
-    Object.assign(line.style, {
-      left: `${left - 1}px`,
-      top: `${yaxis._offset}px`,
-      height: `${yaxis._length}px`,
-    });
-    plot.append(line);
-    if (!values) return;
-    for (const which of ["train", "test"]) {
-      const share = values[which] / yaxis.range[1];
-      if (share > 1 || share < 0) continue;
-      const dot = element("div", { className: `mark ${which}` });
-      Object.assign(dot.style, {
-        left: `${left}px`,
-        top: `${yaxis._offset + yaxis._length * (1 - share)}px`,
-      });
-      plot.append(dot);
-    }
+    this.cards.errors.chart.cursor(model.alpha, dots(model.latest));
+    this.cards.sizes.chart.cursor(Math.log10(x), dots(model.stale.sizes ? null : model.sizes?.at(x)));
   }
 }
 

@@ -10,7 +10,19 @@ export const minus = (text) => String(text).replace(/-(?=[\d.])/g, "−");
 export const short = (x) =>
   minus(Math.abs(x) >= 100 ? x.toFixed(0) : Number(x.toPrecision(3)).toString());
 export const percent = (x) => `${minus(Math.round(100 * x))}\u00a0%`;
-export const ordinal = (k) => DEGREES[k] ?? `degree-${k}`;
+export const ordinal = (k) => DEGREES[k] ?? `degree\u2011${k}`; // a hyphen, never a minus sign
+/** A count of things with a comma every three digits: 4,000. */
+export const whole = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** Four digits that say something; a power of ten where zeros would hide them. */
+export function reading(x) {
+  if (x === 0 || Math.abs(x) >= 1e-4) return minus(x.toPrecision(4));
+  const power = Math.floor(Math.log10(Math.abs(x)));
+  return `${minus((x / 10 ** power).toPrecision(3))}·10⁻${superscript(-power)}`;
+}
+
+export const subscript = (n) => [...String(n)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
+const superscript = (n) => [...String(n)].map((digit) => SUPERSCRIPTS[digit]).join("");
 
 /** The threshold of a spike: a fraction where there is a sign for it. */
 export const threshold = (x) => FRACTIONS[Number(x.toFixed(3))] ?? short(x);
@@ -20,8 +32,7 @@ export function size(n) {
   const power = Math.floor(Math.log10(n) + 1e-9);
   const lead = Number((n / 10 ** power).toPrecision(2));
   if (power < 5) return String(n);
-  const exponent = [...String(power)].map((digit) => SUPERSCRIPTS[digit]).join("");
-  return lead === 1 ? `10${exponent}` : `${minus(lead)}·10${exponent}`;
+  return `${lead === 1 ? "" : `${minus(lead)}·`}10${superscript(power)}`;
 }
 
 /** "a, b and c". */
