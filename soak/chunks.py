@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -41,11 +41,11 @@ def send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCou
 
 ARROW, SERVER = ("pyarrow",), ("starlette", "httpx")
 ATTACKS = {
-    "kill runner": Attack(kills.kill_runner, 20, "kills", 0.6),
-    "kill creation": Attack(kills.kill_creation, 20, "kills", 0.3),
-    "kill group": Attack(kills.kill_group, 10, "kills", 0.04),
-    "kill worker": Attack(kills.kill_worker, 10, "kills", 0.02),
-    "copy": Attack(stores.copy_running_stores, 16, "kills", 0.03),
+    "kill runner": Attack(kills.kill_runner, 20, "kills", 0.5),
+    "kill creation": Attack(kills.kill_creation, 20, "kills", 0.24),
+    "kill group": Attack(kills.kill_group, 20, "kills", 0.15),
+    "kill worker": Attack(kills.kill_worker, 20, "kills", 0.06),
+    "copy": Attack(stores.copy_running_stores, 16, "kills", 0.035),
     "interrupt": Attack(terminals.interrupt, 5, "kills", 0.01),
     "streams": Attack(terminals.close_streams, 5, "kills", 0.005),
     "problems": Attack(theories.predict_problems, 50, "problems", 1.0),
@@ -65,14 +65,26 @@ ATTACKS = {
 
 
 def run_chunk(task: tuple[str, int, int]) -> tuple[str, int, AttackCounts]:
-    """Run one chunk: (attack, seed, number) and nothing else decides what happens in it."""
+    """Run one chunk: (attack, seed, number) and nothing else decides what happens in it.
+
+    An error of the attack itself counts as a crash, and the others go on.
+    """
     name, seed, number = task
     rng = np.random.default_rng((seed, crc32(name.encode()), number))
-    start = time.perf_counter()
+    start = _processor_seconds()
     attack = ATTACKS[name]
-    counts = attack.function(rng, attack.chunk_size, f"{name} {seed}.{number}")
-    counts.seconds = time.perf_counter() - start
+    try:
+        counts = attack.function(rng, attack.chunk_size, f"{name} {seed}.{number}")
+    except Exception as error:
+        return crashed_chunk(task, repr(error))
+    counts.seconds = _processor_seconds() - start
     return name, number, counts
+
+
+def _processor_seconds() -> float:
+    """Return what this process and those that it waited for have used so far."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(sum(resource.getrusage(w)[:2]) for w in who)
 
 
 def crashed_chunk(task: tuple[str, int, int], message: str) -> tuple[str, int, AttackCounts]:

@@ -11,23 +11,23 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import sweeping
-from onegrad.experiments import Store, run_cells
-from onegrad.experiments.executors import with_processes
-from onegrad.experiments.runner import commit
+from onegrad.experiments import Store
 from onegrad.parallel.children import MAX_ATTEMPTS
 from onegrad.studies.measures import MEASURES
 from soak.ledger import AttackCounts
+from soak.processes import Forked, Identity, children_of, start_runner, still_alive
 
-SMALL = (("cells", 200), ("numbers", 600), ("wait", 0.001))  # each with an array beside the store
-LARGE = (("cells", 60), ("numbers", 6000), ("wait", 0.02))  # results that fill a pipe
+SMALL = (("cells", 60), ("numbers", 600), ("wait", 0.001))  # each with an array beside the store
+LARGE = (("cells", 40), ("numbers", 6000), ("wait", 0.01))  # results that fill a pipe
+SECONDS_TO_START, SECONDS_TO_IMPORT = 0.1, 3.0  # of a fork, of the program from scratch
+MAX_SECONDS = 300.0  # that a runner may go on after its processes were killed
 MAX_ORPHAN_SECONDS = 15.0  # that a process may outlive its parent
 Size = tuple[tuple[str, float], ...]
 
@@ -45,10 +45,9 @@ def expected_cells(size: Size) -> dict[str, dict[str, bytes]]:
 class AttackedStore:
     """A store whose runners are killed, and what is known of it so far."""
 
-    def __init__(self, counts: AttackCounts, where: str, folder: str, size: Size) -> None:
+    def __init__(self, counts: AttackCounts, where: str, directory: Path, size: Size) -> None:
         self.counts, self.where, self.size = counts, where, size
-        self.directory, self.done = Path(folder), 0
-        self.children: set[int] = set()
+        self.directory, self.done = directory, 0
 
     def check_nothing_lost(self) -> None:
         """Read the store: no cell that was there is gone."""
@@ -60,13 +59,18 @@ class AttackedStore:
                 self.counts.fault("lost", self.where, f"{self.done - done} cells by a kill")
             self.done = done
 
-    def check_complete(self, kills: int) -> None:
-        """Check after a run that each cell is there, or recorded as lost with its processes."""
+    def check_complete(self, kills: int, code: int) -> None:
+        """Check after a run that each cell is there, or recorded as lost with its processes.
+
+        code : with which the run ended, 1 if it gave up cells.
+        """
         self.check_nothing_lost()
         with self.errors_are_faults(), Store(self.directory, create=False) as store:
             failures = store.failures().items()
             recorded = [key for key, message in failures if "its process ended" in message]
             given_up = set(recorded[: kills // MAX_ATTEMPTS])
+            if code != bool(failures):
+                self.counts.fault("crashed", self.where, f"the runner ended with {code}")
             for key in expected_cells(self.size).keys() - store.done() - given_up:
                 self.counts.fault("lost", self.where, f"{key} after a complete run")
 
@@ -101,75 +105,84 @@ class AttackedStore:
         except FileNotFoundError:
             return 0
 
-    def wait(self, process: Any, arrays: int, seconds: float) -> None:
+    def wait(self, process: Forked, arrays: int, seconds: float) -> None:
         """Wait for so many more arrays, or the end of the process, and then some seconds."""
         goal = self.array_count() + arrays
         while self.array_count() < goal and process.is_alive():
-            time.sleep(0.001)
+            time.sleep(0.003)
         time.sleep(seconds)
 
 
 def kill_runner(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Kill a runner that computes in its own process."""
-    return _kill_repeatedly(rng, count, where, SMALL, sweeping.sweep)
+    return _kill_repeatedly(rng, count, where, SMALL, jobs=1)
 
 
 def kill_group(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Kill a runner, or its whole group, while its processes compute or send large results."""
-    return _kill_repeatedly(rng, count, where, LARGE, sweep_in_processes)
+    return _kill_repeatedly(rng, count, where, LARGE, jobs=2)
 
 
 def _kill_repeatedly(
-    rng: np.random.Generator, count: int, where: str, size: Size, sweep: Callable[..., None]
+    rng: np.random.Generator, count: int, where: str, size: Size, jobs: int
 ) -> AttackCounts:
-    counts, children = AttackCounts(), set[int]()
+    counts, children = AttackCounts(), set[Identity]()
     while counts.attacks < count:
         with tempfile.TemporaryDirectory() as folder:
-            attacked = AttackedStore(counts, where, folder, size)
+            attacked = AttackedStore(counts, where, Path(folder, "store"), size)
             while counts.attacks < count and attacked.done < dict(size)["cells"]:
-                process = sweeping.start(sweep, folder, dict(size))
+                runner, from_scratch = start_runner(rng, attacked.directory, dict(size), jobs)
                 if rng.random() < 0.8:  # while it computes; else while it starts
-                    attacked.wait(process, int(rng.integers(1, 8)), rng.uniform(0, 0.004))
+                    attacked.wait(runner, int(rng.integers(1, 8)), rng.uniform(0, 0.004))
                 else:
-                    time.sleep(rng.uniform(0, 0.1 if sweep is sweeping.sweep else 1.5))
-                children |= _children(process.pid)
-                with contextlib.suppress(ProcessLookupError):
-                    kill_all = sweep is not sweeping.sweep and rng.random() < 0.5
-                    (os.killpg if kill_all else os.kill)(process.pid, signal.SIGKILL)
-                process.join()
-                if process.exitcode != -signal.SIGKILL:
-                    break  # it had ended already
-                counts.attacks += 1
-                counts.ends["killed"] += 1
+                    time.sleep(rng.uniform(0, _seconds_to_start(from_scratch)))
+                children |= children_of(runner.pid)
+                runner.kill(group=jobs > 1 and rng.random() < 0.5)
+                counts.attacks += _judge_kill(counts, where, runner.wait(), from_scratch)
                 attacked.check_nothing_lost()
             attacked.resume_and_compare()
     _count_orphans(counts, where, children)
     return counts
 
 
+def _seconds_to_start(from_scratch: bool) -> float:
+    return SECONDS_TO_IMPORT if from_scratch else SECONDS_TO_START
+
+
+def _judge_kill(counts: AttackCounts, where: str, code: int, from_scratch: bool) -> bool:
+    """Return whether it was an attack: a runner that had ended already was none, if all is well."""
+    if code == -signal.SIGKILL:
+        counts.ends["killed from scratch" if from_scratch else "killed"] += 1
+    elif code != 0:
+        counts.fault("crashed", where, f"the runner ended with {code}")
+    return code != 0
+
+
 def kill_worker(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Kill processes of a runner, which starts others and finishes."""
-    counts, children = AttackCounts(), set[int]()
+    counts, children = AttackCounts(), set[Identity]()
     while counts.attacks < count:
         with tempfile.TemporaryDirectory() as folder:
-            attacked = AttackedStore(counts, where, folder, LARGE)
-            process = sweeping.start(sweep_in_processes, folder, dict(LARGE))
+            attacked = AttackedStore(counts, where, Path(folder, "store"), LARGE)
+            runner, from_scratch = start_runner(rng, attacked.directory, dict(LARGE), jobs=2)
             killed = 0
             for _ in range(5):
-                attacked.wait(process, int(rng.integers(1, 8)), rng.uniform(0, 0.03))
-                running = sorted(_children(process.pid))
-                if running and process.is_alive():
+                attacked.wait(runner, int(rng.integers(1, 8)), rng.uniform(0, 0.03))
+                running = sorted(children_of(runner.pid))
+                if running and runner.is_alive():
                     children |= set(running)
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(running[int(rng.integers(len(running)))], signal.SIGKILL)
+                        os.kill(running[int(rng.integers(len(running)))][0], signal.SIGKILL)
                         killed += 1
             counts.attacks += killed
-            counts.ends["killed"] += killed
-            process.join(120)
-            if process.exitcode != 0:
-                counts.fault("crashed", where, f"the runner ended with {process.exitcode}")
-                process.kill()
-            attacked.check_complete(killed)
+            counts.ends["killed from scratch" if from_scratch else "killed"] += killed
+            deadline = time.monotonic() + MAX_SECONDS
+            while runner.is_alive() and time.monotonic() < deadline:
+                time.sleep(0.005)
+            runner.kill()
+            code = runner.wait()
+            counts.attacks += code != 0 and killed == 0
+            attacked.check_complete(killed, code)
             attacked.resume_and_compare()
     _count_orphans(counts, where, children)
     return counts
@@ -180,17 +193,14 @@ def kill_creation(rng: np.random.Generator, count: int, where: str) -> AttackCou
     counts = AttackCounts()
     for _ in range(count):
         with tempfile.TemporaryDirectory() as folder:
-            started = Path(folder, "started")
-            process = sweeping.start(make_stores, folder, str(started))
-            while not started.exists():
+            maker = Forked(lambda folder=folder: make_stores(Path(folder)))
+            while not Path(folder, "0").exists() and maker.is_alive():
                 time.sleep(0.0005)
-            time.sleep(rng.uniform(0, 0.03))
-            process.kill()
-            process.join()
-            counts.attacks += 1
-            counts.ends["killed"] += 1
-            for directory in (path for path in Path(folder).iterdir() if path.is_dir()):
-                attacked = AttackedStore(counts, where, str(directory), SMALL)
+            time.sleep(rng.uniform(0, 0.01))
+            maker.kill()
+            counts.attacks += _judge_kill(counts, where, maker.wait(), from_scratch=False)
+            for directory in Path(folder).iterdir():
+                attacked = AttackedStore(counts, where, directory, SMALL)
                 attacked.check_nothing_lost()
                 with attacked.errors_are_faults():
                     Store(directory, part="other").close()  # another shard
@@ -201,41 +211,19 @@ def kill_creation(rng: np.random.Generator, count: int, where: str) -> AttackCou
     return counts
 
 
-def make_stores(folder: str, started: str) -> None:
-    """Create stores until killed; the file `started` says that it has begun."""
-    Path(started).touch()
+def make_stores(folder: Path) -> int:
+    """Create stores until killed."""
     for i in range(10_000):
-        Store(Path(folder, str(i))).close()
+        Store(folder / str(i)).close()
+    return 0
 
 
-def sweep_in_processes(directory: str, arguments: dict[str, Any]) -> None:
-    """Sweep on two processes as the command does, in a process group of its own."""
-    os.setpgid(0, 0)
-    commit()
-    with Store(Path(directory)) as store:
-        run_cells(sweeping.rehearsal(**arguments), store, MEASURES, with_processes(2))
-
-
-def _children(parent: int) -> set[int]:
-    children = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
-                children.add(int(stat.parent.name))
-    return children
-
-
-def _count_orphans(counts: AttackCounts, where: str, pids: set[int]) -> None:
+def _count_orphans(counts: AttackCounts, where: str, processes: set[Identity]) -> None:
+    """Count the processes that outlive their parent by too long, and end them."""
     deadline = time.monotonic() + MAX_ORPHAN_SECONDS
-    while (orphans := {pid for pid in pids if _is_ours(pid)}) and time.monotonic() < deadline:
+    while (orphans := set(filter(still_alive, processes))) and time.monotonic() < deadline:
         time.sleep(0.1)
-    for pid in orphans:
+    for pid, _ in orphans:
         counts.fault("orphans", where, f"process {pid}")
-
-
-def _is_ours(pid: int) -> bool:
-    """Return whether it is still one of our processes, not another one of the same number."""
-    with contextlib.suppress(OSError):
-        alive = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        return alive and b"onegrad.parallel.children" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -18,6 +18,7 @@ from onegrad.experiments.export import export_rows
 from soak.attempt import attempt
 from soak.kills import SMALL, AttackedStore, expected_cells
 from soak.ledger import AttackCounts
+from soak.processes import start_runner
 
 Cells = dict[str, dict[str, bytes]]
 SIZE = (("cells", 6), ("numbers", 600), ("wait", 0.0))
@@ -104,13 +105,14 @@ def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> Att
     while counts.attacks < count:
         with tempfile.TemporaryDirectory() as folder:
             running = Path(folder) / "running"
-            attacked = AttackedStore(counts, where, str(running), SMALL)
-            process = sweeping.start(sweeping.sweep, str(running), dict(SMALL))
+            attacked = AttackedStore(counts, where, running, SMALL)
+            runner, _ = start_runner(rng, running, dict(SMALL), jobs=1)
             for k in range(min(8, count - counts.attacks)):
-                attacked.wait(process, int(rng.integers(1, 25)), rng.uniform(0, 0.01))
+                attacked.wait(runner, int(rng.integers(1, 12)), rng.uniform(0, 0.01))
                 _copy(counts, f"{where}.{counts.attacks}", running, Path(folder) / str(k), expected)
-            process.join()
-            last = AttackedStore(counts, where, str(Path(folder) / str(k)), SMALL)
+            if code := runner.wait():
+                counts.fault("crashed", where, f"the runner ended with {code}")
+            last = AttackedStore(counts, where, Path(folder) / str(k), SMALL)
             last.resume_and_compare()
     return counts
 

@@ -179,7 +179,7 @@ def _npy(rng: np.random.Generator, changes: int) -> bytes:
 
 
 def _npy_bytes(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
+    buffer, array = io.BytesIO(), np.asarray(array)  # an object without a shape is read as itself
     np.save(buffer, array, allow_pickle=array.dtype.kind == "O")  # what readers must refuse
     return buffer.getvalue()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soak import inputs, kills, pages, stores, terminals, theories, weights
+from soak import inputs, pages, stores, terminals, theories, weights
 from soak.add import with_table
 from soak.attempt import attempt
 from soak.chunks import ATTACKS, run_chunk
@@ -15,11 +15,6 @@ from soak.ledger import AttackCounts, Ledger, interleave, markdown_table, read_l
 
 import forgeries
 import onegrad as og
-import sweeping
-from onegrad.experiments import Store, run_cells
-from onegrad.experiments.executors import with_processes
-from onegrad.io.progress import TerminalProgress
-from onegrad.studies.measures import MEASURES
 
 
 def rng() -> np.random.Generator:
@@ -73,39 +68,6 @@ def test_an_attack_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counts.faults == {"hung": 1}
 
 
-def test_a_store_that_lost_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = (("cells", 4), ("numbers", 2))
-    counts = AttackCounts()
-    attacked = kills.AttackedStore(counts, "here", str(tmp_path), size)
-    attacked.resume_and_compare()
-    assert not counts.faults, counts.examples
-    attacked.done = 5
-    attacked.check_nothing_lost()
-    assert counts.faults == {"lost": 1}
-    key = next(iter(kills.expected_cells(size)))
-    kills.expected_cells(size)[key]["draw"] = b"another"
-    attacked.resume_and_compare()
-    assert counts.faults == {"lost": 1, "wrong": 1}
-
-
-def test_a_cell_that_is_neither_there_nor_noted(tmp_path: Path) -> None:
-    """Three processes may have died over a cell, and then it says so; else it is lost."""
-    size = (("cells", 4), ("numbers", 2))
-    cells, counts = sweeping.rehearsal(**dict(size)), AttackCounts()
-    attacked = kills.AttackedStore(counts, "here", str(tmp_path), size)
-    with Store(tmp_path) as store:
-        run_cells(
-            cells[1:], store, MEASURES, with_processes(1), progress=TerminalProgress(quiet=True)
-        )
-        attacked.check_complete(kills=5)
-        assert counts.faults == {"lost": 1}
-        store.fail(cells[0], "its process ended with -9, 3 times", "now")
-    attacked.check_complete(kills=5)
-    assert counts.faults == {"lost": 1}
-    attacked.check_complete(kills=2)  # too few
-    assert counts.faults == {"lost": 2}
-
-
 def test_an_answer_of_more_than_a_line() -> None:
     good = "onegrad fit: note: a\nonegrad fit: error: b\n"
     assert inputs._in_one_line(2, good) and inputs._in_one_line(0, "")
@@ -121,6 +83,21 @@ def test_forgeries_are_sound_files_of_their_kind(suffix: str) -> None:
     """They are read as what they are: of thirty some are used, and some are refused."""
     ends = inputs.use_files(suffix)(rng(), 30, "").ends
     assert ends["numbers"] >= 1 and ends["refused"] > 1
+
+
+def test_an_attack_that_fails_itself_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "SWEEPS", Path("nowhere"))
+    name, number, counts = run_chunk(("spec", 1, 0))
+    assert (name, number, counts.faults) == ("spec", 0, {"crashed": 1})
+
+
+def test_a_ctrl_c_before_the_program_is_not_its_fault() -> None:
+    counts = AttackCounts()
+    start = "Fatal Python error: init_import_site\nTraceback ...\n  File site-packages/x.pth"
+    terminals._judge_interrupt(counts, "", 1, start, True)
+    assert not counts.faults
+    terminals._judge_interrupt(counts, "", 1, "Traceback ...\n  File site-packages/numpy", True)
+    assert counts.faults == {"foreign": 1}
 
 
 def test_a_ledger_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -186,7 +163,7 @@ def test_an_interrupt_with_a_traceback() -> None:
 
 def test_a_program_that_fails_without_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminals, "PROGRAM", ["false"])
-    monkeypatch.setattr(terminals, "COMMANDS", (["cite"],))
+    monkeypatch.setattr(terminals, "SHORT_COMMANDS", (["cite"],))
     monkeypatch.setattr(terminals, "STREAMS", ("2>&-",))
     assert terminals.close_streams(rng(), 2, "").faults == {"wrong": 2}
 

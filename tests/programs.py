@@ -1,0 +1,32 @@
+"""Python and the command line in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ONEGRAD = [sys.executable, "-m", "onegrad"]
+PACKAGE = Path(__file__).parents[1] / "src" / "onegrad"
+LAST_FIELD = "    # fmt: on\n"  # after which a field of Problem is added
+
+
+def run_python(script: str, *arguments: object, **options: Any) -> str:
+    """Return what a script prints; a script that fails is an error."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, **options)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def run_with_field(folder: Path, lines: str, script: str) -> str:
+    """Return what a script prints with a copy of the package whose Problem has one more field."""
+    shutil.copytree(PACKAGE, folder / "onegrad")
+    source = folder / "onegrad" / "problem" / "definition.py"
+    text = source.read_text(encoding="utf-8")
+    assert text.count(LAST_FIELD) == 1
+    source.write_text(text.replace(LAST_FIELD, lines), encoding="utf-8")
+    return run_python(script, env={**os.environ, "PYTHONPATH": str(folder)})
