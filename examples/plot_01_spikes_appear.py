@@ -2,9 +2,9 @@
 Spikes appear
 =============
 
-Before the step the eigenvalues of the features fill one bulk. One large gradient step pushes a few
-of them out: the network has learned directions. Theory (lines) says where they go, and three
-networks (grey, and ticks at the bottom) agree.
+Before the step, the singular values of the features fill the bulk, here two humps. One large
+gradient step pushes two of them out: the network has learned directions. Theory (lines) says where
+they go, and three networks (grey, and ticks at the bottom) agree.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for ax, eta in zip(axes, (0.0, 25.0), strict=True):
     ax.text(0.03, 0.93, rf"$\eta = {eta:g}$", transform=ax.transAxes)
 
 # %%
-# Their eigenvectors are functions of one index :math:`u`, the learned direction: the first is
+# Their singular vectors are functions of one index :math:`u`, the learned direction: the first is
 # :math:`He_1(u)`, the second mostly :math:`He_2(u)`.
 
 for spike in og.spectrum(problem.replace(eta=25.0)).spikes:

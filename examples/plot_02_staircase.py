@@ -4,7 +4,7 @@ The staircase, and what it looks like at n = 500
 
 With a step of size :math:`\\eta = n^\\alpha` the test error falls by a stair at each threshold
 (vertical lines) as n grows without bound. At n = 500 the stairs are a slope. The uniform theory
-follows the networks; the asymptotic theories hold in their windows.
+follows the networks; each asymptotic theory holds in its own window.
 """
 
 import warnings
@@ -17,6 +17,10 @@ import onegrad as og
 warnings.simplefilter("ignore", og.AssumptionWarning)  # alpha = 0 lies on a threshold
 
 problem = og.Problem(n=500, d=250, N=333, activation="softplus", teacher="H1 + H2/sqrt(2)")
+
+# %%
+# Three theories as lines, forty networks as markers with thin lines:
+
 alpha = np.linspace(0, 0.49, 50)
 markers = np.linspace(0, 0.48, 7)
 

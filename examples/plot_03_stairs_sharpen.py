@@ -13,6 +13,9 @@ import onegrad as og
 
 alpha = np.linspace(0.02, 0.48, 24)
 
+# %%
+# One curve per size, and the limit:
+
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for shade, n in enumerate((10**3, 10**4, 10**6)):
     problem = og.Problem(

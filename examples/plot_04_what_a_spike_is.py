@@ -22,9 +22,12 @@ few = np.array([0.1, 0.2, 0.3, 0.4, 0.47])
 
 
 def best(spectrum: og.Spectrum, degree: int) -> float:
-    """The largest alignment that any outlier has with this degree."""
+    """Return the largest alignment of any spike with this degree."""
     return max((spike.alignment[degree] for spike in spectrum.spikes), default=0.0)
 
+
+# %%
+# Theory as lines, two networks per marker:
 
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 theory = [og.spectrum(problem.replace(alpha=a)) for a in alpha]

@@ -2,9 +2,9 @@
 Below what kernels reach
 ========================
 
-With rows in proportion to inputs, no rotation-invariant kernel learns more than the linear part of
-the labels (dashed). One step of a large enough size goes below that line; the same network without
-it does not.
+When rows and inputs grow in proportion, no rotation-invariant kernel learns more than the linear
+part of the labels (dashed). One large enough step goes below that line; the same network without
+the step does not.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +18,9 @@ alpha = np.linspace(0, 0.6, 25)
 trained = og.predict(problem, alpha=alpha)
 untrained = og.predict(problem, eta=0)
 simulated = og.simulate(problem, seeds=2, alpha=[0.2, 0.4, 0.55])
+
+# %%
+# The line at the top is the untrained network:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 ax.axhline(untrained.test, color="0.5", label="no step")

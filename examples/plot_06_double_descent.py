@@ -2,8 +2,8 @@
 Double descent, and the ridge that removes it
 =============================================
 
-Untrained features of growing width: with a small ridge the test error explodes where neurons are as
-many as rows, with a larger one nothing happens.
+Untrained features of growing width. With a small ridge the test error peaks where there are as many
+neurons as rows; with a larger one the peak is gone.
 """
 
 import matplotlib.pyplot as plt
@@ -15,6 +15,9 @@ widths = np.unique(np.geomspace(60, 2400, 41).astype(int))
 few = [100, 200, 300, 400, 800, 1600]
 ridges = [1e-4, 1e-2, 1.0]
 problem = og.Problem(n=400, d=200, N=400, activation="relu", teacher="H1", noise=0.5)
+
+# %%
+# Theory as lines, ten networks per marker, one colour per ridge:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 og.predict(problem, "random-features", N=widths, ridge=ridges).plot(ax, "test")

@@ -19,6 +19,9 @@ problem = og.Problem(
 p = og.predict(problem)
 found = og.simulate(problem, seeds=300).test
 
+# %%
+# Three hundred networks, and what the prediction says about them:
+
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.hist(found.values, 30, color="0.75", label="300 networks")
 off = p.accuracy.test * p.test

@@ -2,8 +2,9 @@
 What one step cannot see
 ========================
 
-The step follows the linear part of the labels. A teacher without one, such as
-:math:`He_2` or :math:`He_3`, gives it nothing to follow, however large the step.
+The step follows the linear part of the labels. A teacher without one, such as :math:`He_2` or
+:math:`He_3`, gives it nothing to follow, however large the step. The activation, ELU, has parts of
+every degree: the network could represent all four teachers.
 """
 
 import warnings
@@ -14,18 +15,22 @@ import onegrad as og
 
 warnings.simplefilter("ignore", og.AssumptionWarning)
 alpha = [0.0, 0.15, 0.3, 0.45]
-teachers = ("H1", "H1/2 + H2", "H2", "H3")
+teachers = ("H1", "H1 + H2/sqrt(2)", "H2", "H3")
+
+# %%
+# Six networks per point, labels scaled to variance one:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-problem = og.Problem(n=800, d=200, N=400, activation="relu")
+problem = og.Problem(n=800, d=200, N=400, activation="elu")
 unit = [f"{teacher}:unit" for teacher in teachers]
 og.simulate(problem, seeds=6, teacher=unit, alpha=alpha).plot(ax, "test", linestyle="-")
 ax.axhline(1, color="0.7", lw=0.8)
-ax.set_ylabel("test error (a constant has 1)")
+ax.set(yscale="linear", ylim=(0, None), ylabel="test error (a constant has 1)")
 
 # %%
-# The information exponent is the first degree of a teacher, the generative exponent the first that
-# some function of its labels has: what more steps on the same rows could use.
+# The information exponent is the first degree of the teacher. The generative exponent is the first
+# degree of any function of its labels: further steps on the same rows could use it.
 
 for teacher in teachers:
-    print(f"{teacher:10s} {og.exponents(teacher)}")
+    found = og.exponents(teacher, activation="elu")
+    print(f"{teacher:16s} information {found.information}, generative {found.generative}")

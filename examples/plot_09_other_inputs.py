@@ -2,8 +2,8 @@
 Inputs that are not Gaussian
 ============================
 
-Theory is for Gaussian inputs. Bounded and two-valued ones behave alike; heavy tails do not, and one
-sees from where on they matter.
+The theory is for Gaussian inputs. Two-valued inputs behave alike. Heavy tails do not, and the
+picture shows from which step on they matter.
 """
 
 import matplotlib.pyplot as plt
@@ -14,6 +14,9 @@ import onegrad as og
 problem = og.Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5)
 alpha = np.linspace(0, 0.5, 26)
 few = [0.0, 0.12, 0.25, 0.37, 0.5]
+
+# %%
+# One line of theory, and twelve networks for each law of the inputs:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 og.predict(problem, alpha=alpha).plot(ax, "test", color="k", label="theory, Gaussian inputs")

@@ -2,8 +2,8 @@
 A formula as printed, and as it is
 ==================================
 
-The printed test error of the first stair lacks a factor. Real networks say which version is right;
-``printed=True`` evaluates the other one.
+The printed test error of the first stair lacks a factor. Networks show which version is right;
+``printed=True`` evaluates the formula as printed.
 """
 
 import matplotlib.pyplot as plt
@@ -17,6 +17,9 @@ untrained = og.predict(problem, "random-features").test
 right = og.predict(problem, "staircase", alpha=alpha)
 printed = og.predict(problem, "staircase", alpha=alpha, printed=True)
 found = og.simulate(problem, seeds=2, alpha=[0.23])
+
+# %%
+# The corrected formula, the printed one, and two networks:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 ax.axhline(untrained, color="0.5", label="no step")

@@ -2,7 +2,8 @@
 A table as it is
 ================
 
-Text, dates and gaps go into ``fit`` as they are; intervals come out that cover what they say.
+Text, dates and gaps go into ``fit`` as they are. Intervals come out that cover as often as they
+promise.
 """
 
 import matplotlib.pyplot as plt
@@ -29,12 +30,18 @@ price = table["size"] * per_metre * (1 - 0.3 * np.sin(age / 15)) + rng.normal(0,
 table.loc[rng.random(rows) < 0.1, "size"] = np.nan  # gaps
 train, test = slice(0, 1200), slice(1200, None)
 
+# %%
+# Fit on 1,200 rows, predict 300 others with intervals:
+
 model = og.AlternatingRegressor(budget="fast", random_state=0).fit(table[train], price[train])
 low, high = model.predict_interval(table[test], coverage=0.9)
 predicted = model.predict(table[test])
 covered = np.mean((price[test] >= low) & (price[test] <= high))
 print(model.report())
 print(f"{100 * covered:.0f} % of 300 new prices lie in their 90 % interval")
+
+# %%
+# Predictions are worse where the size is missing, as they should be:
 
 figure, ax = plt.subplots(figsize=(5, 4.6), layout="constrained")
 gaps = table["size"][test].isna().to_numpy()

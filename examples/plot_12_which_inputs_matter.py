@@ -3,7 +3,7 @@ Which inputs matter
 ===================
 
 The alternating estimators learn a metric: the average gradient outer product of the fitted
-function. Of twenty inputs it finds the two that the labels depend on, and that they act together.
+function. Of twenty inputs it finds the two that the labels depend on, and that they interact.
 """
 
 import matplotlib.pyplot as plt
@@ -22,6 +22,9 @@ model = og.AlternatingRegressor(budget="fast", random_state=0).fit(X[:1500], y[:
 plain = og.OneStepRegressor(eta=0, random_state=0).fit(X[:1500], y[:1500])
 print(f"R2 of random features {plain.score(X[1500:], y[1500:]):.3f}")
 print(f"R2 of learned ones    {model.score(X[1500:], y[1500:]):.3f}")
+
+# %%
+# Importances are one number per input; the metric also shows pairs:
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 axes[0].bar(range(20), model.feature_importances_, color="#0072B2")

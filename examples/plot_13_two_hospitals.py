@@ -2,8 +2,8 @@
 Two hospitals, one model
 ========================
 
-Data that may not leave their house can still be learned from together: each sends its sums, never
-its rows. The merged model is the one that all rows would have given.
+Two hospitals that may not share rows can still train one model: each sends its sums, never its
+rows. The merged model equals the one that all rows would have given.
 """
 
 import matplotlib.pyplot as plt
@@ -25,6 +25,9 @@ second = first.blank().partial_fit(X[there], y[there])  # the layer travels, the
 second_alone = second.score(X[new], y[new])
 first.merge(second)
 together = first.score(X[new], y[new])
+
+# %%
+# Merging is exact, and the merged model predicts better than the smaller hospital's own:
 
 at_once = first.blank().partial_fit(X[:3000], y[:3000])
 print("the same as from all rows:", np.array_equal(first.readout_, at_once.readout_))

@@ -2,8 +2,8 @@
 Train on a file larger than memory
 ==================================
 
-A fit reads the file twice, block by block, and keeps sums, and the keys of the first 131,072
-distinct rows. From there on its memory does not grow with the rows.
+A fit reads the file twice, block by block. It keeps sums, and the keys of the first 131,072
+distinct rows; beyond that its memory does not grow with the number of rows.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ plt.rcParams.update(RC)
 
 
 def write(path: Path, rows: int, block: int = 50_000) -> None:
-    """A Parquet file of 10 inputs and a target, made block by block too."""
+    """Write a Parquet file of 10 inputs and a target, also block by block."""
     rng = np.random.default_rng(0)
     schema = pa.schema([(name, pa.float32()) for name in [*(f"x{j}" for j in range(10)), "y"]])
     with pq.ParquetWriter(path, schema) as file:
@@ -33,6 +33,9 @@ def write(path: Path, rows: int, block: int = 50_000) -> None:
             columns = [*X.T, y.astype(np.float32)]
             file.write_table(pa.table([pa.array(c) for c in columns], schema=schema))
 
+
+# %%
+# Four files, each twice as long as the one before:
 
 files, peaks = [], []
 counts = (50_000, 100_000, 200_000, 400_000)

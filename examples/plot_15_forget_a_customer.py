@@ -30,14 +30,17 @@ after = model.predict(X[:300])
 print("rows in the model:", model.n_rows_)
 print("equal to a readout that never saw them:", np.array_equal(model.readout_, never.readout_))
 
+# %%
+# Predictions change most for the customer's own rows:
+
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.plot(after - before, ".", color="#0072B2")
 ax.axhline(0, color="0.7", lw=0.8)
 ax.set(xlabel="row", ylabel="change of the prediction")
 
 # %%
-# The first layer stays as it was learned: what it took from these rows in general remains in it.
-# A row that is out already cannot be removed again.
+# The first layer stays as it was learned, so what it took from these rows in general remains in it.
+# A row that has been removed cannot be removed again.
 
 try:
     model.remove(X[theirs], y[theirs])
