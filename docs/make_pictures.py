@@ -27,7 +27,7 @@ SETTING = og.Problem(n=4000, d=500, N=1000, activation="softplus", teacher="H1 +
 
 
 def eigenvalues_along(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
-    """One network a column: its bulk as shades, what has left the bulk as dots."""
+    """Draw one network per column: its bulk as shades, what has left the bulk as dots."""
     bins = np.geomspace(0.03, 300, 90)
     shades, edge = np.zeros((len(bins) - 1, len(alpha))), og.spectrum(problem).edge
     for i, a in enumerate(alpha):
@@ -35,60 +35,60 @@ def eigenvalues_along(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
         values = F**2 / problem.n
         shades[:, i] = np.histogram(values[values < 1.1 * edge], bins)[0]
         out = values[values >= 1.1 * edge]
-        ax.plot([a] * len(out), out, "o", color="k", ms=3.5, zorder=3)
+        ax.plot([a] * len(out), out, "o", color="k", ms=4, zorder=3)
     shown = np.where(shades > 0, shades, np.nan)
     ax.pcolormesh(alpha, (bins[1:] * bins[:-1]) ** 0.5, shown, cmap="Blues", shading="nearest",
                   vmin=0, vmax=1.6 * shades.max(), rasterized=True)  # fmt: skip
 
 
 def spike_lines(ax: Any, problem: og.Problem, alpha: np.ndarray) -> None:
-    """Where theory puts the outliers, each by the degree that it has learned."""
+    """Draw where theory puts the spikes, each named by its degree and by where it starts."""
     theory = [og.spectrum(problem.replace(alpha=a)) for a in alpha]
-    places = (
-        ("linear", ORANGE, 0.37, (-8, 6), "right"),
-        ("quadratic", GREEN, 0.43, (12, -10), "left"),
-    )
+    places = (("linear spike", ORANGE, 0.40, (-9, 6), "right"),
+              ("quadratic\nspike", GREEN, 0.46, (9, -22), "left"))  # fmt: skip
     for k, (name, colour, at, aside, side) in enumerate(places):
         value = np.array([s.spikes[k].eigenvalue if len(s.spikes) > k else np.nan for s in theory])
-        ax.plot(alpha, value, color=colour, lw=2)
+        ax.plot(alpha, value, color=colour, lw=2.5)
         spot = at, np.interp(at, alpha, value)
-        ax.annotate(f"{name} spike", spot, aside, textcoords="offset points", ha=side,
-                    color=colour, weight="bold")  # fmt: skip
+        ax.annotate(name, spot, aside, textcoords="offset points", ha=side, color=colour,
+                    weight="bold")  # fmt: skip
+        first = alpha[np.isfinite(value)][0]
+        ax.annotate(f"at this n:\n{first:.2f}", (first, np.nanmin(value)), (0, 6), ha="right",
+                    textcoords="offset points", color=colour, fontsize=11)  # fmt: skip
 
 
 def hero() -> plt.Figure:
-    """The eigenvalues of real networks along the step, above the error that goes down with them."""
-    columns, alpha = np.linspace(-0.1, 0.55, 40), np.linspace(-0.11, 0.56, 45)
-    figure, (top, ax) = plt.subplots(2, 1, figsize=(9, 6.4), layout="constrained", sharex=True,
-                                     height_ratios=(1.25, 1))  # fmt: skip
-    eigenvalues_along(top, SETTING, columns)
-    spike_lines(top, SETTING, alpha)
-    top.set(yscale="log", ylim=(0.05, 500), ylabel="eigenvalues of the features")
-    top.text(-0.1, 0.3, "the bulk", color="0.15", weight="bold")
-    top.text(-0.1, 75, "dots and shades: one network per step\nlines: theory\n"
-             "n = 4000 rows, d = 500 inputs, N = 1000 neurons", color="0.3")  # fmt: skip
-    top.annotate("the bulk widens too", (0.53, 2.2), (-6, 14), textcoords="offset points",
-                 ha="right", color="0.3", fontsize=9)  # fmt: skip
+    """Draw eigenvalues of networks along the step, above the error that falls with them.
 
-    few = np.linspace(-0.1, 0.5, 7)
-    found = og.simulate(SETTING, seeds=5, alpha=few).test
-    theory = og.predict(SETTING, alpha=alpha)
-    bound = theory.kernel_bound[0]
-    ax.axhspan(0, bound, color=GREEN, alpha=0.08, lw=0)
-    ax.plot(alpha, theory.test, color=BLUE, lw=2)
-    ax.errorbar(few, found.mean, found.se, fmt="o", color="k", ms=5)
-    ax.text(-0.1, bound - 0.03, "no rotation-invariant kernel gets below this line", va="top",
-            color=GREEN)  # fmt: skip
-    ax.text(-0.1, 0.32, "dots: five networks each\nline: theory, nothing fitted", color="0.3")
-    ax.set(xlabel=r"size of the one gradient step: $\alpha$, with $\eta = n^\alpha$",
-           ylabel="test error", xlim=(-0.11, 0.56), ylim=(0.25, 1.4))  # fmt: skip
-    for axis in (top, ax):
-        for x, name in zip(og.thresholds(2), ("1st", "2nd"), strict=True):
-            axis.axvline(x, color="0.6", lw=0.8, ls=":", zorder=1)
-            if axis is ax:
-                axis.annotate(f"{name} spike\nas n → ∞", (x, 1.38), (3, 0), ha="left", va="top",
-                              textcoords="offset points", color="0.3", fontsize=8.5)  # fmt: skip
-        axis.spines[["top", "right"]].set_visible(False)
+    Text is large for the width of the figure: on a phone it is scaled to 360 pixels.
+    """
+    columns, alpha = np.linspace(-0.1, 0.55, 40), np.linspace(-0.11, 0.56, 45)
+    with plt.rc_context({"font.size": 12.5}):
+        figure, (top, ax) = plt.subplots(2, 1, figsize=(7, 6.8), dpi=150, layout="constrained",
+                                         sharex=True, height_ratios=(1.2, 1))  # fmt: skip
+        eigenvalues_along(top, SETTING, columns)
+        spike_lines(top, SETTING, alpha)
+        top.set(yscale="log", ylim=(0.05, 500), ylabel="eigenvalues of the features")
+        top.text(-0.1, 0.3, "bulk", color="0.15", weight="bold")
+        top.text(0.555, 3.2, "bulk widens", color="0.35", fontsize=11, ha="right")
+        top.set_title("n = 4000 rows, d = 500 inputs, N = 1000 neurons\n"
+                      "lines: theory; dots and shades: networks", fontsize=12.5)  # fmt: skip
+        few = np.linspace(-0.1, 0.5, 7)
+        measured = og.simulate(SETTING, seeds=5, alpha=few).test
+        theory = og.predict(SETTING, alpha=alpha)
+        bound = theory.kernel_bound[0]
+        ax.axhspan(0, bound, color=GREEN, alpha=0.08, lw=0)
+        ax.plot(alpha, theory.test, color=BLUE, lw=2.5)
+        ax.errorbar(few, measured.mean, measured.se, fmt="o", color="k", ms=6)
+        ax.text(-0.1, bound - 0.03, "no kernel gets\nbelow this line", va="top", color=GREEN)
+        ax.set(xlabel=r"size of the one gradient step: $\alpha$, with $\eta = n^\alpha$",
+               ylabel="test error", xlim=(-0.11, 0.56), ylim=(0.25, 1.4))  # fmt: skip
+        for x, name in zip(og.thresholds(2), ("n → ∞: 0", "n → ∞: ¼"), strict=True):
+            top.text(x + 0.008, 400, name, va="top", color="0.35", fontsize=11)
+            for axis in (top, ax):
+                axis.axvline(x, color="0.5", lw=1, ls=":", zorder=1)
+        for axis in (top, ax):
+            axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 
@@ -312,12 +312,12 @@ def maximal_step() -> plt.Figure:
 
 
 def visible() -> plt.Figure:
-    """Teachers whose first degree is one, two and three."""
+    """Draw errors of teachers whose first degree is one, two and three; ELU has all of these."""
     alpha, few = np.linspace(0, 0.5, 21), np.array([0.0, 0.25, 0.5])
     figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
     colours = (BLUE, ORANGE, GREEN)
     for i, teacher in enumerate(("H1 + H2/sqrt(2)", "H2/sqrt(2)", "H3/sqrt(6)")):
-        problem = og.Problem(n=1000, d=250, N=500, activation="softplus", teacher=teacher)
+        problem = og.Problem(n=1000, d=250, N=500, activation="elu", teacher=teacher)
         level = problem.teacher_function.variance
         theory = og.predict(problem, alpha=alpha).test / level
         ax.plot(alpha, theory, color=colours[i], label=teacher)
@@ -328,6 +328,35 @@ def visible() -> plt.Figure:
         xlabel=r"step exponent $\alpha$", ylabel="test error over label variance", ylim=(0, None)
     )
     ax.legend(frameon=False)
+    return figure
+
+
+def optima() -> plt.Figure:
+    """Best step and penalty by theory: width, a budget of rows, a budget of features."""
+    sizes = {"n": 2000, "d": 300, "N": 600}
+    problem = og.Problem(**sizes, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3)
+    figure, (wide, split, cost) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    widths = [100, 300, 900, 2700]
+    best = og.optimum(problem, N=widths)
+    plain = og.optimum(problem.replace(eta=0.0), over="ridge", N=widths)
+    wide.semilogx(widths, plain.test, "o-", color="0.5", label="no step, best penalty")
+    wide.semilogx(widths, best.test, "o-", color=BLUE, label="best step and penalty")
+    wide.set(xlabel="width N at n = 2000", ylabel="test error")
+    total, shares = 3000, np.linspace(0.1, 0.9, 5)
+    rows = [round(share * total) for share in shares]
+    tests = [og.optimum(problem.replace(n_step=k, n=total - k)).test for k in rows]
+    split.plot(shares, tests, "o-", color=BLUE, label=f"{total} rows in all")
+    split.set(xlabel="share of the rows for the step, N = 600")
+    for budget, colour in ((3e5, ORANGE), (1.2e6, BLUE)):
+        ratios = np.geomspace(1 / 8, 4, 4)  # N/n
+        pairs = [(round(np.sqrt(budget / r)), round(np.sqrt(budget * r))) for r in ratios]
+        tests = [og.optimum(problem.replace(n=n, n_step=n, N=N)).test for n, N in pairs]
+        cost.plot(ratios, tests, "o-", color=colour, label=f"n N = {budget:.1e}")
+    cost.set_xscale("log", base=2)
+    cost.set(xlabel="width over rows, N/n")
+    for ax in (wide, split, cost):
+        ax.legend(frameon=False, fontsize=8)
+        ax.set_ylim(0, None)
     return figure
 
 
@@ -344,6 +373,7 @@ PICTURES = {
     "handbook-kernels": kernels,
     "handbook-maximal-step": maximal_step,
     "handbook-visible": visible,
+    "optimum": optima,
 }
 
 if __name__ == "__main__":
@@ -352,5 +382,6 @@ if __name__ == "__main__":
 
     warnings.simplefilter("ignore", og.AssumptionWarning)  # steps on thresholds
     for name in sys.argv[1:] or PICTURES:
-        PICTURES[name]().savefig(IMAGES / f"{name}.png", dpi=110)
+        figure = PICTURES[name]()
+        figure.savefig(IMAGES / f"{name}.png", dpi=max(110, figure.dpi))
         print(f"docs/images/{name}.png")

@@ -89,7 +89,7 @@ def fit() -> None:
         table, model = Path(folder) / "t.csv", Path(folder) / "m.model"
         with table.open("w", newline="") as file:
             csv.writer(file).writerows([["a", "b", "y"], *rng.standard_normal((300, 3)).tolist()])
-        options = ("--estimator", "one-step", "--width", "20")
+        options = ("--estimator", "one-step", "--width", "20", "--no-card")
         command("fit", str(table), "--target", "y", "--out", str(model), *options)
 
 
