@@ -1,15 +1,13 @@
 """`import onegrad` costs NumPy and SciPy only."""
 
-import subprocess
-import sys
+from programs import run_python
 
 HEAVY = ("torch", "matplotlib", "sklearn", "dask", "distributed", "pyarrow", "starlette", "pandas")
 
 
-def loaded_after(statement: str) -> set[str]:
-    code = f"{statement}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(run.stdout.split())
+def loaded_after(statement: str, depth: int = 1) -> set[str]:
+    modules = run_python(f"{statement}\nimport sys\nprint(*sys.modules)").split()
+    return {".".join(name.split(".")[:depth]) for name in modules}
 
 
 def test_importing_onegrad_loads_no_heavy_library():
@@ -21,5 +19,18 @@ def test_predicting_loads_no_heavy_library():
     assert not loaded_after(statement) & set(HEAVY)
 
 
+def test_the_processes_of_a_sweep_load_no_heavy_library():
+    statement = "import onegrad.cli.sweep, onegrad.parallel.children, onegrad.studies.measures"
+    assert not loaded_after(statement) & set(HEAVY)
+
+
+def test_the_command_line_starts_without_the_heavy_half_of_scipy():
+    """scipy.optimize and what it loads takes as long as everything else together."""
+    commands = ("cite", "predict", "simulate", "sweep")
+    loaded = loaded_after(f"import {', '.join(f'onegrad.cli.{name}' for name in commands)}", 2)
+    assert "scipy.special" in loaded
+    assert not loaded & {f"scipy.{name}" for name in ("optimize", "interpolate", "sparse", "fft")}
+
+
 def test_the_check_sees_a_heavy_library():
-    assert "sklearn" in loaded_after("import sklearn")
+    assert "starlette" in loaded_after("import starlette") & set(HEAVY)

@@ -23,6 +23,7 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import main
+from onegrad.cli.output import print_table
 from onegrad.functions import REGISTRY
 from onegrad.networks import ENTRY_LAWS
 from onegrad.problem import INPUT_LAWS
@@ -46,14 +47,15 @@ TABLES = (REGISTRY, THEORIES, INPUT_LAWS, ENTRY_LAWS)  # that pages add to
 
 # blocks that are not run, and why
 NOT_RUN = {
-    "README.md": 2,  # make demo, make test; a server
+    "README.md": 2,  # a clone; a server
+    "docs/index.md": 2,  # a clone; the comparison that README runs
     "CONTRIBUTING.md": 1,  # make targets
     "docs/start/install.md": 2,  # pip and make
-    "docs/start/ten_minutes.md": 2,  # make, a server
+    "docs/start/ten_minutes.md": 3,  # make, the comparison that README runs, a server
     "docs/start/simulation.md": 1,  # a server
     "docs/add_a_figure.md": 2,  # modules of the package
     "docs/experiments.md": 2,  # full runs
-    "docs/explorer.md": 1,  # minutes
+    "docs/explorer.md": 2,  # a server; minutes
     "docs/performance.md": 3,  # benchmarks
     "docs/reliability.md": 1,  # soak
 }
@@ -110,11 +112,25 @@ def run_python(code: str, names: dict[str, object]) -> None:
 
 
 def run_console(code: str) -> None:
-    for line in code.replace("\\\n", "").splitlines():
-        if line.startswith("$ "):
-            words = shlex.split(line[2:], comments=True)
-            assert words[0] == "onegrad", line
+    """Run the commands of a block; the lines below a command are what it prints."""
+    commands = re.split(r"^\$ ", code.replace("\\\n", ""), flags=re.M)
+    assert not commands[0].strip(), code
+    for command in commands[1:]:
+        line, _, shown = command.partition("\n")
+        words = shlex.split(line, comments=True)
+        assert words[0] == "onegrad", line
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
             assert main(words[1:]) in (0, None), line
+        if shown.strip():
+            check_printed(printed.getvalue(), shown)
+
+
+def check_printed(printed: str, shown: str) -> None:
+    """Compare words exactly, blanks aside, and decimal numbers as `agree` does."""
+    words = [" ".join(NUMBER.sub("number", text).split()) for text in (printed, shown)]
+    assert words[0] == words[1]
+    assert agree(numbers(printed), shown), printed
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +153,22 @@ def test_blocks_run(name):
                 run_python(code, names) if language == "python" else run_console(code)
     if name == "README.md":
         quoted = " ".join(re.findall(r"^> (.*)$", PAGES[name].read_text(encoding="utf-8"), re.M))
-        assert quoted == names["comparison"].sentence  # type: ignore[attr-defined]
+        comparison = names["comparison"]
+        assert quoted == comparison.sentence  # type: ignore[attr-defined]
+        for other in ("docs/index.md", "docs/start/ten_minutes.md"):
+            check_comparison(comparison, PAGES[other].read_text(encoding="utf-8"))
+
+
+def check_comparison(comparison, text: str) -> None:
+    """Compare the output of `onegrad compare` on a page that does not run it again."""
+    output = re.compile(r"^\$ onegrad compare --seeds 5\nn = [^\n]*\n(.*?)^```", re.S | re.M)
+    (shown,) = output.findall(text)
+    rows = comparison.table()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        print_table(rows, list(rows[0]))
+        print(comparison.sentence)
+    check_printed(printed.getvalue(), shown)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -159,7 +190,7 @@ def test_every_block_says_what_it_is(name):
 def check_command(line: str, monkeypatch) -> None:
     """Parse a command that is not run: its target, options and files are those that there are."""
     words = [w for w in shlex.split(line, comments=True) if not re.match(r"[A-Z_]+=", w)]
-    program, *rest = words
+    program, *rest = words[: words.index("&&")] if "&&" in words else words
     if program.endswith("onegrad"):
         monkeypatch.setattr(importlib.import_module(f"onegrad.cli.{rest[0]}"), "run", lambda _: 0)
         assert main(rest) == 0
@@ -172,6 +203,8 @@ def check_command(line: str, monkeypatch) -> None:
     elif program == "python":
         path = rest[1].replace(".", "/") if rest[0] == "-m" else rest[0]
         assert (ROOT / path).exists() or (ROOT / f"{path}.py").exists(), line
+    elif program == "git":
+        assert rest[0] == "clone", line
     else:
         assert program == "dask" or words == ["source", ".venv/bin/activate"], line
 
@@ -181,7 +214,8 @@ def test_commands_that_are_not_run_exist(name, monkeypatch):
     for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
         if not is_run and language == "console":
             for line in code.splitlines():
-                check_command(line.removeprefix("$ "), monkeypatch)
+                if line.startswith("$ "):  # the others are what it prints
+                    check_command(line.removeprefix("$ "), monkeypatch)
 
 
 def test_a_command_that_is_not_there_is_seen(monkeypatch):
@@ -227,6 +261,13 @@ def test_a_wrong_number_is_seen():
         run_python("[2.0449]  # [2.04, 1.0]\n", {})
     with pytest.raises(AssertionError):
         run_python("2.0449  # 2.03\n", {})
+
+
+def test_a_wrong_output_is_seen():
+    check_printed("a 0.5767 ± 0.0022\n", "a   0.577 ± 0.0022\n")
+    for wrong in ("a 0.5797 ± 0.0022\n", "b 0.5767 ± 0.0022\n", "a 0.5767\n"):
+        with pytest.raises(AssertionError):
+            check_printed("a 0.5767 ± 0.0022\n", wrong)
 
 
 def test_the_readme_has_three_examples_with_their_outputs():

@@ -7,13 +7,14 @@ of its own under a trace (docs/ways.py); the functions of the page's scripts are
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from programs import run_python
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onegrad"
@@ -110,7 +111,7 @@ def test_a_trace_counts_calls_and_not_resumptions():
 
 
 def test_the_picture_is_drawn_from_the_imports():
-    command = [sys.executable, "-c", "import make_architecture as m; print(m.draw(), end='')"]
-    drawn = subprocess.run(command, cwd=ROOT / "docs", capture_output=True, text=True, check=True)
+    script = "import make_architecture as m; print(m.draw(), end='')"
+    drawn = run_python(script, cwd=ROOT / "docs")
     picture = (ROOT / "docs" / "images" / "architecture.svg").read_text(encoding="utf-8")
-    assert drawn.stdout == picture, "run python docs/make_architecture.py"
+    assert drawn == picture, "run python docs/make_architecture.py"

@@ -30,6 +30,7 @@ COMMANDS = (
     f"spectrum {PROBLEM} --simulate --seeds 1 --plot spectrum.svg",
     "exponents H3",
     "fit rows.csv --target y --budget fast --out y.model",
+    "show y.model",
     "apply y.model rows.csv --out predicted.csv --std",
     "apply y.model rows.csv --out -",
     "reproduce --list",
