@@ -25,8 +25,8 @@ ROWS = np.load(VERSION_1 / "rows.npy")
 TABLE = pd.read_csv(VERSION_2 / "table.csv", parse_dates=["day"])[:12].drop(columns=["y", "kind"])
 
 
-def same(now, then):
-    np.testing.assert_allclose(np.asarray(now), np.asarray(then), rtol=1e-9, atol=1e-12)
+def same(now, then, rtol=1e-9):
+    np.testing.assert_allclose(np.asarray(now), np.asarray(then), rtol=rtol, atol=1e-12)
 
 
 def check_predictions(name, model, rows, expected):
@@ -64,7 +64,7 @@ def test_table_models_of_0_2(name):
     model, expected = load(VERSION_2 / f"{name}.model"), EXPECTED_2[name]
     check_predictions(name, model, TABLE, expected)
     assert model.input_names_ == expected["inputs"]
-    same(model.readout_[:5], expected["readout"])
+    same(model.readout_[:5], expected["readout"], 1e-6)  # solved again: rounding times condition
 
 
 def test_rows_can_still_come_and_go():

@@ -135,7 +135,7 @@ def evaluate_layer(
             return candidate(value).score if value >= least else np.inf
 
         try:
-            relative = best_decade(score, first_ridge, fine)
+            relative = best_decade(score, first_ridge, fine, training_set.targets.resolution)
         except NotConverged:  # a factor that single precision does not find
             if not single:
                 raise
@@ -183,18 +183,21 @@ def significant_gain(before: Floats, after: Floats, w: Floats, errors: float = 1
     return bool(mean_gain > errors * standard_error)
 
 
-def best_decade(score: Callable[[float], float], first: float, fine: bool = False) -> float:
+def best_decade(
+    score: Callable[[float], float], first: float, fine: bool = False, resolution: float = 0.0
+) -> float:
     """Walk over powers of ten from `first` while a neighbour is better, and return the best one.
 
-    With `fine`, return the best of that one and the half decades beside it.
+    With `fine`, return the best of that one and the half decades beside it. Gains that do not
+    exceed `resolution` are no reason to move.
     """
     lowest_exponent, highest_exponent = RIDGE_DECADES[0], RIDGE_DECADES[-1]
-    k = min(max(round(np.log10(first)), lowest_exponent), highest_exponent)
-    while True:
-        neighbours = [j for j in (k, k - 1, k + 1) if j in RIDGE_DECADES]
-        best = min(neighbours, key=lambda j: score(10.0**j))
-        if best == k:
-            break
+
+    def best_of(k: float, neighbours: Sequence[float]) -> float:
+        return min([k, *neighbours], key=lambda j: score(10.0**j) - resolution * (j == k))
+
+    k: float = min(max(round(np.log10(first)), lowest_exponent), highest_exponent)
+    while (best := best_of(k, [j for j in (k - 1, k + 1) if j in RIDGE_DECADES])) != k:
         k = best
     halves = [k + h for h in (-0.5, 0.5) if fine and lowest_exponent < k + h < highest_exponent]
-    return float(10.0 ** min([k, *halves], key=lambda j: score(10.0**j)))
+    return float(10.0 ** best_of(k, halves))

@@ -29,6 +29,7 @@ PRIOR_SLOPE = (1.5, 1.0)  # mean and deviation of log2 slope before any row is s
 class NumericTargets:
     """t = (y - centre) / scale on a grid; predictions stay between low and high."""
 
+    resolution: ClassVar[float] = 0.0  # smallest difference of mean losses that tells ridges apart
     centre: Floats
     scale: Floats
     low: Floats
@@ -157,6 +158,7 @@ class LabelTargets(ABC):
     """Labels as plus and minus one; a logistic function turns scores into probabilities."""
 
     step: ClassVar[float] = 1.0  # the grid of plus and minus one
+    resolution: ClassVar[float] = 1e-6  # of mean log-losses: rows of tiny weight decide nothing
 
     @abstractmethod
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
