@@ -334,7 +334,7 @@ def visible() -> plt.Figure:
 def optima() -> plt.Figure:
     """Best step and penalty by theory: width, a budget of rows, a budget of features."""
     sizes = {"n": 2000, "d": 300, "N": 600}
-    problem = og.Problem(**sizes, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3)
+    problem = og.Problem(**sizes, activation="softplus", teacher="H1 + H2/sqrt(2)", noise=0.3)
     figure, (wide, split, cost) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
     widths = [100, 300, 900, 2700]
     best = og.optimum(problem, N=widths)
@@ -347,11 +347,11 @@ def optima() -> plt.Figure:
     tests = [og.optimum(problem.replace(n_step=k, n=total - k)).test for k in rows]
     split.plot(shares, tests, "o-", color=BLUE, label=f"{total} rows in all")
     split.set(xlabel="share of the rows for the step, N = 600")
-    for budget, colour in ((3e5, ORANGE), (1.2e6, BLUE)):
-        ratios = np.geomspace(1 / 8, 4, 4)  # N/n
+    for budget, colour in ((1.2e6, ORANGE), (4.8e6, BLUE)):
+        ratios = 2.0 ** np.arange(-11, 3, 2)  # N/n
         pairs = [(round(np.sqrt(budget / r)), round(np.sqrt(budget * r))) for r in ratios]
         tests = [og.optimum(problem.replace(n=n, n_step=n, N=N)).test for n, N in pairs]
-        cost.plot(ratios, tests, "o-", color=colour, label=f"n N = {budget:.1e}")
+        cost.plot(ratios, tests, "o-", color=colour, label=f"n·N = {budget / 1e6:.1f} million")
     cost.set_xscale("log", base=2)
     cost.set(xlabel="width over rows, N/n")
     for ax in (wide, split, cost):

@@ -65,7 +65,7 @@ class SearchRange:
 
 
 SEARCH_RANGES = {
-    "alpha": SearchRange(-0.5, 0.7, False, "the exponent of the step"),
+    "alpha": SearchRange(-0.5, 1.0, False, "the exponent of the step"),
     "ridge": SearchRange(1e-6, 10.0, True, "the penalty"),
     "n_step": SearchRange(0.02, 0.98, False, "the share of all rows that the step takes"),
 }
