@@ -110,9 +110,9 @@ def add_force(parser: Any) -> None:
 
 
 def check_new_file(option: str, path: Path, force: bool) -> None:
-    """Raise InvalidInput if there is such a file, unless it may be replaced."""
+    """Raise InvalidInput if the file exists, unless it may be replaced."""
     if path.is_file() and not force:
-        problem = "there is such a file; choose another name, or add --force to replace it"
+        problem = "the file already exists; choose another name, or add --force to replace it"
         raise InvalidInput(option, path, problem=problem)
 
 
