@@ -55,7 +55,7 @@ def test_a_name_that_predictions_have_is_refused(folder, capsys):
     frame = pd.read_csv("d.csv").rename(columns={"id": "prediction"})
     frame.to_csv("e.csv", index=False)
     assert main(["apply", "m", "e.csv", "--keep", "prediction", "--out", "p.csv"]) == 2
-    assert "has this name, too" in capsys.readouterr().err
+    assert "already has this name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("data", ["g.csv", "g.parquet"])
