@@ -27,13 +27,14 @@ LEFT_OUT = ("linear", "kernel_bound")  # quantities of theory that no page of a 
 THUMBNAIL = (300, 160)  # pixels at most
 INTRODUCTION = """# Open questions: {count} findings
 
-These pages answer questions that the papers leave open, with networks, and with theory where there
-is one. Each line is a finding. Its page starts with the figure that shows it and says how certain
-it is. [How findings are made](method.md) lists the rules that every page follows, and for each page
-the ends of its grids, tuning, sizes and networks. `onegrad reproduce open --quick` computes a small
-version of all pages in about one minute of processor time. At full size, the cells of `onegrad
-reproduce open` took about two and a quarter hours, summed over the processes of one machine with 16
-cores and a GPU that also did other work.
+Each line of the table answers a question that the papers leave open: by simulated networks, and by
+theory where there is one. A page starts with its figure and the finding with its standard errors.
+Then come the numbers, an explanation, the limits and the literature. [How findings are
+made](method.md) lists the rules that every page follows.
+
+`onegrad reproduce open --quick` computes a small version of all pages in about one minute of
+processor time. At full size, the cells of `onegrad reproduce open` took about two and a quarter
+hours, summed over the processes of one machine with 16 cores and a GPU that also did other work.
 
 | | finding |
 | --- | --- |

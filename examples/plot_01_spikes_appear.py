@@ -3,8 +3,8 @@ Spikes appear
 =============
 
 Before the step, the singular values of the features fill the bulk, here two humps. One large
-gradient step pushes two of them out: the network has learned directions. Theory (lines) says where
-they go, and three networks (grey, and ticks at the bottom) agree.
+gradient step pushes two of them out: the network has learned two functions of one direction. Theory
+(lines) predicts their positions, and three networks (grey, and ticks at the bottom) agree.
 """
 
 import matplotlib.pyplot as plt

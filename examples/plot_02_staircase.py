@@ -4,7 +4,7 @@ The staircase, and what it looks like at n = 500
 
 With a step of size :math:`\\eta = n^\\alpha` the test error falls by a stair at each threshold
 (vertical lines) as n grows without bound. At n = 500 the stairs are a slope. The uniform theory
-follows the networks; each asymptotic theory holds in its own window.
+agrees with the networks; each asymptotic theory holds for certain step sizes only.
 """
 
 import warnings

@@ -2,7 +2,7 @@
 How slowly the stairs sharpen
 =============================
 
-The theorems are about infinitely many rows. The uniform theory can be asked at any size: at a
+The theorems hold for infinitely many rows. The uniform theory holds at every size: at a
 million rows the stair at :math:`\\alpha = 1/4` is still round.
 """
 

@@ -20,7 +20,7 @@ untrained = og.predict(problem, eta=0)
 simulated = og.simulate(problem, seeds=2, alpha=[0.2, 0.4, 0.55])
 
 # %%
-# The line at the top is the untrained network:
+# The upper line is the untrained network:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 ax.axhline(untrained.test, color="0.5", label="no step")

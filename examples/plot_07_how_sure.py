@@ -2,8 +2,8 @@
 How sure a prediction is
 ========================
 
-A prediction says two things about itself: ``accuracy``, how far the mean of many networks may lie
-from it, and ``spread``, how far single networks scatter around that mean.
+A prediction states two uncertainties: ``accuracy`` bounds its distance from the mean over many
+networks, and ``spread`` is the standard deviation of single networks around that mean.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ p = og.predict(problem)
 found = og.simulate(problem, seeds=300).test
 
 # %%
-# Three hundred networks, and what the prediction says about them:
+# Three hundred networks, with the predicted accuracy and spread:
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.hist(found.values, 30, color="0.75", label="300 networks")

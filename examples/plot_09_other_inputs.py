@@ -2,8 +2,8 @@
 Inputs that are not Gaussian
 ============================
 
-The theory is for Gaussian inputs. Two-valued inputs behave alike. Heavy tails do not, and the
-picture shows from which step on they matter.
+The theory assumes Gaussian inputs. Two-valued inputs behave in the same way. Inputs with heavy
+tails do not, and the figure shows from which step on.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ alpha = np.linspace(0, 0.5, 26)
 few = [0.0, 0.12, 0.25, 0.37, 0.5]
 
 # %%
-# One line of theory, and twelve networks for each law of the inputs:
+# Theory as one line, and twelve networks for each distribution of the inputs:
 
 figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
 og.predict(problem, alpha=alpha).plot(ax, "test", color="k", label="theory, Gaussian inputs")

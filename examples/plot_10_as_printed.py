@@ -1,6 +1,6 @@
 """
-A formula as printed, and as it is
-==================================
+A printed formula and its correction
+====================================
 
 The printed test error of the first stair lacks a factor. Networks show which version is right;
 ``printed=True`` evaluates the formula as printed.

@@ -1,9 +1,9 @@
 """
-A table as it is
-================
+A table with text, dates and missing values
+===========================================
 
-Text, dates and gaps go into ``fit`` as they are. Intervals come out that cover as often as they
-promise.
+``fit`` takes text, dates and missing values directly. The prediction intervals have the stated
+coverage.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ print(model.report())
 print(f"{100 * covered:.0f} % of 300 new prices lie in their 90 % interval")
 
 # %%
-# Predictions are worse where the size is missing, as they should be:
+# Predictions are less accurate where the size is missing:
 
 figure, ax = plt.subplots(figsize=(5, 4.6), layout="constrained")
 gaps = table["size"][test].isna().to_numpy()

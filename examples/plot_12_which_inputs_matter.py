@@ -3,7 +3,7 @@ Which inputs matter
 ===================
 
 The alternating estimators learn a metric: the average gradient outer product of the fitted
-function. Of twenty inputs it finds the two that the labels depend on, and that they interact.
+function. It finds the two of twenty inputs that the labels depend on, and shows that they interact.
 """
 
 import matplotlib.pyplot as plt

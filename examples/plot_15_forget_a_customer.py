@@ -39,7 +39,7 @@ ax.axhline(0, color="0.7", lw=0.8)
 ax.set(xlabel="row", ylabel="change of the prediction")
 
 # %%
-# The first layer stays as it was learned, so what it took from these rows in general remains in it.
+# The first layer does not change, so it may still depend on these rows.
 # A row that has been removed cannot be removed again.
 
 try:

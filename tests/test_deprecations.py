@@ -17,7 +17,9 @@ import pytest
 import onegrad as og
 
 ROOT = Path(__file__).parents[1]
-MESSAGE = re.compile(r"(\S+) is deprecated and goes in onegrad (\d+)\.(\d+)\.0: use (\S+)")
+MESSAGE = re.compile(
+    r"(\S+) is deprecated and will be removed in onegrad (\d+)\.(\d+)\.0: use (\S+)"
+)
 
 
 def prediction() -> og.Prediction:

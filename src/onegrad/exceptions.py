@@ -243,7 +243,8 @@ def warn(*concerns: Warning) -> None:
 
 def warn_deprecated(name: str, *, use: str, removed_in: str) -> None:
     """Warn that a public name goes in a release, and name its replacement."""
-    warn(DeprecationWarning(f"{name} is deprecated and goes in onegrad {removed_in}: use {use}"))
+    removal = f"deprecated and will be removed in onegrad {removed_in}"
+    warn(DeprecationWarning(f"{name} is {removal}: use {use}"))
 
 
 def printable(text: str) -> str:

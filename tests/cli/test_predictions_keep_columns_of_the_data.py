@@ -55,7 +55,7 @@ def test_a_name_that_predictions_have_is_refused(folder, capsys):
     frame = pd.read_csv("d.csv").rename(columns={"id": "prediction"})
     frame.to_csv("e.csv", index=False)
     assert main(["apply", "m", "e.csv", "--keep", "prediction", "--out", "p.csv"]) == 2
-    assert "has this name, too" in capsys.readouterr().err
+    assert "already has this name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("data", ["g.csv", "g.parquet"])
@@ -71,6 +71,6 @@ def test_rows_without_a_target_are_counted_and_left_out(data, text, folder, caps
     assert main(["fit", data, "--target", "y", "--out", "gaps", *FIT]) == 2
     assert "3 rows have no value; add --drop-missing" in capsys.readouterr().err
     assert main(["fit", data, "--target", "y", "--out", "gaps", "--drop-missing", *FIT]) == 0
-    assert "3 rows without --target 'y' are left out" in capsys.readouterr().err
+    assert "3 rows without --target 'y' left out" in capsys.readouterr().err
     assert main(["fit", "whole.csv", "--target", "y", "--out", "whole", *FIT]) == 0
     np.testing.assert_array_equal(load("gaps").readout_, load("whole").readout_)

@@ -75,7 +75,7 @@ def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
         results = cluster_map(slowly, range(50), client, lost=unexpected)
         next(results)
         one.scale(0)
-        with pytest.raises(RuntimeError, match=r"no workers for .* what is finished is kept"):
+        with pytest.raises(RuntimeError, match=r"no workers for .* finished work is stored"):
             list(results)
 
 
@@ -96,7 +96,7 @@ def test_the_scheduler_goes_away(sums: bool) -> None:
         next(results)
         if not sums:
             one.close()
-        with pytest.raises(RuntimeError, match=r"the scheduler .* went away; what is finished"):
+        with pytest.raises(RuntimeError, match=r"the scheduler .* went away; finished work"):
             list(results)
 
 

@@ -162,5 +162,5 @@ def test_what_is_written_is_read(coefficients):
 def test_unknown_names_get_a_suggestion():
     with pytest.raises(og.InvalidInput, match=r"did you mean tanh\?"):
         resolve("tahn")
-    with pytest.raises(og.InvalidInput, match="after ':' comes raw, unit or centred"):
+    with pytest.raises(og.InvalidInput, match="after ':' must come raw, unit or centred"):
         resolve("tanh:loud")

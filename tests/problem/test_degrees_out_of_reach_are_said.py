@@ -24,7 +24,7 @@ def notes(run, problem):
 @pytest.mark.parametrize("run", [og.predict, lambda p: og.simulate(p, seeds=2)])
 def test_predict_and_simulate_warn(run):
     (text,) = notes(run, og.Problem(**SIZES, **IMPOSSIBLE))
-    assert "relu without biases has degree 3 of the teacher" in text
+    assert "relu without biases cannot represent degree 3 of the teacher" in text
     assert "50 %" in text
     assert not notes(run, og.Problem(**SIZES, **POSSIBLE))
 

@@ -104,7 +104,7 @@ class KeptColumns:
         import pyarrow as pa
 
         if both := set(self.names) & predictions.keys():
-            problem = "a column of predictions has this name, too"
+            problem = "a column of the predictions already has this name"
             raise InvalidInput("--keep", min(both), problem=problem)
         count = len(next(iter(predictions.values())))
         while len(self.rows) < count:

@@ -57,12 +57,12 @@ def _pictures(estimator: Any, assessment: Any) -> list[CardPicture]:
 
     names, importances = estimator.column_names_, estimator.feature_importances_
     drawings = {
-        "Importance of each column: what held-out rows lose when it is shuffled.": partial(
+        "Importance of each column: higher held-out loss when it is permuted.": partial(
             draw_importances, names=names, importances=importances
         )
     }
     if assessment is not None and assessment.confidence is not None:
-        drawings["How often predictions of a given probability are right."] = partial(
+        drawings["Fraction of correct predictions against predicted probability."] = partial(
             draw_calibration, confidence=assessment.confidence, correct=assessment.correct
         )
     elif assessment is not None and assessment.width is not None:
@@ -70,7 +70,7 @@ def _pictures(estimator: Any, assessment: Any) -> list[CardPicture]:
         drawings["Predicted and true values of held-out rows."] = partial(
             draw_predictions, predicted=predicted, true=true
         )
-        drawings["Intervals of coverage 90 %, rows ordered by prediction."] = partial(
+        drawings["90 % intervals, rows ordered by prediction."] = partial(
             draw_intervals, predicted=predicted, low=predicted - width, high=predicted + width,
             true=true,
         )  # fmt: skip

@@ -128,7 +128,9 @@ def run(args: argparse.Namespace) -> int:
                 assessment = assess(estimator, data, client=client, progress=progress)
                 write_card(card, estimator, assessment, f"{args.target} in {args.data}")
     if args.drop_missing and (missing := sum(_missing_targets(args))):
-        print_note("onegrad fit", f"{missing:,} rows without --target {args.target!r} are left out")
+        rows = "row" if missing == 1 else "rows"
+        note = f"{missing:,} {rows} without --target {args.target!r} left out"
+        print_note("onegrad fit", note)
     if args.task == "auto" and (classes := getattr(estimator, "classes_", None)) is not None:
         values = "0 and 1" if classes.dtype.kind in "fiub" else "text"
         note = f"--target {args.target!r} holds {values}: taken as classes (see --task)"
@@ -176,8 +178,9 @@ def _missing_targets_counted(args: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except MissingTargets as error:
-        blocks = list(_missing_targets(args))
-        problem = f"{sum(blocks):,} rows have no value; add --drop-missing to leave them out"
+        count = sum(_missing_targets(args))
+        rows = "row has" if count == 1 else "rows have"
+        problem = f"{count:,} {rows} no value; add --drop-missing to leave them out"
         raise InvalidInput("--target", error.value, problem=problem) from None
 
 

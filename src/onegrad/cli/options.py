@@ -110,9 +110,9 @@ def add_force(parser: Any) -> None:
 
 
 def check_new_file(option: str, path: Path, force: bool) -> None:
-    """Raise InvalidInput if there is such a file, unless it may be replaced."""
+    """Raise InvalidInput if the file exists, unless it may be replaced."""
     if path.is_file() and not force:
-        problem = "there is such a file; choose another name, or add --force to replace it"
+        problem = "the file already exists; choose another name, or add --force to replace it"
         raise InvalidInput(option, path, problem=problem)
 
 
@@ -148,7 +148,7 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     _replace_ratio(numbers, "psi", "d", "N")
     missing = [FIELDS[name].option for name in SIZES if name not in numbers]
     if missing:
-        ratios = ", or --phi and --psi beside --n" if "--n" not in missing else ""
+        ratios = ", or --phi and --psi with --n" if "--n" not in missing else ""
         raise InvalidInput(", ".join(missing), allowed=f"given: a whole number >= 1{ratios}")
     axes = {name: values for name, values in numbers.items() if len(values) > 1}
     points = math.prod(len(values) for values in axes.values())

@@ -130,7 +130,7 @@ def _add_theory(
     try:
         prediction = predict(problem, rows=inputs, **axes)
     except (OutOfScope, NotConverged) as reason:
-        print_note("onegrad simulate", f"no theory beside it: {reason}")
+        print_note("onegrad simulate", f"no theory to compare with: {reason}")
         return []
     z = {name: deviations(prediction, simulation, name) for name in ("train", "test")}
     for i, (row, point) in enumerate(zip(rows, prediction.results(), strict=True)):

@@ -44,7 +44,7 @@ def warn_of_written_numbers(name: str, values: Sequence[str]) -> None:
     if enough and len(written) >= (1 - MAX_SHARE_OF_WORDS) * len(values):
         text = (
             f"text such as {written[0]!r:.40}: it is read as {len(values)} categories; "
-            "if they are numbers, write them with a decimal point alone"
+            "if they are numbers, write them with a decimal point and no other separator"
         )
         _warn(name, text)
 

@@ -106,7 +106,7 @@ class MissingTargets(InvalidInput):
 def _target_values(column: Any, name: str) -> Values:
     """Return a target column without missing values: numbers, or text that is not blank."""
     if kind_of(column.type, name) == "instant":
-        problem = "holds dates; predict the time since some day, as a number, instead"
+        problem = "holds dates; use a number instead, such as the days since a fixed date"
         raise InvalidInput("target", name, problem=problem)
     if missing_targets(column, name).any():
         raise MissingTargets("target", name, problem="has missing values; drop those rows first")

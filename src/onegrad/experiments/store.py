@@ -222,7 +222,7 @@ class Store:
             yield Record(_cell(row), values, _provenance(row))
         if lost := [text for key, text in damaged.items() if key not in seen]:
             more = f" ({len(lost)} cells are damaged)" if len(lost) > 1 else ""
-            advice = "run the sweep again: what is damaged is computed anew"
+            advice = "run the sweep again: damaged cells are computed again"
             raise StoreError(printable(f"{lost[0]}{more}; {advice}"))
 
     def _files(self) -> list[Path]:

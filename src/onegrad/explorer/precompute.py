@@ -27,7 +27,7 @@ from onegrad.problem import Problem
 SLIDER_ALPHAS = alpha_grid(ALPHA_STEP)
 ABOUT = (
     "Exported by onegrad {version}: presets, step, ridge and the size n of the stairs use numbers "
-    "computed in advance; for everything else run onegrad explore."
+    "computed in advance; for all other controls run onegrad explore."
 )
 
 

@@ -182,7 +182,7 @@ class _Parser:
     def root(self, radicand: Expression) -> float:
         number = radicand.number if isinstance(radicand, Polynomial) else None
         if number is None:
-            raise self.error("only a number may be rooted")
+            raise self.error("sqrt takes only a number")
         if number < 0.0:
             raise self.error("square root of a negative number")
         return math.sqrt(number)

@@ -104,7 +104,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     base, _, mode = text.partition(":")
     base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
     if mode not in _MODES:
-        raise InvalidInput(argument, text, problem="after ':' comes raw, unit or centred")
+        raise InvalidInput(argument, text, problem="after ':' must come raw, unit or centred")
     if base in REGISTRY:
         name = f"{base}:{mode}" if ":" in text else base
         return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
@@ -147,7 +147,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
 def _adjusted(f: Function, mode: str, argument: str) -> Function:
     """Return f centred, or also scaled to unit variance, or unchanged, by mode."""
     if argument == "activation" and not f.continuous:
-        raise InvalidInput(argument, f.name, problem="it jumps, so its gradient says nothing")
+        raise InvalidInput(argument, f.name, problem="a function with jumps has no useful gradient")
     with np.errstate(all="ignore"):  # what overflows has no finite second moment
         finite = math.isfinite(f.second_moment)
     if not finite:

@@ -79,7 +79,7 @@ def close_standard_output() -> str:
         sys.stdout.flush()
         return ""
     except BrokenPipeError:
-        reason = "nobody reads it any more"
+        reason = "its reader has closed it"
     except OSError as error:
         reason = error.strerror or str(error)
     with contextlib.suppress(OSError, ValueError):

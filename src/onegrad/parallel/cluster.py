@@ -24,7 +24,7 @@ from onegrad.parallel.threads import Item, Value
 
 WORKER_CHECK = 1.0  # seconds between two looks at whether the cluster has workers
 MAX_WITHOUT_WORKERS = 60.0  # seconds
-RESUME = "what is finished is kept: run this again when it is back"
+RESUME = "finished work is stored: run this again when it is back"
 
 
 def cluster_map(

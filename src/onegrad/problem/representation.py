@@ -26,9 +26,9 @@ def _warnings(teacher: Function | MultiIndex, sigma: Function) -> tuple[Assumpti
     shares = {k: s for k, s in unreachable_degrees(teacher, sigma).items() if s > _MIN_SHARE}
     if not shares:
         return ()
-    degrees = ", ".join(map(str, shares))
+    degrees = f"degree{'s' * (len(shares) > 1)} {', '.join(map(str, shares))}"
     text = (
-        f"no network of {sigma.name} without biases has degree{'s' * (len(shares) > 1)} {degrees} "
+        f"a network of {sigma.name} without biases cannot represent {degrees} "
         f"of the teacher {teacher.name}, {100 * sum(shares.values()):.2g} % of the labels' variance"
     )
     return (AssumptionWarning("network", "teacher", text),)
