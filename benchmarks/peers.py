@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import loguniform, randint
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -36,7 +36,7 @@ INNER = ShuffleSplit(1, test_size=0.2, random_state=0)
 Model = Callable[[int], Any]
 
 
-class XRFM:
+class XRFM(BaseEstimator):
     """xRFM with a validation set of a fifth of its rows, best of three settings on it."""
 
     def __init__(self, classify: bool) -> None:
@@ -153,7 +153,9 @@ def installed(classify: bool) -> dict[str, Model]:
     if xgboost := package("xgboost", f"XGB{kind}"):
         found["XGBoost"] = lambda seed: xgboost(random_state=seed, n_jobs=1)
     if catboost := package("catboost", f"CatBoost{kind}"):
-        found["CatBoost"] = lambda seed: catboost(random_seed=seed, thread_count=1, verbose=0)
+        found["CatBoost"] = lambda seed: catboost(
+            random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False
+        )
     for name in ("RealMLP_TD", "TabM_D"):
         if peer := package("pytabkit", f"{name}_{kind}"):
             found[name.replace("_", "-")] = lambda seed, peer=peer: peer(
