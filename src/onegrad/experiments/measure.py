@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from onegrad.experiments.cell import Cell
+import numpy as np
+
+from onegrad.experiments.cell import Cell, Option
 
 CellValues = Mapping[str, Any]
+OptionValue = TypeVar("OptionValue", bound=Option)
 
 
 def same_device(_cell: Cell, device: str) -> str:
@@ -44,6 +47,17 @@ Measures = Mapping[str, Measure]
 def seeds_of(cell: Cell) -> range:
     """Return the seeds of a cell."""
     return range(cell.first_seed, cell.first_seed + cell.seeds)
+
+
+def per_seed(cell: Cell, function: Callable[[int], CellValues]) -> CellValues:
+    """Return the arrays that a function gives for each seed, stacked along the first axis."""
+    values = [function(seed) for seed in seeds_of(cell)]
+    return {name: np.stack([of_seed[name] for of_seed in values]) for name in values[0]}
+
+
+def option_of(cell: Cell, name: str, default: OptionValue) -> OptionValue:
+    """Return an option of a cell in the type of its default."""
+    return type(default)(dict(cell.options).get(name, default))
 
 
 def arguments_of(cell: Cell) -> dict[str, Any]:
