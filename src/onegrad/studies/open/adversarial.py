@@ -11,6 +11,7 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.measures.adversarial_inputs import LENGTHS
 from onegrad.studies.text import Estimate, Facts
 
@@ -23,17 +24,13 @@ _ACCURACY = 0.03  # of E|grad f|^2: see gradient_energy
 def draw(results: Results) -> Any:
     """Draw errors against the length, gradients and relative errors against the exponent."""
     figure, ((left, middle, right),) = style.panels(3, width=4.0, height=4.0)
-    untrained, trained = (
-        results[f"untrained-{_SIZES[-1]}"][0],
-        results[f"trained-{_SIZES[-1]}"],
-    )
+    untrained, trained = results[f"untrained-{_SIZES[-1]}"][0], results[f"trained-{_SIZES[-1]}"]
     lengths = np.linspace(0, max(LENGTHS), 41)
     for i, p in enumerate([untrained, *trained.ordered("alpha")[2:]]):
         label = "untrained" if p.problem.step == 0 else rf"$\alpha$ = {p.problem.alpha:g}"
         left.plot(lengths, [first_order_error(p, e).mean() for e in lengths], color=style.SERIES[i])
-        moved = p.values["attacked"]
-        curve = Curve(np.array(LENGTHS), moved.mean(0), np.asarray(standard_error(moved)))
-        style.markers(left, curve, i, label)
+        attacked = [Estimate.of(values) for values in p.values["attacked"].T]
+        style.markers(left, curve_through(LENGTHS, attacked), i, label)
     style.legend_entry(left, r"$E(|r|+\epsilon|\nabla f|)^2$")
     left.set(xlabel=r"length $\epsilon$ of the perturbation", ylabel="error under attack")
     for i, k in enumerate(_SIZES):
@@ -74,11 +71,8 @@ def teacher_gradient(point: Point) -> float:
 
 def relative_error(untrained: Point, trained: Points, length: float) -> Curve:
     """Return the error under attack over that of the same untrained network, against alpha."""
-    points = trained.ordered("alpha")
     before = attacked_error(untrained, length)
-    ratios = np.array([attacked_error(p, length) / before for p in points])
-    x = np.array([p.problem.alpha for p in points])
-    return Curve(x, ratios.mean(1), np.asarray(standard_error(ratios, axis=1)))
+    return seed_curve(trained, "alpha", lambda p: attacked_error(p, length) / before)
 
 
 def crossing_length(untrained: Point, trained: Point) -> Estimate:

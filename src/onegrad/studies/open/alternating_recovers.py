@@ -29,10 +29,8 @@ def draw(results: Results) -> Any:
                 curve = chosen.ratio("n", quantity)
                 words = f"{label}, d = {d}"
                 style.markers(ax, curve, i, words, linestyle=dashes, linewidth=0.9)
-        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", xscale="log", ylim=(0, 1.12))
-        ticks = sorted({p.problem.n / p.problem.d for p in points})
-        ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
-        ax.minorticks_off()
+        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", ylim=(0, 1.12))
+        style.log_axis(ax, "x", sorted({p.problem.n / p.problem.d for p in points}))
         style.heading(ax, teacher, side="left")
     style.legend(axes[0, 0], 2)
     return figure

@@ -23,9 +23,7 @@ def best_penalty_point(points: Points) -> BestPoint:
 
 def change_from_affine(network: Points, affine: Points) -> PairedEstimate:
     """Return the lowest error of a network over that of an affine fit, minus one, paired."""
-    a, b = best_penalty_point(network).values, best_penalty_point(affine).values
-    assert a is not None and b is not None
-    return paired_change(a, b)
+    return paired_change(best_penalty_point(network).values, best_penalty_point(affine).values)
 
 
 def axes_of(results: Results) -> tuple[list[str], list[float]]:
@@ -38,13 +36,10 @@ def table(results: Results, name: str, quantity: str | None = None) -> Floats:
     laws, cosines = axes_of(results)
 
     def cell(law: str, c: float) -> float:
-        points = results[name].where(inputs=law, input_overlap=c)
+        points, affine = (results[k].where(inputs=law, input_overlap=c) for k in (name, "affine"))
         if quantity is not None:
             return float(points[0].mean(quantity))
-        return (
-            1
-            + change_from_affine(points, results["affine"].where(inputs=law, input_overlap=c)).mean
-        )
+        return 1 + change_from_affine(points, affine).mean
 
     return np.array([[cell(law, c) for c in cosines] for law in laws])
 
@@ -70,10 +65,7 @@ def draw(results: Results) -> Any:
     ):
         x = table(results, "index", quantity)
         ax.plot(x.ravel(), ratio.ravel(), style.MARKERS[i], color=style.SERIES[i], label=label)
-    ax.set(
-        xlabel="learned index and teacher's",
-        ylabel="trained network / best affine fit",
-    )
+    ax.set(xlabel="learned index and teacher's", ylabel="trained network / best affine fit")
     style.legend(ax, 2)
     return figure
 

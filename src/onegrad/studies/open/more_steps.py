@@ -11,7 +11,8 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Point, Points, Results
-from onegrad.pictures import Curve, style
+from onegrad.pictures import style
+from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.findings import trend
 from onegrad.studies.text import Estimate, Facts, activation_name
 
@@ -49,9 +50,9 @@ class Growth:
 
         The one with k = 0 lies where the first step's own is.
         """
-        _exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
-        _exponents[0] = 2 * max(self.first, self.second)
-        return np.asarray(_exponents)
+        exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
+        exponents[0] = 2 * max(self.first, self.second)
+        return np.asarray(exponents)
 
     @property
     def added(self) -> int:
@@ -88,13 +89,11 @@ def _draw_shares(ax: Any, results: Results) -> None:
     for i, activation in enumerate(points.distinct("activation")):
         for batches, dashes in zip(BATCHES, ("-", "--"), strict=True):
             chosen = results[f"cubic-{batches}"].where(n=n, activation=activation)
-            x = np.array([p.problem.steps for p in chosen.ordered("steps")], dtype=float)
-            y = np.array([shares(p) for p in chosen.ordered("steps")])
-            curve = Curve(x, y.mean(1), np.asarray(standard_error(y, axis=1)))
+            curve = seed_curve(chosen, "steps", shares)
             label = f"{activation}, {batches}"
             style.markers(ax, curve, i, label, linestyle=dashes, linewidth=0.9)
-        y = shares(equal_rows(results, "cubic").where(n=n, activation=activation)[0])
-        end = Curve(x[-1:], y.mean(keepdims=True), np.array([standard_error(y)]))
+        equal = shares(equal_rows(results, "cubic").where(n=n, activation=activation)[0])
+        end = curve_through([curve.x[-1]], [Estimate.of(equal)])
         style.markers(ax, end, i, f"{activation}, reused, equal rows", marker="x")
     ax.set(xlabel="steps", ylabel="learned share of the cubic")
     style.heading(ax, f"d = {points.levels('d')[-1]}")
@@ -102,9 +101,8 @@ def _draw_shares(ax: Any, results: Results) -> None:
 
 def _draw_reuse(ax: Any, points: Points) -> None:
     for i, batches in enumerate(reversed(BATCHES)):
-        values = points.where(batches=batches)[0].values["error"]
-        x = np.arange(values.shape[1], dtype=float)
-        curve = Curve(x, values.mean(0), np.asarray(standard_error(values)))
+        errors = points.where(batches=batches)[0].values["error"].T  # (steps, seeds)
+        curve = curve_through(range(len(errors)), [Estimate.of(values) for values in errors])
         style.markers(ax, curve, i, f"{batches} batch", linestyle="-", linewidth=0.8)
     published = _PUBLISHED["error"]
     ax.plot(range(len(published)), published, "x", color=style.BLACK, label="Dandi et al. 2024")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import best_penalty
+from onegrad.studies.drawing import best_penalty, curve_through
 from onegrad.studies.findings import lowest_point, paired_change
 from onegrad.studies.text import Facts
 
@@ -34,9 +34,8 @@ def at_best_penalty(networks: Points, theory: Points) -> Curve:
     for alpha in alphas:
         best = min(networks.where(alpha=alpha), key=lambda p: p.mean("test")).problem
         predicted = theory.where(n=best.n, alpha=alpha, ridge=best.ridge)
-        values.append(predicted[0].mean("test") if len(predicted) else np.nan)
-    x = np.array(alphas)
-    return Curve(x, np.array(values), 0 * x)
+        values.append((predicted[0].mean("test") if len(predicted) else np.nan, 0.0))
+    return curve_through(alphas, values)
 
 
 def both_ways(results: Results, total: int) -> dict[str, Points]:
@@ -93,5 +92,4 @@ def facts(results: Results) -> Facts:
 
 def _prediction(points: Points) -> str:
     """Return the predicted test error at one point, a dash where there is none."""
-    point: Point | None = points[0] if len(points) else None
-    return "–" if point is None else f"{point.mean('test'):.3f}"
+    return f"{points[0].mean('test'):.3f}" if len(points) else "–"

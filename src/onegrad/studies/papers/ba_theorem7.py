@@ -11,6 +11,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.drawing import kernel_bound
 from onegrad.studies.text import Estimate, Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
@@ -63,11 +64,6 @@ def draw(results: Results) -> Any:
 def largest_step(uniform: Points) -> Curve:
     """Return the predicted risk after the largest step against n/d."""
     return uniform.where(eta=uniform.levels("eta")[-1]).ratio("n", "risk")
-
-
-def kernel_bound(uniform: Points) -> float:
-    """Return the lower bound on the risk of every kernel method."""
-    return float(uniform[0].mean("kernel_bound") - uniform[0].problem.noise ** 2)
 
 
 def bound(name: str, x: Floats, C: float) -> Floats:
