@@ -65,7 +65,7 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(3, width=4.1, height=4.0)
     _draw_growth(axes[0, 0], growths(results["outliers"]))
     _draw_shares(axes[0, 1], results)
-    _draw_reuse(axes[0, 2], Points([*results["reused"], *results["not-reused"]]))
+    _draw_reuse(axes[0, 2], results.joined("reused", "not-reused"))
     for ax in axes[0]:
         style.legend(ax, 2)
     return figure
@@ -160,8 +160,7 @@ def last_shares(results: Results, teacher: str, activation: str, n: int) -> dict
 
 def equal_rows(results: Results, teacher: str) -> Points:
     """Return the points with one reused batch of as many rows as all fresh batches together."""
-    names = [name for name in results if name.startswith(f"{teacher}-equal")]
-    return Points([p for name in names for p in results[name]])
+    return results.joined(*(name for name in results if name.startswith(f"{teacher}-equal")))
 
 
 def facts(results: Results) -> Facts:

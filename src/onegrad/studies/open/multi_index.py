@@ -52,7 +52,7 @@ def published_sd(point: Point) -> float:
 
 def giant_steps(results: Results) -> Points:
     """Return the points of all sizes by n."""
-    return Points([p for name in _SIZES for p in results[name]]).ordered("n")
+    return results.joined(*_SIZES).ordered("n")
 
 
 def draw(results: Results) -> Any:

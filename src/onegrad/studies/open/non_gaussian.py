@@ -19,7 +19,7 @@ REAL = {"digits-whitened": "digits, whitened", "digits": "digits"}
 
 def networks(results: Results, model: str = "") -> Points:
     """Return the points of all sizes, of networks or of the features F_l ("-spiked")."""
-    return Points([*results[f"small{model}"], *results[f"large{model}"]])
+    return results.joined(f"small{model}", f"large{model}")
 
 
 def largest_exponent(results: Results) -> float:

@@ -41,7 +41,7 @@ def draw(results: Results) -> Any:
 
 def all_networks(results: Results) -> Points:
     """Return the networks at all penalties."""
-    return Points([*results["networks"], *results["strong-penalties"]])
+    return results.joined("networks", "strong-penalties")
 
 
 def facts(results: Results) -> Facts:

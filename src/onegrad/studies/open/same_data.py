@@ -45,8 +45,7 @@ def both_ways(results: Results, total: int) -> dict[str, Points]:
 
 def theory_points(results: Results, name: str) -> Points:
     """Return the predictions for the same or for fresh rows."""
-    grids = [grid for grid in results if grid.startswith(f"{name}-theory")]
-    return Points([point for grid in grids for point in results[grid]])
+    return results.joined(*(grid for grid in results if grid.startswith(f"{name}-theory")))
 
 
 def checks(results: Results) -> list[Check]:
