@@ -92,6 +92,15 @@ class Function:
             out *= self.scale
         return out
 
+    @property
+    def indices(self) -> int:
+        """Number of indices that a teacher of this kind reads."""
+        return 1
+
+    def labels(self, U: Array) -> Array:
+        """Return the labels of indices U of shape (..., 1)."""
+        return self(U[..., 0])
+
     @cached_property
     def c(self) -> Floats:
         r"""Hermite coefficients :math:`c_k = E[\sigma He_k]/k!`, k = 0..64."""
@@ -170,6 +179,8 @@ class MultiIndex:
                 product = product * he_k(U[..., index - 1])
             total = total + product
         return total
+
+    labels = __call__  # as a Function of one index has them
 
     @property
     def second_moment(self) -> float:

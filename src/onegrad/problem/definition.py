@@ -181,7 +181,7 @@ class Problem(Conventions):
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the only place that sets a field
         _, teacher = self.sigma, self.teacher_function  # both are resolved, and thereby checked
-        if isinstance(teacher, MultiIndex) and teacher.indices > self.d:
+        if teacher.indices > self.d:
             allowed = f"a function of at most d = {self.d} indices"
             raise InvalidInput("teacher", teacher.name, allowed)
 

@@ -99,16 +99,14 @@ def draw_task(p: Problem, data: str, n_test: int, rng: np.random.Generator) -> T
         return TrainingTask(X[learn], y[learn], X[test], y[test])
     U = directions(p, rng)
     X = rng.standard_normal((p.n + n_test, p.d))
-    f = p.teacher_function
-    y = np.asarray(f(X @ U) if hasattr(f, "indices") else f((X @ U)[:, 0]))
+    y = np.asarray(p.teacher_function.labels(X @ U))
     noisy = y[: p.n] + p.noise * rng.standard_normal(p.n)
     return TrainingTask(X[: p.n], noisy, X[p.n :], y[p.n :])
 
 
 def directions(p: Problem, rng: np.random.Generator) -> Floats:
     """Return random orthonormal directions of the teacher, (d, indices): no input is special."""
-    indices = getattr(p.teacher_function, "indices", 1)
-    return np.asarray(np.linalg.qr(rng.standard_normal((p.d, indices)))[0])
+    return np.asarray(np.linalg.qr(rng.standard_normal((p.d, p.teacher_function.indices)))[0])
 
 
 def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> Start:
