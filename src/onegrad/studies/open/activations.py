@@ -91,7 +91,7 @@ def facts(results: Results) -> Facts:
         | dict(zip(("he1", "he2"), shown[i], strict=True))
         for i, name in enumerate(names)
     ]
-    differ, differing = selected(
+    _, differing = selected(
         rows, lambda row: abs(row["difference"].z) > MIN_SCORE, "beyond three standard errors"
     )
     best, worst = (f(rows, key=lambda row: row["gaussian"].mean) for f in (max, min))
@@ -109,7 +109,6 @@ def facts(results: Results) -> Facts:
         "best_drop": best["gaussian"],
         "worst": worst["activation"],
         "worst_drop": worst["gaussian"],
-        "weights_differ": differ,
         "differing": differing,
         "largest_difference": max((row["difference"] for row in rows), key=lambda x: abs(x.mean)),
         "rows": rows,

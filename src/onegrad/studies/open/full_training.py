@@ -118,7 +118,6 @@ def facts(results: Results) -> Facts:
         "settings": SETTINGS,
         "adam_steps": DEFAULT_BUDGET["adam_steps"],
         "batch": BATCH_ROWS,
-        "tasks": last,
         "teachers": [row for row in last if row["task"] not in _NAMES.values()],
         "pictures": [row for row in last if row["task"] in _NAMES.values()],
         "rows": rows,

@@ -108,7 +108,6 @@ def facts(results: Results) -> Facts:
         "highest_law": laws[high[0]],
         "highest_cosine": cosines[high[1]],
         "strongest": laws[-1],
-        "ratios": points,
         "orthogonal": points[0],
         "aligned": points[-1],
         "sizes": sizes,

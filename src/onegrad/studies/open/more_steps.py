@@ -171,7 +171,7 @@ def facts(results: Results) -> Facts:
     measured = np.concatenate([g.measured for g in pairs])
     off = measured - np.maximum(predicted, 0)
     first = (k == 1) & (predicted > _ZERO)
-    further, still = (k >= 2) & (predicted > _ZERO), (k >= 1) & (predicted <= _ZERO)
+    further = (k >= 2) & (predicted > _ZERO)
     exponents = zip(measured[first], predicted[first], strict=True)
     n, d = (results["cubic-fresh"].levels(name)[-1] for name in ("n", "d"))
     activations = results["cubic-fresh"].distinct("activation")
@@ -184,7 +184,6 @@ def facts(results: Results) -> Facts:
         "positive": int(first.sum()),
         "first_mean": off[first].mean(),
         "first_largest": np.abs(off[first]).max(),
-        "still_largest": float(off[still].max()),
         "further_count": int(further.sum()),
         "further_mean": off[further].mean(),
         "further_visible": bool(off[further].mean() > -MAX_DIFFERENCE),

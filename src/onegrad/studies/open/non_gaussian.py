@@ -131,16 +131,9 @@ def facts(results: Results) -> Facts:
             {"law": law, "slope": line.per_doubling, "line": line} for law, line in lines.items()
         ],
         "theorem_alpha": where,
-        "equivalents": met,
         "theorem_bound": THEOREM_CLOSE,
         "theorem_close": [row for row in met if abs(row["change"].mean) < THEOREM_CLOSE],
         "theorem_far": [row for row in met if abs(row["change"].mean) >= THEOREM_CLOSE],
-        "at_500": [
-            {"law": law, "change": change}
-            for law in ("spiked(4)", "mixture(2)")
-            for size, change in changes.get(law, {}).items()
-            if size == 500
-        ],
         "real": real,
         "errors": [row for law in ("gaussian", *laws) for row in _rows(results, law, alpha)],
         "outliers": [

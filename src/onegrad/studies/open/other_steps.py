@@ -80,7 +80,6 @@ def facts(results: Results) -> Facts:
         "gradient_cosine": Estimate.of(steps["gradient"].values["cosine"] ** 2),
         "preconditioned_cosine": Estimate.of(steps["preconditioned"].values["cosine"] ** 2),
         "gradient_formula": 1 / (1 + problem.phi_step * _energy(problem) / _slope(problem) ** 2),
-        "ols_cosine": least_squares_cosine(problem, 0.0),
         "ridge_cosine": least_squares_cosine(problem, RELATIVE_SHIFT),
     }
 
