@@ -32,7 +32,7 @@ class Progress:
         """Report what is counted from here on."""
 
     def detail(self, done: int, total: int) -> None:
-        """Report steps that are no parts."""
+        """Report `done` of `total` steps within a part."""
 
 
 def as_progress(

@@ -112,7 +112,7 @@ def line(
 
 
 def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | None = None) -> None:
-    """Draw the band that has the mean over many networks with 95 %, where it is known."""
+    """Draw the band that holds the mean of many networks with probability 95 %, where known."""
     if np.any(np.isfinite(half_width)):
         low, high = y - half_width, y + half_width
         ax.fill_between(x, low, high, color=colour, alpha=0.18, lw=0, label=label)

@@ -142,11 +142,11 @@ class Selection:
 
 
 def selected(
-    items: Iterable[Choice], keep: Callable[[Choice], bool], condition: str
+    items: Iterable[Choice], satisfies: Callable[[Choice], bool], condition: str
 ) -> tuple[list[Choice], Selection]:
-    """Return the items that are kept, and the fact that the others are not."""
+    """Return the items that satisfy a condition, and the selection that this is."""
     all_items = list(items)
-    chosen = [item for item in all_items if keep(item)]
+    chosen = [item for item in all_items if satisfies(item)]
     return chosen, Selection(len(chosen), len(all_items), condition)
 
 

@@ -43,8 +43,8 @@ def giant_step(cell: Cell, device: str) -> CellValues:
     def of_network(seed: int) -> CellValues:
         network = GiantStep.of(cell.problem, seed, device)
         errors = [network.errors(k, n_test, cell.etas[0], cell.ridges[0]) for k in range(data_sets)]
-        of_all = {name: np.array([[[e[name] for e in errors]]]) for name in PROTOCOLS}
-        return of_all | {name: np.array([[errors[0][name]]]) for name in ONCE}
+        by_data_set = {name: np.array([[[e[name] for e in errors]]]) for name in PROTOCOLS}
+        return by_data_set | {name: np.array([[errors[0][name]]]) for name in ONCE}
 
     return per_seed(cell, of_network)
 

@@ -7,7 +7,13 @@ from typing import Any
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
-from onegrad.studies.findings import BestPoint, lowest_point, paired_difference, trend
+from onegrad.studies.findings import (
+    BestPoint,
+    PairedEstimate,
+    lowest_point,
+    paired_difference,
+    trend,
+)
 from onegrad.studies.text import Facts
 
 LAYERS = {
@@ -25,14 +31,14 @@ def best_of_kind(points: Points, kind: str) -> BestPoint:
     return lowest_point(points, f"test_{kind}", ("alpha", "ridge"), one_sided=("alpha", "ridge"))
 
 
-def differences(results: Results) -> list[tuple[int, Any]]:
-    """Return d and the paired difference of three layers minus two, both at their best."""
-    rows = []
+def differences(results: Results) -> dict[int, PairedEstimate]:
+    """Return the paired difference of three layers minus two, both at their best, by d."""
+    by_size = {}
     for d in results["networks"].levels("d"):
         points = results["networks"].where(d=d)
         three, two = (best_of_kind(points, kind).values for kind in ("first", "two"))
-        rows.append((d, paired_difference(three, two)))
-    return rows
+        by_size[d] = paired_difference(three, two)
+    return by_size
 
 
 def alignments(results: Results, name: str, k: int) -> Curve:
@@ -50,7 +56,8 @@ def draw(results: Results) -> Any:
         curve = best_penalty(points, f"test_{kind}")
         style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
     style.heading(left, f"d = {sizes[-1]}")
-    curve = curve_through(*zip(*differences(results), strict=True))
+    by_size = differences(results)
+    curve = curve_through(list(by_size), list(by_size.values()))
     style.markers(middle, curve, 0, "three layers − two, paired")
     style.level(middle, 0.0, "no difference")
     for i, (name, label) in enumerate(SPECTRA.items()):
@@ -66,9 +73,9 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return paired differences by size, the lowest errors, and the alignments by layer."""
-    rows = differences(results)
-    sizes = [d for d, _ in rows]
-    line = trend("d", sizes, [e for _, e in rows])
+    by_size = differences(results)
+    sizes = list(by_size)
+    line = trend("d", sizes, list(by_size.values()))
     points = results["networks"].where(d=sizes[-1])
     table_of_errors = _lowest_errors(results)
     table = []
@@ -83,10 +90,10 @@ def facts(results: Results) -> Facts:
         "differences": [
             {
                 "d": d,
-                "difference": e,
+                "difference": difference,
                 "bound": best_of_kind(results["networks"].where(d=d), "first").bound,
             }
-            for d, e in rows
+            for d, difference in by_size.items()
         ],
         "slope": f"{line.per_doubling:+.3f}",
         "line": line,

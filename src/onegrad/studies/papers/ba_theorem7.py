@@ -92,13 +92,10 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the constant, and for each activation where the bound with it covers the risk."""
     C, fixed = fixed_constant(results), results["fixed"][0].problem
-    growing = {
-        ratio: (curve.x, needed_constant("erf", curve.y, 1 / ratio) <= C.mean)
-        for ratio in RATIOS
-        for curve in [results[f"growing-{ratio}"].curve("d", "risk")]
-    }
-    d = np.array(growing[RATIOS[0]][0])
-    all_covered = np.all([covered for _, covered in growing.values()], axis=0)
+    growing = {ratio: results[f"growing-{ratio}"].curve("d", "risk") for ratio in RATIOS}
+    d = growing[RATIOS[0]].x
+    covered = [needed_constant("erf", risk.y, 1 / r) <= C.mean for r, risk in growing.items()]
+    all_covered = np.all(covered, axis=0)
     activations = []
     for name in ACTIVATIONS:
         uniform = results[f"{name}-theory"]
