@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.results import Point, Points
-from onegrad.pictures import Curve
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import Curve, style
 from onegrad.studies.findings import paired_change
 from onegrad.studies.text import Estimate
 
@@ -56,6 +56,16 @@ def relative_difference(points: Points, other: Points, along: str, quantity: str
     pairs = list(zip(points.ordered(along), other.ordered(along), strict=True))
     changes = [paired_change(b.values[quantity], a.values[quantity]) for a, b in pairs]
     return curve_through([a.field(along) for a, _ in pairs], changes)
+
+
+def draw_growing_theory(ax: Any, results: Results) -> None:
+    """Draw the test error of the uniform theory at growing n, and its limit, the staircase."""
+    growing = results["growing"]
+    for i, n in enumerate(growing.levels("n")):
+        curve = growing.where(n=n).curve("alpha", "test")
+        style.line(ax, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
+    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
+    style.line(ax, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
 
 
 def heat_map(

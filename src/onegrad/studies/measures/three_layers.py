@@ -77,7 +77,7 @@ def three_layer_spectrum(cell: Cell, device: str) -> CellValues:
     """
     p, ops = cell.problem, get_ops(device)
     c0, c1 = float(p.sigma.c[0]), float(p.sigma.c[1])
-    beyond = math.sqrt(max(p.sigma.second_moment - c0**2 - c1**2, 0.0))
+    beyond = math.sqrt(p.sigma.nonlinear_energy)
 
     def of_networks(seed: int) -> CellValues:
         rng = np.random.default_rng((seed, p.n, p.d))
