@@ -197,11 +197,12 @@ class MultiIndex:
 
     def _energy(self, lowest: int) -> float:
         """Return the mean square of the terms of this degree or higher."""
-        return sum(
-            c * c * math.prod(math.factorial(k) for _, k in m)
-            for m, c in self.terms
-            if sum(k for _, k in m) >= lowest
-        )
+        return sum(c * c * mean_square(m) for m, c in self.terms if sum(k for _, k in m) >= lowest)
+
+
+def mean_square(monomial: Monomial) -> int:
+    """Return the mean square of a product of Hermite polynomials, that of its factorials."""
+    return math.prod(math.factorial(k) for _, k in monomial)
 
 
 def index_count(monomials: Iterable[Monomial]) -> int:

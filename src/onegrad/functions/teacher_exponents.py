@@ -24,7 +24,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
-from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.function import Function, MultiIndex, mean_square
 from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
 from onegrad.functions.hermite_text import hermite_text
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
@@ -134,9 +134,9 @@ def energy_by_degree(f: Function | MultiIndex) -> Floats:
     share = np.zeros(MAX_EXPONENT + 1)
     if isinstance(f, MultiIndex):
         for monomial, c in f.terms:
-            degrees = [k for _, k in monomial]
-            if sum(degrees) <= MAX_EXPONENT:
-                share[sum(degrees)] += c * c * math.prod(math.factorial(k) for k in degrees)
+            degree = sum(k for _, k in monomial)
+            if degree <= MAX_EXPONENT:
+                share[degree] += c * c * mean_square(monomial)
     else:
         share += [math.factorial(k) * f.c[k] ** 2 for k in range(MAX_EXPONENT + 1)]
     if not f.second_moment > 0:
