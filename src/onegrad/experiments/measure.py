@@ -6,6 +6,7 @@ function is importable by name: that is how worker processes and Dask workers ge
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -49,10 +50,15 @@ def seeds_of(cell: Cell) -> range:
     return range(cell.first_seed, cell.first_seed + cell.seeds)
 
 
-def per_seed(cell: Cell, function: Callable[[int], CellValues]) -> CellValues:
-    """Return the arrays that a function gives for each seed, stacked along the first axis."""
-    values = [function(seed) for seed in seeds_of(cell)]
-    return {name: np.stack([of_seed[name] for of_seed in values]) for name in values[0]}
+def per_seed(function: Callable[[Cell, str, int], CellValues]) -> Callable[[Cell, str], CellValues]:
+    """Make a measure of a function (cell, device, seed): its arrays are stacked over the seeds."""
+
+    @functools.wraps(function)
+    def measure(cell: Cell, device: str) -> CellValues:
+        values = [function(cell, device, seed) for seed in seeds_of(cell)]
+        return {name: np.stack([of_seed[name] for of_seed in values]) for name in values[0]}
+
+    return measure
 
 
 def option_of(cell: Cell, name: str, default: OptionValue) -> OptionValue:

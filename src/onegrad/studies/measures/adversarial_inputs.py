@@ -32,7 +32,8 @@ DEFAULT_MOVED_ROWS = 20_000
 RIDGE_CHANGE = 1e-3  # relative, of a difference quotient
 
 
-def adversarial(cell: Cell, device: str) -> CellValues:
+@per_seed
+def adversarial(cell: Cell, device: str, seed: int) -> CellValues:
     r"""Return errors and gradients of networks on fresh rows without noise, (seeds, etas, ridges).
 
     risk : E r^2, r = y - f; slope : E|r| |grad f|; gradient : E|grad f|^2, all of which give the
@@ -40,10 +41,6 @@ def adversarial(cell: Cell, device: str) -> CellValues:
     `gradient` along the teacher's direction; attacked : risk after one step of length LENGTHS along
     the gradient of the error, (..., lengths); readout : |a|^2.
     """
-    return per_seed(cell, lambda seed: _one_network(cell, device, seed))
-
-
-def _one_network(cell: Cell, device: str, seed: int) -> CellValues:
     rows = RowSet(Purpose.TEST, option_of(cell, "n_test", DEFAULT_MOVED_ROWS))
     sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
     network = Network.of(sampler)

@@ -30,7 +30,8 @@ PROTOCOLS = tuple(name for names in _RESIDUALS.values() for name in names)
 Rows = list[tuple[Array, Array]]  # chunks of inputs (rows, d) and labels (rows,)
 
 
-def giant_step(cell: Cell, device: str) -> CellValues:
+@per_seed
+def giant_step(cell: Cell, device: str, seed: int) -> CellValues:
     """Return test errors of one network per seed and of several data sets each.
 
     own, output, test_rows, notebook : (seeds, 1, 1, data sets), the linear part off by moments and
@@ -39,14 +40,10 @@ def giant_step(cell: Cell, device: str) -> CellValues:
     squares, on the first data set.
     """
     n_test, data_sets = option_of(cell, "n_test", 100_000), option_of(cell, "data_sets", 1)
-
-    def of_network(seed: int) -> CellValues:
-        network = GiantStep.of(cell.problem, seed, device)
-        errors = [network.errors(k, n_test, cell.etas[0], cell.ridges[0]) for k in range(data_sets)]
-        by_data_set = {name: np.array([[[e[name] for e in errors]]]) for name in PROTOCOLS}
-        return by_data_set | {name: np.array([[errors[0][name]]]) for name in ONCE}
-
-    return per_seed(cell, of_network)
+    network = GiantStep.of(cell.problem, seed, device)
+    errors = [network.errors(k, n_test, cell.etas[0], cell.ridges[0]) for k in range(data_sets)]
+    by_data_set = {name: np.array([[[e[name] for e in errors]]]) for name in PROTOCOLS}
+    return by_data_set | {name: np.array([[errors[0][name]]]) for name in ONCE}
 
 
 @dataclass(frozen=True)

@@ -34,16 +34,13 @@ def real_inputs_errors(cell: Cell, _device: str) -> CellValues:
     return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
 
 
-def weights(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def weights(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the largest squared singular values of the weights after all steps.
 
     after : (seeds, etas, 1, SINGULAR_VALUES); before : the largest of the untrained weights;
     aligned : squared length of the teacher's part of the corresponding right singular vectors.
     """
-    return per_seed(cell, lambda seed: _weights(cell, seed))
-
-
-def _weights(cell: Cell, seed: int) -> CellValues:
     sampler = Sampler.of(cell.problem, (seed,), get_ops())
     network = Network.of(sampler)
     beta_star = to_numpy(sampler.beta_star[0])
@@ -68,7 +65,8 @@ def _largest(W: Floats, count: int) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def learned(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def learned(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the risk and the share of each Hermite degree that was learned, (seeds, etas, 1, …).
 
     share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
@@ -77,15 +75,11 @@ def learned(cell: Cell, _device: str) -> CellValues:
     c = cell.problem.sigma_star.c[1 : MAX_LEARNED_DEGREE + 1]
     present = np.abs(c) > 1e-9
     exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_LEARNED_DEGREE + 1)])
-
-    def of_network(seed: int) -> CellValues:
-        risk, share = [], []
-        for eta in cell.etas:
-            problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
-            fresh = predict_fresh_rows(problem, seed, n_test)
-            learned = fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:]
-            share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
-            risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
-        return {"risk": np.array(risk)[:, None], "share": np.array(share)[:, None]}
-
-    return per_seed(cell, of_network)
+    risk, share = [], []
+    for eta in cell.etas:
+        problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
+        fresh = predict_fresh_rows(problem, seed, n_test)
+        learned = fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:]
+        share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
+        risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
+    return {"risk": np.array(risk)[:, None], "share": np.array(share)[:, None]}

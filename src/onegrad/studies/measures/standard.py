@@ -92,47 +92,40 @@ def spectrum_theory(cell: Cell, _device: str) -> CellValues:
     return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
 
 
-def gradient(cell: Cell, device: str) -> CellValues:
+@per_seed
+def gradient(cell: Cell, device: str, seed: int) -> CellValues:
     """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
 
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-
-    def of_network(seed: int) -> CellValues:
-        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-        first = Network.of(sampler).first
-        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
-        _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
-        cosine = beta @ star / np.linalg.norm(beta)
-        return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
-
-    return per_seed(cell, of_network)
+    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+    first = Network.of(sampler).first
+    beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
+    cosine = beta @ star / np.linalg.norm(beta)
+    return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
 
 
-def step_shape(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def step_shape(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the size and direction of the first step per unit of eta; (seeds,).
 
     norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
     vector with beta_star.
     """
-
-    def of_network(seed: int) -> CellValues:
-        sampler = Sampler.of(cell.problem, (seed,), get_ops())
-        step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
-        _, s, Vt = np.linalg.svd(step, full_matrices=False)
-        return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
-
-    return per_seed(cell, of_network)
+    sampler = Sampler.of(cell.problem, (seed,), get_ops())
+    step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
+    _, s, Vt = np.linalg.svd(step, full_matrices=False)
+    return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
 
 
 def rehearsal(cell: Cell, _device: str) -> CellValues:
     """Return normal numbers, one row per seed, after a wait: a rehearsal for a cluster."""
     time.sleep(option_of(cell, "wait", 0.0))
     count, size = option_of(cell, "numbers", 1), (cell.problem.n, cell.problem.d, cell.problem.N)
-    return per_seed(
-        cell, lambda seed: {"draw": np.random.default_rng((*size, seed)).normal(size=count)}
-    )
+    draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds_of(cell)]
+    return {"draw": np.stack(draws)}
 
 
 def device_record(cell: Cell, device: str) -> str:

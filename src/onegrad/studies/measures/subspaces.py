@@ -14,7 +14,8 @@ from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.studies.measures.training import directions, draw_task
 
 
-def rounds(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
 
     overlap : mean squared cosine of the metric's leading subspace with the teacher's; spectral :
@@ -25,21 +26,17 @@ def rounds(cell: Cell, _device: str) -> CellValues:
 
     p, n_test = cell.problem, option_of(cell, "n_test", 20_000)
     width, max_rounds = option_of(cell, "width", 400), option_of(cell, "rounds", 1)
-
-    def of_fit(seed: int) -> CellValues:
-        rng = np.random.default_rng((seed, p.n, p.d))
-        X, y, X_test, y_test = draw_task(p, "teacher", n_test, rng)
-        U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
-        model = AlternatingRegressor(width, members=1, rounds=max_rounds, random_state=seed)
-        model.fit(X, y)
-        miss = y_test - np.asarray(model.predict(X_test))
-        return {
-            "overlap": overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U),
-            "spectral": overlap(spectral_subspace(X, y, U.shape[1]), U),
-            "risk": (miss**2).mean() / y_test.var(),
-        }
-
-    return per_seed(cell, of_fit)
+    rng = np.random.default_rng((seed, p.n, p.d))
+    X, y, X_test, y_test = draw_task(p, "teacher", n_test, rng)
+    U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
+    model = AlternatingRegressor(width, members=1, rounds=max_rounds, random_state=seed)
+    model.fit(X, y)
+    miss = y_test - np.asarray(model.predict(X_test))
+    return {
+        "overlap": overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U),
+        "spectral": overlap(spectral_subspace(X, y, U.shape[1]), U),
+        "risk": (miss**2).mean() / y_test.var(),
+    }
 
 
 def spectral_subspace(X: Floats, y: Floats, count: int) -> Floats:

@@ -32,16 +32,13 @@ class Paths(NamedTuple):
     loss: float
 
 
-def trajectories(cell: Cell, device: str) -> CellValues:
+@per_seed
+def trajectories(cell: Cell, device: str, seed: int) -> CellValues:
     """Return paths of neurons under many steps; the measure fixes teacher and activation."""
     p, scaling = cell.problem, option_of(cell, "scaling", "mean-field")
     ops = get_ops(device, cell.dtype)
-
-    def of_network(seed: int) -> CellValues:
-        run = neuron_paths(p.n, p.d, p.N, scaling, seed, ops)
-        return run._asdict() | {"paths": run.paths[None, None]}
-
-    return per_seed(cell, of_network)
+    run = neuron_paths(p.n, p.d, p.N, scaling, seed, ops)
+    return run._asdict() | {"paths": run.paths[None, None]}
 
 
 def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int, ops: Ops) -> Paths:

@@ -14,7 +14,8 @@ from onegrad.experiments.measure import CellValues, option_of, per_seed
 FRESH_ROWS = 500_000
 
 
-def reused_batch(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def reused_batch(cell: Cell, _device: str, seed: int) -> CellValues:
     r"""Return the errors of two ReLU neurons, step by step.
 
     The readout is :math:`\pm1/\sqrt2`, the teacher tanh(u_1 + He_3(u_2)).
@@ -23,10 +24,6 @@ def reused_batch(cell: Cell, _device: str) -> CellValues:
     neurons with the second direction, each with its sign. The batch is reused if the problem says
     so; `rate` is per row over d, as in Dandi et al. 2024.
     """
-    return per_seed(cell, lambda seed: _two_neurons(cell, seed))
-
-
-def _two_neurons(cell: Cell, seed: int) -> CellValues:
     p, steps, rate = cell.problem, option_of(cell, "steps", 6), option_of(cell, "rate", 0.2)
     rng = np.random.default_rng((seed, p.n, p.d))
     W = rng.standard_normal((2, p.d))

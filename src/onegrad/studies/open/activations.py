@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
@@ -72,9 +72,7 @@ def of_network(points: Points, name: str, weights: str) -> tuple[Point, Point]:
     return before, after
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors, before and after the step, with the uniform theory."""
-    return compare_results(results["errors"], results["theory"], ("train", "test"))
+checks = comparison_of("errors", "theory", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import seed_curve
@@ -75,9 +75,7 @@ def in_outliers(point: Point, degree: int) -> Floats:
     return np.asarray(point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1))
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["networks"], results["uniform"], ("train", "test"))
+checks = comparison_of("networks", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
@@ -88,9 +88,7 @@ def _gain(points: Points, alpha: float) -> float:
     return float(errors[START] - errors[alpha])
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["networks"], results["uniform"], ("train", "test"))
+checks = comparison_of("networks", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

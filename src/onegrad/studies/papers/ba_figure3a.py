@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import compare_results, comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, kernel_bound
@@ -56,9 +56,7 @@ def relative_gain(points: Points, eta: float, size: str) -> Curve:
     return curve_through(x, gains)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("risk",))
+checks = comparison_of("simulation", "uniform", ("risk",))
 
 
 def facts(results: Results) -> Facts:

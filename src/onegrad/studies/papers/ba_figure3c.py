@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import kernel_bound
@@ -41,6 +41,4 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("risk",))
+checks = comparison_of("simulation", "uniform", ("risk",))

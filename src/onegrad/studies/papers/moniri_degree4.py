@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import draw_growing_theory, with_a_step
@@ -22,6 +22,4 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("train", "test"))
+checks = comparison_of("simulation", "uniform", ("train", "test"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import draw_growing_theory
@@ -56,9 +56,7 @@ def stair_share(points: Points, first: float, second: float) -> Curve:
     return Curve(curve.x, (first - curve.y) / height, curve.se / height, half)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["simulation"], results["shares"], ("train", "test"))
+checks = comparison_of("simulation", "shares", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
