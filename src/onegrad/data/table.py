@@ -33,7 +33,7 @@ def is_frame(X: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """Return a frame as an Arrow table; the index of a pandas frame is no column."""
+    """Return a frame as an Arrow table; the index of a pandas frame is not a column."""
     import pyarrow as pa
 
     try:

@@ -163,7 +163,7 @@ class Child:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C in this thread, and for ever in threads and processes started meanwhile."""
+    """Block Ctrl-C in this thread, and for good in threads and processes started meanwhile."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -108,7 +108,7 @@ def cluster_sum(
 
 
 def _while_there_are_workers(wait: Callable[[float], Value], client: Any) -> Value:
-    """Return what `wait` returns; give up where there are no workers for long.
+    """Return what `wait` returns; give up when there have been no workers for long.
 
     A result that is finished can still be lost with its worker: reading it waits like any other.
 
@@ -188,7 +188,7 @@ def cluster_client(
 
 
 def _start_workers_with_gpus(cluster: Any, workers: int, gpus: Sequence[str]) -> None:
-    """Start so many workers that own these GPUs in turn; none where there are no GPUs.
+    """Start workers that own these GPUs in turn; none where there are no GPUs.
 
     The environment of a process is set before torch looks for devices in it.
     """

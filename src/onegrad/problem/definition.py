@@ -313,7 +313,7 @@ FIELDS = described_fields(Problem)
 
 
 def check_axes(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
-    """Raise UnknownArgument if one of a function's keyword arguments is no field of Problem."""
+    """Raise UnknownArgument if one of a function's keyword arguments is not a field of Problem."""
     for name in axes:
         if name not in FIELDS:
             parameters = inspect.signature(function).parameters.values()

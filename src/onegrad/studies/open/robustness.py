@@ -42,7 +42,7 @@ def draw(results: Results) -> Any:
 
 
 def disturbance(point: Point) -> float:
-    """Return the energy of what is added to the labels, over their own."""
+    """Return the energy of noise and wrong labels over that of the labels themselves."""
     p = point.problem
     return p.noise**2 / p.sigma_star.second_moment + 2 * p.corrupted
 
