@@ -12,19 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+import sweeping
 from soak.ledger import AttackCounts
 
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 30
-seeds_per_cell = 1
-options = { wait = 0.2, numbers = 600 }
-[grid.problem]
-n = 10
-d = 5
-N = 5
-"""
 COMMANDS = (
     ["sweep", "run", "s.toml", "--store", "store"],
     ["predict", "--alpha", "0:0.5:41"],
@@ -51,7 +41,7 @@ def interrupt(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Send Ctrl-C to a command and its group: one line and 130, or it had ended already."""
     counts = AttackCounts()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "s.toml").write_text(SPEC)
+        Path(folder, "s.toml").write_text(sweeping.rehearsal_toml(30, wait=0.2, numbers=600))
         for i in range(count):
             command = COMMANDS[int(rng.integers(len(COMMANDS)))]
             name = f"{where}.{i} {' '.join(command)}"
@@ -110,7 +100,7 @@ def close_streams(rng: np.random.Generator, count: int, where: str) -> AttackCou
     """Run commands with closed, full or narrow streams: the exit code is that of the work."""
     counts = AttackCounts()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "s.toml").write_text(SPEC.replace("0.2", "0.0").replace("30", "4"))
+        Path(folder, "s.toml").write_text(sweeping.rehearsal_toml(4, wait=0.0, numbers=600))
         for i in range(count):
             command = SHORT_COMMANDS[int(rng.integers(len(SHORT_COMMANDS)))]
             streams = STREAMS[int(rng.integers(len(STREAMS)))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,35 +25,32 @@ MAX_JUMP = 0.01  # of the error, by which a point may be off the line through it
 
 def predict_problems(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Predict the errors of random problems with every theory."""
-    counts = AttackCounts()
-    with _without_warnings():
-        for i in range(count):
-            problem = random_problems.random_problem(rng)
-            for theory in THEORIES:
-                name = f"{where}.{i} {theory} {problem}"
-                with attempt(counts, name, REFUSALS):
-                    prediction = og.predict(problem, theory=theory)
-                    train, test = float(prediction.train), float(prediction.test)
-                    _check_possible(counts, name, problem, train, test)
-    counts.attacks = count  # one per problem, not per theory
-    return counts
+    return _ask(rng, count, where, THEORIES, _check_errors)
 
 
 def predict_spectra(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Predict the spectra of random problems with every method."""
+    return _ask(rng, count, where, SPECTRUM_METHODS, _check_spectrum)
+
+
+def _ask(
+    rng: np.random.Generator,
+    count: int,
+    where: str,
+    kinds: Iterable[str],
+    check: Callable[[AttackCounts, str, og.Problem, str], None],
+) -> AttackCounts:
+    """Check the answer of every theory or method to each of some random problems."""
     counts = AttackCounts()
     with _without_warnings():
         for i in range(count):
             problem = random_problems.random_problem(rng)
-            for method in SPECTRUM_METHODS:
-                name = f"{where}.{i} {method} {problem}"
+            for kind in kinds:
+                name = f"{where}.{i} {kind} {problem}"
                 with attempt(counts, name, REFUSALS):
-                    spectrum = og.spectrum(problem, method=method)
-                    spikes = [spike.eigenvalue for spike in spectrum.spikes]
-                    if not np.all(np.isfinite([spectrum.edge, spectrum.atom, *spikes])):
-                        counts.fault("wrong", name, f"edge {spectrum.edge}, spikes {spikes}")
+                    check(counts, name, problem, kind)
                     counts.ends["numbers"] += 1
-    counts.attacks = count
+    counts.attacks = count  # one per problem, not per theory
     return counts
 
 
@@ -65,11 +62,10 @@ def _without_warnings() -> Iterator[None]:
         yield
 
 
-def _check_possible(
-    counts: AttackCounts, name: str, problem: og.Problem, train: float, test: float
-) -> None:
+def _check_errors(counts: AttackCounts, name: str, problem: og.Problem, theory: str) -> None:
     """Check that the train error is at most that of predicting 0, the test error above noise."""
-    counts.ends["numbers"] += 1
+    prediction = og.predict(problem, theory=theory)
+    train, test = float(prediction.train), float(prediction.test)
     labels = _second_moment_of_labels(problem)
     if not (math.isfinite(train) and math.isfinite(test)):
         counts.fault("wrong", name, f"train {train}, test {test}")
@@ -79,6 +75,14 @@ def _check_possible(
         counts.fault("wrong", name, f"train {train} of labels {labels}")
     elif test < problem.noise**2 * (1 - ROUNDING_ERROR):
         counts.fault("wrong", name, f"test {test} below the noise {problem.noise**2}")
+
+
+def _check_spectrum(counts: AttackCounts, name: str, problem: og.Problem, method: str) -> None:
+    """Check that edge, atom and spikes are finite."""
+    spectrum = og.spectrum(problem, method=method)
+    spikes = [spike.eigenvalue for spike in spectrum.spikes]
+    if not np.all(np.isfinite([spectrum.edge, spectrum.atom, *spikes])):
+        counts.fault("wrong", name, f"edge {spectrum.edge}, spikes {spikes}")
 
 
 def _second_moment_of_labels(problem: og.Problem) -> float:

@@ -18,12 +18,12 @@ def visit(page: Any, url: str, query: str = SMALL) -> None:
     wait(page, "window.onegrad?.model().here", 180)
 
 
-def look_at(page: Any, view: str, seconds: float = 60.0) -> None:
+def look_at(page: Any, view: str) -> None:
     """Scroll to a card until it is painted with all that was asked for.
 
     Cards above it may still grow and push it out of sight, where nothing is painted.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + 60.0
     card = page.locator(f"#plot-{view}")
     card.scroll_into_view_if_needed()
     while not page.evaluate("view => onegrad.idle && onegrad.inSight(view)", view):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from onegrad.cli import main
 
 ONEGRAD = [sys.executable, "-m", "onegrad"]
 PACKAGE = Path(__file__).parents[1] / "src" / "onegrad"
@@ -20,6 +25,12 @@ def run_python(script: str, *arguments: object, **options: Any) -> str:
     run = subprocess.run(command, capture_output=True, text=True, **options)
     assert run.returncode == 0, run.stderr
     return run.stdout
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    """Return what a command of ours, run in this process, prints as JSON."""
+    assert main([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
 
 
 def run_with_field(folder: Path, lines: str, script: str) -> str:

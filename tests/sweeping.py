@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -40,6 +41,23 @@ def rehearsal_grid(cells: int, wait: float, numbers: int) -> dict[str, Any]:
         "options": {"wait": wait, "numbers": numbers},
         "problem": {"n": 10, "d": 5, "N": 5},
     }
+
+
+def rehearsal_toml(seeds: int, wait: float, numbers: int = 10, seeds_per_cell: int = 1) -> str:
+    """The spec of trivial cells as a file has it, for the program itself."""
+    return f"""
+[[grid]]
+measure = "rehearsal"
+seeds = {seeds}
+seeds_per_cell = {seeds_per_cell}
+options = {{ wait = {wait}, numbers = {numbers} }}
+problem = {{ n = 10, d = 5, N = 5 }}
+"""
+
+
+def may_mount() -> bool:
+    """Whether file systems can be mounted here, which takes root and its own namespace."""
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
 
 
 def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any = None) -> None:

@@ -105,20 +105,19 @@ class Comparison:
             verdict = f"Theory and networks agree (largest |z| {largest:.1f})"
         else:
             verdict = f"Theory and networks differ by {largest:.1f} standard deviations"
-        side = "below" if measured[-1] + 2 * se[-1] < bound[-1] else "not below"
-        text = (
-            f"{verdict}: the test error falls from {self.untrained:.3g} without a step to "
-            f"{test[-1]:.3g} in theory and {with_error(measured[-1], se[-1])} on "
-            f"{len(self.simulation.seeds)} networks"
-        )
-        text += (
-            "." if np.isnan(bound[-1]) else f", {side} the bound {bound[-1]:.3g} for every kernel."
-        )
-        if measured[-1] >= self.untrained:
-            text = text.replace("falls", "goes")
+        falls = "falls" if measured[-1] < self.untrained else "goes"
+        beside_kernels = ""
+        if not np.isnan(bound[-1]):
+            side = "below" if measured[-1] + 2 * se[-1] < bound[-1] else "not below"
+            beside_kernels = f", {side} the bound {bound[-1]:.3g} for every kernel"
+        spikes = ""
         if self.spectrum is not None and self.measured_spectrum is not None:
-            text += self._spikes_sentence(self.spectrum, self.measured_spectrum)
-        return text
+            spikes = self._spikes_sentence(self.spectrum, self.measured_spectrum)
+        return (
+            f"{verdict}: the test error {falls} from {self.untrained:.3g} without a step to "
+            f"{test[-1]:.3g} in theory and {with_error(measured[-1], se[-1])} on "
+            f"{len(self.simulation.seeds)} networks{beside_kernels}.{spikes}"
+        )
 
     def _spikes_sentence(self, law: Spectrum, measured: MeasuredSpectrum) -> str:
         if not law.spikes:

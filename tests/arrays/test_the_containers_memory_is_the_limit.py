@@ -16,9 +16,9 @@ V1 = {"limit": "memory.limit_in_bytes", "used": "memory.usage_in_bytes", "cache"
 V2 = {"limit": "memory.max", "used": "memory.current", "cache": ""}
 
 
-def machine(root: Path, line: str, free: int = 100 * GB) -> Path:
+def machine(root: Path, line: str) -> Path:
     (root / "proc/self").mkdir(parents=True)
-    (root / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {free // 1024} kB\n")
+    (root / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {100 * GB // 1024} kB\n")
     (root / "proc/self/cgroup").write_text(f"12:cpu,cpuacct:/x\n{line}\n")
     return root
 

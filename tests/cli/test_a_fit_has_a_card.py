@@ -1,6 +1,5 @@
 """onegrad fit writes a page: scores beside baselines, importances, intervals, the worst rows."""
 
-import json
 import re
 
 import numpy as np
@@ -12,6 +11,7 @@ from onegrad.cli import main
 from onegrad.data import source
 from onegrad.estimators import OneStepRegressor, load
 from onegrad.estimators.assessment import BASELINE, CONSTANT, assess
+from programs import json_of
 
 OPTIONS = ["--estimator", "one-step", "--width", "40"]
 
@@ -84,8 +84,7 @@ def test_the_page_stands_alone(target, table, tmp_path, capsys):
     model = tmp_path / "m.model"
     columns = ["--columns", "size,town,noise"]
     command = ["fit", str(table), "--target", target, "--out", str(model), *columns, *OPTIONS]
-    assert main([*command, "--json"]) == 0
-    card = json.loads(capsys.readouterr().out)["card"]
+    card = json_of(capsys, *command)["card"]
     page = (tmp_path / "m.model.html").read_text()
     assert card == str(model) + ".html" and "gradient boosting" in page and "size" in page
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
@@ -130,10 +129,8 @@ def test_values_of_the_data_are_no_markup(tmp_path):
 def test_a_model_is_shown(table, tmp_path, capsys):
     model = str(tmp_path / "m")
     command = ["fit", str(table), "--target", "dear", "--columns", "size,town"]
-    assert main([*command, "--out", model, *OPTIONS, "--no-card", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert main(["show", model, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    made = json_of(capsys, *command, "--out", model, *OPTIONS, "--no-card")
+    shown = json_of(capsys, "show", model)
     assert shown["predicts"] == "classes no, yes" and shown["bytes"] > 1000
     assert {k: shown[k] for k in ("estimator", "rows", "inputs")} == {
         k: made[k] for k in ("estimator", "rows", "inputs")

@@ -1,17 +1,11 @@
 """`onegrad predict` alone, sizes as ratios, and numbers that start with a minus."""
 
-import json
-
 import pytest
 
 import onegrad as og
 from onegrad.cli import main
 from onegrad.cli.options import DEFAULT_SETTING
-
-
-def answer(capsys, *arguments):
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+from programs import json_of
 
 
 def complaint(capsys, *arguments):
@@ -22,7 +16,7 @@ def complaint(capsys, *arguments):
 
 
 def test_predict_alone_is_the_default_setting_and_says_so(capsys):
-    found = answer(capsys, "predict")
+    found = json_of(capsys, "predict")
     assert found["setting"] == DEFAULT_SETTING and found["theory"] == "uniform"
     problem = og.Problem(
         n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)", alpha=0.4
@@ -36,18 +30,18 @@ def test_predict_alone_is_the_default_setting_and_says_so(capsys):
 
 
 def test_other_options_change_the_default_setting(capsys):
-    found = answer(
+    found = json_of(
         capsys, "predict", "--eta", "2", "--activation", "relu", "--theory", "small-step"
     )
     assert found["setting"] == DEFAULT_SETTING
     assert [row["eta"] for row in found["results"]] == [2.0]
     assert found["problem"]["activation"] == "relu" and found["problem"]["n"] == 4000
-    assert answer(capsys, "spectrum")["setting"] == DEFAULT_SETTING
+    assert json_of(capsys, "spectrum")["setting"] == DEFAULT_SETTING
 
 
 def test_with_sizes_the_other_defaults_stay(capsys):
     sizes = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
-    found, alone = answer(capsys, "predict", *sizes), answer(capsys, "predict")
+    found, alone = json_of(capsys, "predict", *sizes), json_of(capsys, "predict")
     assert found["setting"] is None
     for name in ("activation", "teacher", "alpha", "ridge", "noise"):
         assert found["problem"][name] == alone["problem"][name]
@@ -57,16 +51,16 @@ def test_with_sizes_the_other_defaults_stay(capsys):
 def test_ratios_are_sizes(capsys):
     same = ["--n", "200", "--d", "100", "--N", "133"]
     given = ["--n", "200", "--phi", "0.5", "--psi", "0.75"]
-    a, b = (answer(capsys, "predict", *words, "--alpha", "0.2") for words in (same, given))
+    a, b = (json_of(capsys, "predict", *words, "--alpha", "0.2") for words in (same, given))
     assert a == b
 
 
 def test_a_list_of_ratios_is_a_curve(capsys):
     words = ["--n", "200", "--phi", "0.5", "--psi", "0.5,1,2", "--theory", "random-features"]
-    found = answer(capsys, "predict", *words)
+    found = json_of(capsys, "predict", *words)
     assert [row["N"] for row in found["results"]] == [200, 100, 50]
     words = ["--n", "200", "--phi", "0.1:1:2", "--N", "100", "--theory", "random-features"]
-    assert [row["d"] for row in answer(capsys, "predict", *words)["results"]] == [20, 200]
+    assert [row["d"] for row in json_of(capsys, "predict", *words)["results"]] == [20, 200]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +91,13 @@ def test_ratios_that_say_nothing_are_one_line(words, said, capsys):
 )
 def test_a_value_may_start_with_a_minus(words, alphas, capsys):
     sizes = ["--n", "60", "--d", "30", "--N", "40", "--theory", "small-step"]
-    found = answer(capsys, "predict", *words, *sizes)
+    found = json_of(capsys, "predict", *words, *sizes)
     assert [row["alpha"] for row in found["results"]] == pytest.approx(alphas)
 
 
 def test_a_formula_may_start_with_a_minus(capsys):
     words = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
     for teacher in ("-H1", "-(H1 + H2)", "-0.5*H1 + H2"):
-        assert (
-            answer(capsys, "predict", *words, "--teacher", teacher)["problem"]["teacher"] == teacher
-        )
-    assert answer(capsys, "exponents", "-H3")["results"][0]["information"] == 3
+        found = json_of(capsys, "predict", *words, "--teacher", teacher)
+        assert found["problem"]["teacher"] == teacher
+    assert json_of(capsys, "exponents", "-H3")["results"][0]["information"] == 3

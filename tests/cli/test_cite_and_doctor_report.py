@@ -1,17 +1,12 @@
 """onegrad cite and doctor: BibTeX of the results used; what is installed and whether it works."""
 
-import json
 import re
 from pathlib import Path
 
 from onegrad.cli import doctor, main
+from programs import json_of
 
 ROOT = Path(__file__).parents[2]
-
-
-def json_of(capsys, *arguments, code=0):
-    assert main([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
 
 
 def test_cite_names_each_paper(capsys):

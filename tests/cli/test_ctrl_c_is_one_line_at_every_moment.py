@@ -14,18 +14,7 @@ import pytest
 
 from onegrad import __main__ as program
 from programs import ONEGRAD
-
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 400
-seeds_per_cell = 1
-options = { wait = 0.05, numbers = 10 }
-[grid.problem]
-n = 10
-d = 5
-N = 5
-"""
+from sweeping import rehearsal_toml
 
 
 def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:
@@ -57,7 +46,7 @@ def test_while_libraries_load(tmp_path: Path, library: str) -> None:
 
 
 def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(SPEC)
+    (tmp_path / "s.toml").write_text(rehearsal_toml(400, wait=0.05))
     command = ("sweep", "run", "s.toml", "--store", "store")
     code, told = interrupt(tmp_path, *command, until="libsqlite3", then=1.0)
     assert code == 130

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from onegrad.cli import main
+from programs import json_of
 
 
 @pytest.fixture
@@ -39,8 +40,7 @@ def test_regression(tmp_path, table, data, estimator, capsys):
     assert summary["inputs"] == ["size", "size missing", "kind=a", "kind=b"]
     out = tmp_path / "p.csv"
     command = ["apply", str(tmp_path / "m"), str(tmp_path / data), "--out", str(out)]
-    assert main([*command, "--std", "--interval", "0.8", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == 300
+    assert json_of(capsys, *command, "--std", "--interval", "0.8")["rows"] == 300
     got = pd.read_csv(out)
     assert list(got.columns) == ["prediction", "std", "low", "high"]
     assert np.mean((got["prediction"] - table["price"]) ** 2) < 0.2 * table["price"].var()

@@ -1,20 +1,13 @@
 """onegrad predict: tables, JSON, ranges and pictures."""
 
-import json
-
 import pytest
 
 import onegrad as og
 from onegrad.cli import main
+from programs import json_of
 
 SIZES = ["--n", "200", "--d", "100", "--N", "133"]
 PROBLEM = {"n": 200, "d": 100, "N": 133, "activation": "softplus", "teacher": "H1 + H2/sqrt(2)"}
-
-
-def json_of(capsys, *arguments):
-    assert main([*arguments, "--json"]) == 0
-    out, _ = capsys.readouterr()
-    return json.loads(out)
 
 
 @pytest.mark.parametrize("theory", ["random-features", "small-step", "staircase", "uniform"])

@@ -1,11 +1,10 @@
 """onegrad reproduce: cells, figures and one report; nothing in the store is computed again."""
 
-import json
-
 import pytest
 
 from onegrad.cli import main
 from onegrad.studies import gallery
+from programs import json_of
 
 FIGURE = "cui-maximal-step"  # the cheapest
 
@@ -17,8 +16,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_one_figure(tmp_path, capsys):
-    assert main(["reproduce", FIGURE, "--quick", "--out", "there", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json_of(capsys, "reproduce", FIGURE, "--quick", "--out", "there")
     assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
     assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
     made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
@@ -33,8 +31,7 @@ def test_one_figure(tmp_path, capsys):
 
 
 def test_the_figures_are_listed(capsys):
-    assert main(["reproduce", "--list", "--json"]) == 0
-    titles = json.loads(capsys.readouterr().out)["figures"]
+    titles = json_of(capsys, "reproduce", "--list")["figures"]
     assert list(titles) == list(gallery.select(gallery.groups())) and all(titles.values())
     assert main(["reproduce", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()

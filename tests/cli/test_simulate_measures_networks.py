@@ -1,19 +1,17 @@
 """onegrad simulate: the numbers of `og.simulate`, as a table or as JSON."""
 
-import json
-
 import pytest
 
 import onegrad as og
 from onegrad.cli import main
+from programs import json_of
 
 SIZES = ["--n", "60", "--d", "10", "--N", "20"]
 
 
 def test_json_has_what_the_interface_promises(capsys):
     options = "--alpha 0,0.2 --seeds 3 --leave-one-out --noise 0.1"
-    assert main(["simulate", *SIZES, *options.split(), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json_of(capsys, "simulate", *SIZES, *options.split())
     assert len(answer["results"]) == 2 and answer["seeds"] == [0, 1, 2]
     first = answer["results"][0]
     assert first["risk"] == pytest.approx(first["test"] - 0.01)
@@ -61,8 +59,7 @@ def test_an_interrupt_exits_130_and_prints_no_result(monkeypatch, capsys):
 def test_the_device_is_passed_on(capsys):
     answers = []
     for device in ("cpu", "torch"):
-        assert main(["simulate", *SIZES, "--seeds", "2", "--device", device, "--json"]) == 0
-        answers.append(json.loads(capsys.readouterr().out))
+        answers.append(json_of(capsys, "simulate", *SIZES, "--seeds", "2", "--device", device))
     assert answers[1]["provenance"]["device"] == "torch"
     a, b = (answer["results"][0]["test"] for answer in answers)
     assert a == pytest.approx(b, rel=1e-10)

@@ -1,12 +1,11 @@
 """onegrad spectrum: bulk and spikes, from theory and beside networks."""
 
-import json
-
 import pytest
 
 import onegrad as og
 from onegrad.cli import main
 from onegrad.networks import spectrum as measure
+from programs import json_of
 
 SIZES = [
     "--n",
@@ -22,11 +21,6 @@ SIZES = [
     "--teacher",
     "H1",
 ]
-
-
-def json_of(capsys, *arguments, code=0):
-    assert main([*arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
 
 
 def test_spectrum_has_edge_and_spikes(capsys):

@@ -16,18 +16,8 @@ from onegrad.experiments import Store
 from onegrad.io.progress import TerminalProgress
 from onegrad.io.streams import SilentStream, _spelled
 from programs import ONEGRAD
+from sweeping import rehearsal_toml
 
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 4
-seeds_per_cell = 1
-options = { wait = 0, numbers = 10 }
-[grid.problem]
-n = 10
-d = 5
-N = 5
-"""
 PROGRAM = shlex.join(ONEGRAD)
 
 
@@ -60,7 +50,7 @@ def test_a_result_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stream", ["2>/dev/full", ">&- 2>&- <&-"])
 def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, stream: str) -> None:
-    (tmp_path / "s.toml").write_text(SPEC)
+    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.0))
     run = shell(tmp_path, f"{PROGRAM} sweep run s.toml --store store {stream}")
     assert run.returncode == 0
     with Store(tmp_path / "store", create=False) as store:
@@ -68,7 +58,7 @@ def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, strea
 
 
 def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(SPEC.replace("wait = 0", "wait = 0.5"))
+    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.5))
     command = [*ONEGRAD, "sweep", "run", "s.toml", "--store", "store"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
     while not (tmp_path / "store" / "cells.sqlite").exists() and process.poll() is None:

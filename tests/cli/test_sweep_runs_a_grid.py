@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas
@@ -10,6 +9,7 @@ import pytest
 
 import onegrad
 from onegrad.cli import main
+from programs import json_of
 
 SPEC = """
 [problem]
@@ -42,11 +42,9 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_run_status_export(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "run", str(spec), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json_of(capsys, "sweep", "run", str(spec))
     assert (said["cells"], said["computed"], said["failed"]) == (3, 3, 0)
-    assert main(["sweep", "status", str(spec), "--json"]) == 0
-    grids = json.loads(capsys.readouterr().out)["grids"]
+    grids = json_of(capsys, "sweep", "status", str(spec))["grids"]
     assert [(g["grid"], g["cells"], g["done"]) for g in grids] == [
         ("errors", 2, 2),
         ("theory", 1, 1),

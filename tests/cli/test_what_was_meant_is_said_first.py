@@ -1,13 +1,12 @@
 """A word that is nearly right is answered with the right one, first; case never matters."""
 
-import json
-
 import pytest
 
 import onegrad as og
 from onegrad.cli import COMMANDS, main
 from onegrad.exceptions import InvalidInput
 from onegrad.studies import gallery
+from programs import json_of
 
 SIZES = ["--n", "60", "--d", "30", "--N", "40"]
 
@@ -74,8 +73,8 @@ def test_a_word_that_resembles_nothing_gets_the_list(capsys):
 
 
 def test_an_unambiguous_beginning_of_an_option_is_still_enough(capsys):
-    assert main(["predict", *SIZES, "--activ", "relu", "--theo", "random-features", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["problem"]["activation"] == "relu"
+    words = ("--activ", "relu", "--theo", "random-features")
+    assert json_of(capsys, "predict", *SIZES, *words)["problem"]["activation"] == "relu"
 
 
 @pytest.mark.parametrize(
@@ -109,8 +108,7 @@ def test_choices_laws_theories_and_figures_are_known_in_any_case(capsys):
         "--theory",
         "Random-Features",
     ]
-    assert main(["predict", *words, "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
+    answer = json_of(capsys, "predict", *words)
     assert answer["theory"] == "random-features"
     assert (answer["problem"]["weights"], answer["problem"]["inputs"]) == ("sphere", "student-t(5)")
     assert (

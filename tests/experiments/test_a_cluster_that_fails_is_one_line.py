@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import sweeping
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum
@@ -100,14 +101,7 @@ def test_the_scheduler_goes_away(sums: bool) -> None:
             list(results)
 
 
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 400
-options = { wait = 0.3, numbers = 1200 }
-seeds_per_cell = 1
-problem = { n = 10, d = 5, N = 5 }
-"""
+SPEC = sweeping.rehearsal_toml(400, wait=0.3, numbers=1200)
 
 
 def test_ctrl_c(tmp_path: Path) -> None:

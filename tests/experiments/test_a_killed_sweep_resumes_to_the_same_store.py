@@ -56,15 +56,7 @@ def test_kills_at_random_moments(tmp_path: Path, uninterrupted: dict[str, object
     assert sweeping.contents(tmp_path) == uninterrupted
 
 
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 60
-seeds_per_cell = 2
-options = { wait = 0.03, numbers = 600 }
-problem = { n = 10, d = 5, N = 5 }
-"""
-SLOW_SPEC = SPEC.replace("0.03", "0.5")  # not over before it is interrupted
+SIZES = {"seeds": 60, "numbers": 600, "seeds_per_cell": 2}
 
 
 def _command(spec: Path, store: Path) -> list[str]:
@@ -74,7 +66,7 @@ def _command(spec: Path, store: Path) -> list[str]:
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_command_with_its_processes(tmp_path: Path, kills: int) -> None:
     spec = tmp_path / "spec.toml"
-    spec.write_text(SPEC)
+    spec.write_text(sweeping.rehearsal_toml(**SIZES, wait=0.03))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     sweeping.sweep(str(whole), {"cells": 30, "wait": 0.03, "numbers": 600})  # of the same spec
     moments = random.Random(7)
@@ -91,7 +83,8 @@ def test_the_command_with_its_processes(tmp_path: Path, kills: int) -> None:
 
 def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
-    spec.write_text(SLOW_SPEC)
+    slow = sweeping.rehearsal_toml(**SIZES, wait=0.5)  # not over before it is interrupted
+    spec.write_text(slow)
     environment = dict(os.environ, PYTHONUNBUFFERED="1")
     process = subprocess.Popen(
         _command(spec, tmp_path / "store"), stderr=subprocess.PIPE, text=True, env=environment

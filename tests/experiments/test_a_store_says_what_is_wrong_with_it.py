@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -33,11 +32,7 @@ def test_full_disk(tmp_path: Path, numbers: int) -> None:
     assert len(sweeping.contents(store)) == 305
 
 
-def _may_mount() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
-
-
-@pytest.mark.skipif(not _may_mount(), reason="a small file system can be mounted by root only")
+@pytest.mark.skipif(not sweeping.may_mount(), reason="file systems are mounted by root only")
 def test_full_disk_for_real(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()

@@ -62,11 +62,7 @@ def test_without_the_right_to_write(public_folder: Path, log: str) -> None:
     assert not list(store.glob("*-shm"))
 
 
-def _may_mount() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"]).returncode == 0
-
-
-@pytest.mark.skipif(not _may_mount(), reason="file systems are mounted by root only")
+@pytest.mark.skipif(not sweeping.may_mount(), reason="file systems are mounted by root only")
 def test_a_read_only_mount(public_folder: Path) -> None:
     store, mounted = public_folder / "store", public_folder / "mounted"
     sweeping.sweep(str(store), {"cells": 5, "numbers": 600})

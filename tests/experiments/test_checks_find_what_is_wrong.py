@@ -17,8 +17,8 @@ from onegrad.experiments.results import Point, Points
 PROBLEM = Problem(n=100, d=50, N=75, eta=1.0)
 
 
-def _check(simulated: float, accuracy: float = 0.0, seeds: int = 1000) -> Check:
-    return Check("test", "here", "theory", 1.0, simulated, 0.01, seeds, accuracy)
+def _check(simulated: float, accuracy: float = 0.0) -> Check:
+    return Check("test", "here", "theory", 1.0, simulated, 0.01, 1000, accuracy)
 
 
 @settings(deadline=None)

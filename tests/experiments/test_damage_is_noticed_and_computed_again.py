@@ -20,17 +20,7 @@ from onegrad.experiments.export import export
 from onegrad.experiments.store_file import row_digest, sha256
 
 SIZE = {"cells": 4, "numbers": 600}  # two seeds a cell: an array of 1,200 numbers beside the store
-SPEC = """
-[[grid]]
-measure = "rehearsal"
-seeds = 8
-seeds_per_cell = 2
-options = { wait = 0.0, numbers = 600 }
-[grid.problem]
-n = 10
-d = 5
-N = 5
-"""
+SPEC = sweeping.rehearsal_toml(8, wait=0.0, numbers=600, seeds_per_cell=2)
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,8 @@ def broken(plan: Any) -> Iterator[dict[str, Any]]:
     raise MemoryError("out of memory")
 
 
-def wait(jobs: Simulations, name: str, until: Any, seconds: float = 300.0) -> Any:
-    deadline = time.monotonic() + seconds
+def wait(jobs: Simulations, name: str, until: Any) -> Any:
+    deadline = time.monotonic() + 300.0
     while time.monotonic() < deadline:
         job = jobs.get(name)
         assert job is not None

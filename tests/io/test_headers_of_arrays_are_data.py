@@ -11,9 +11,8 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.npy import read_array, read_header
 
 
-def npy(descr, shape, fortran=False, version=1):
-    text = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
-    return with_header(text, version)
+def npy(descr, shape):
+    return with_header(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}")
 
 
 def with_header(text, version=1):

@@ -39,7 +39,7 @@ class DeviceExecutor:
         return nullcontext()
 
     def repeater(self, stacks: int, entries: int) -> Repeat:
-        """Return how to call the work of so many equal stacks with so many entries each."""
+        """Return how to call the work of `stacks` equal stacks of `entries` entries each."""
         del stacks, entries
         return run_directly
 

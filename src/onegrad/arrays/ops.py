@@ -56,7 +56,7 @@ class Ops(Protocol):
         """Queues, recordings, random numbers and memory of the device."""
 
     def policy(self, threads: int) -> ExecutionPolicy:
-        """Return how much a run does at a time here, with so many threads of the host."""
+        """Return how much a run does at a time here, with this many threads of the host."""
 
     # -- arrays ------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class Ops(Protocol):
         """Return function(item) for every item, from the thread pool where that helps."""
 
     def by_rows(self, function: Callable[[slice], Array], rows: int) -> Array:
-        """Return function(slice) for slices of so many rows, joined: (B, rows, ...)."""
+        """Return function(slice) for slices that cover `rows` rows, joined: (B, rows, ...)."""
 
     # -- elementwise -------------------------------------------------------------------------
 

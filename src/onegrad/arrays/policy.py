@@ -46,7 +46,7 @@ class ExecutionPolicy:
         return self.per_worker or self
 
     def stack_size(self, entries: int) -> int:
-        """Return how many matrices of so many entries to stack."""
+        """Return how many matrices of `entries` entries to stack."""
         return max(1, min(self.max_stack, self.max_stack_entries // entries))
 
     def block_rows(self, block: int, entries: int) -> int:
@@ -58,11 +58,11 @@ class ExecutionPolicy:
         return block * max(self.min_blocks, self.block_entries // (entries * block))
 
     def fits_in_memory(self, entries: int) -> bool:
-        """Return whether so many entries may be kept."""
+        """Return whether an array of `entries` entries may be kept."""
         return entries <= self.max_kept_entries
 
     def row_workers(self, rows: int, entries: int) -> int:
-        """Return how many threads take rows by themselves, with sums of so many entries each.
+        """Return how many threads take rows by themselves, each with sums of `entries` entries.
 
         With many rows that is fastest: no thread waits for another. It takes memory, and few blocks
         leave threads idle; then one thread takes all rows and the pool shares every product.

@@ -123,7 +123,7 @@ class TensorCoreOps(TorchOps):
 
 
 def _parts(length: int, size: int) -> list[slice]:
-    """Return slices of at most so many terms."""
+    """Return slices of at most `size` terms."""
     return [slice(i, min(i + size, length)) for i in range(0, length, size)]
 
 

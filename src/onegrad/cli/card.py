@@ -41,7 +41,7 @@ def write_card(path: Path, estimator: Any, assessment: Any, title: str) -> None:
 
 
 def _number(value: Any) -> str:
-    """Return a value of a table in few letters."""
+    """Return a value of a table in few characters."""
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else f"{value!s:.40}"

@@ -11,7 +11,7 @@ from onegrad.cli.options import add_command, add_problem_options, load_rows, rea
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
-from onegrad.pictures.result_tables import row_with_errors, with_error
+from onegrad.pictures.result_tables import network_count, row_with_errors, with_error
 from onegrad.problem import Problem
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _precision_line(simulation: Simulation) -> str:
     error = simulation.precision_error
     assert error is not None
     worst = {name: max(np.ravel(getattr(error, name).mean), key=abs) for name in ("train", "test")}
-    networks = f"{len(error.seeds)} networks" if len(error.seeds) > 1 else "one network"
+    networks = network_count(len(error.seeds))
     return (
         f"precision {simulation.provenance.precision}: train within {abs(worst['train']):.1e} and "
         f"test within {abs(worst['test']):.1e} of float64, by {networks}"

@@ -21,7 +21,7 @@ from onegrad.data.partitions import (
 )
 from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
-from onegrad.io.npy import Header, read_header, size_of
+from onegrad.io.npy import Header, read_header
 
 DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
 
@@ -54,21 +54,22 @@ def npy_partitions(path: str, target: str | int | None) -> Iterator[NpyPartition
 def _memory_map(path: str) -> Values:
     """Return the matrix in an .npy file, not yet read."""
     with Path(path).open("rb") as file:
-        shape, fortran, dtype = _check_numeric(read_header(file, path), path)
+        header = _check_numeric(read_header(file, path), path)
         start, size = file.tell(), os.fstat(file.fileno()).st_size
+    shape, dtype = header.shape, header.dtype
     if len(shape) != 2:
         raise InvalidInput(path, problem=f"must hold a matrix; it has {len(shape)} dimensions")
-    if size - start < size_of(shape, dtype):
+    if size - start < header.size:
         problem = f"is truncated: the shape {shape} needs more than {size} bytes"
         raise InvalidInput(path, problem=problem)
-    if not size_of(shape, dtype):
+    if not header.size:
         return np.zeros(shape, dtype)
-    return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+    return np.memmap(path, dtype, "r", start, shape, header.order)
 
 
 def _check_numeric(header: Header, name: str) -> Header:
-    if header[2].kind not in "fiub":
-        raise InvalidInput(name, problem=f"must hold real numbers; it holds {header[2]}")
+    if header.dtype.kind not in "fiub":
+        raise InvalidInput(name, problem=f"must hold real numbers; it holds {header.dtype}")
     return header
 
 
@@ -103,12 +104,12 @@ class NpzPartition(Partition):
 
     def _check_shapes(self, headers: dict[str, Header]) -> None:
         """Check that X is a matrix, and that the other arrays have as many rows."""
-        shape = headers["X"][0]
+        shape = headers["X"].shape
         if len(shape) != 2:
             raise InvalidInput(self.path, problem=f"X must be a matrix; its shape is {shape}")
-        for name, (other, _, _) in headers.items():
-            if other[:1] != shape[:1]:
-                problem = f"X has {shape[0]} rows; the shape of {name!r} is {other}"
+        for name, header in headers.items():
+            if header.shape[:1] != shape[:1]:
+                problem = f"X has {shape[0]} rows; the shape of {name!r} is {header.shape}"
                 raise InvalidInput(self.path, problem=problem)
 
 
@@ -116,16 +117,17 @@ def _member_blocks(archive: zipfile.ZipFile, name: str) -> Iterator[Values]:
     """Yield blocks of rows of one .npy member."""
     array = f"array {name!r}"
     with archive.open(f"{name}.npy") as file:
-        shape, fortran, dtype = read_header(file, array)
-        row_bytes = size_of(shape[1:], dtype)
-        if fortran and len(shape) > 1:
+        header = read_header(file, array)
+        shape, dtype = header.shape, header.dtype
+        if header.order == "F" and len(shape) > 1:
             data = file.read()
-            if len(data) != size_of(shape, dtype):
+            if len(data) != header.size:
                 raise InvalidInput(array, problem="has too few or too many rows: damaged")
             matrix = np.frombuffer(data, dtype).reshape(shape, order="F")
             starts = range(0, shape[0], ROWS_PER_BLOCK)
             yield from (matrix[start : start + ROWS_PER_BLOCK] for start in starts)
             return
+        row_bytes = header._replace(shape=shape[1:]).size
         for start in range(0, shape[0], ROWS_PER_BLOCK):
             rows = min(ROWS_PER_BLOCK, shape[0] - start)
             data = file.read(rows * row_bytes)

@@ -9,9 +9,9 @@ set. The kind that a column had when the encoding was learned decides how it is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from onegrad.data.table import Tabular, column_values, convert_columns, is_table
 from onegrad.data.target_means import MAX_VALUES_WITH_MEANS, Codes, TargetMeans, folds_of
 from onegrad.exceptions import InvalidInput
 
+Measured = TypeVar("Measured")
 MAX_INDICATORS = 64  # per column; a less frequent value has no indicator of its own
 MAX_SHARE_OF_UNIQUE = 0.05  # of rows with a value of their own: above it new values are expected
 
@@ -161,17 +162,19 @@ class Encoding:
 
     def unseen_values(self, table: Tabular) -> dict[str, list[str]]:
         """Return, by column, the values of rows that were not seen when it was learned."""
-        table = self.select(table)
-        pairs = zip(self.columns, table.columns, strict=True)
-        unseen = {c.name: c.unseen_values(column) for c, column in pairs}
-        return {name: values for name, values in unseen.items() if values}
+        return self._by_column(table, ColumnEncoding.unseen_values)
 
     def unexpected_gaps(self, table: Tabular) -> dict[str, int]:
         """Return, by column, the number of rows with gaps or infinities that the fit had not."""
-        table = self.select(table)
-        pairs = zip(self.columns, table.columns, strict=True)
-        gaps = {c.name: c.count_gaps(column) for c, column in pairs}
-        return {name: count for name, count in gaps.items() if count}
+        return self._by_column(table, ColumnEncoding.count_gaps)
+
+    def _by_column(
+        self, table: Tabular, measure: Callable[[ColumnEncoding, Any], Measured]
+    ) -> dict[str, Measured]:
+        """Return a measure of each column, by name, where it is not zero or empty."""
+        pairs = zip(self.columns, self.select(table).columns, strict=True)
+        measures = {c.name: measure(c, column) for c, column in pairs}
+        return {name: value for name, value in measures.items() if value}
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as JSON values."""

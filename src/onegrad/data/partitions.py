@@ -24,12 +24,12 @@ from onegrad.data.table import (
     is_frame,
     is_table,
     is_text,
-    list_names,
     missing_column,
+    not_a_column,
     row_count,
     slice_rows,
 )
-from onegrad.exceptions import InvalidInput, closest
+from onegrad.exceptions import InvalidInput
 
 ROWS_PER_BLOCK = 16_384
 PARTITION_ROWS = 131_072  # of a large array; of a Parquet file, in whole row groups, or more
@@ -81,8 +81,7 @@ class ColumnRoles:
             if name not in names:
                 if name in self.column_types:
                     raise missing_column(name, names)
-                near = closest(name, names)
-                raise InvalidInput(argument, name, f"one of {list_names(names)}", suggestion=near)
+                raise not_a_column(argument, name, names)
         if self.inputs is None:
             return [name for name in names if name in chosen or name not in row_labels]
         return list(chosen)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.data.kinds import KIND_NAMES, MISSING_TEXT, ColumnType, convert, kind_of
-from onegrad.exceptions import InvalidInput
+from onegrad.exceptions import InvalidInput, closest
 
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]
@@ -33,7 +33,7 @@ def is_frame(X: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """Return a frame as an Arrow table; the index of a pandas frame is no column."""
+    """Return a frame as an Arrow table; the index of a pandas frame is not a column."""
     import pyarrow as pa
 
     try:
@@ -122,6 +122,12 @@ def check_unique_names(names: Sequence[str], path: str = "") -> None:
 def missing_column(name: str, names: Sequence[str]) -> InvalidInput:
     """Return the exception for a column that a model or an encoding needs and the data lack."""
     return InvalidInput("column", name, problem=f"missing; the columns are {list_names(names)}")
+
+
+def not_a_column(argument: str, name: str, names: Sequence[str]) -> InvalidInput:
+    """Return the exception for an argument that names a column which the data lack."""
+    near = closest(name, names)
+    return InvalidInput(argument, name, f"one of {list_names(names)}", suggestion=near)
 
 
 def list_names(names: Sequence[str]) -> str:

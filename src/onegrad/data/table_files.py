@@ -18,8 +18,8 @@ from onegrad.data.partitions import (
     RowBlock,
     reading_errors,
 )
-from onegrad.data.table import check_unique_names, list_names, schema_kinds
-from onegrad.exceptions import InvalidInput, closest
+from onegrad.data.table import check_unique_names, not_a_column, schema_kinds
+from onegrad.exceptions import InvalidInput
 
 
 def arrow_path(path: str) -> str:
@@ -57,8 +57,7 @@ class FilePartition(Partition):
         with self.reading_errors():
             for name in names:
                 if name not in (columns := self.schema().names):
-                    near, allowed = closest(name, columns), f"one of {list_names(columns)}"
-                    raise InvalidInput("column", name, allowed, suggestion=near)
+                    raise not_a_column("column", name, columns)
             yield from self._plain_columns(list(names))
 
     def _plain_columns(self, names: list[str]) -> Iterator[Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri, stdtr
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.results import Points
+from onegrad.experiments.results import Points, Results
 from onegrad.problem import Problem
 
 MAX_SCORE = 3.0  # a point with a larger normal score is a miss
@@ -115,6 +115,13 @@ def compare_results(
             values = point.values[quantity]
             checks.append(check(quantity, point.problem, values, expected, claim, stated))
     return checks
+
+
+def comparison_of(
+    simulated: str, predicted: str, quantities: Sequence[str]
+) -> Callable[[Results], list[Check]]:
+    """Return the `checks` of a study that compares two of its grids."""
+    return lambda results: compare_results(results[simulated], results[predicted], quantities)
 
 
 def check(

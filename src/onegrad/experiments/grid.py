@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
@@ -17,11 +17,16 @@ MAX_CELLS = 1_000_000  # of all grids of a spec
 MAX_GRID_POINTS = 1_000_000  # of a grid: problems times steps times penalties
 
 
-def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[float, ...]]]:
-    """Return each problem of the grid once, with its step sizes and penalties.
+class GridProblem(NamedTuple):
+    """A problem of a grid, which carries the first of its step sizes and penalties."""
 
-    The problem carries the first of each.
-    """
+    problem: Problem
+    etas: tuple[float, ...]
+    ridges: tuple[float, ...]
+
+
+def problems_of(grid: Grid) -> list[GridProblem]:
+    """Return each problem of the grid once, with its step sizes and penalties."""
     convention = CONVENTIONS[grid.convention]
     steps = {k: v for k, v in grid.problem.items() if k in STEP_KEYS}
     others = {k: v for k, v in grid.problem.items() if k not in STEP_KEYS}
@@ -36,7 +41,7 @@ def problems_of(grid: Grid) -> list[tuple[Problem, tuple[float, ...], tuple[floa
             raise InvalidInput(f"{grid.location}.problem", problem=str(error)) from error
         etas = tuple(dict.fromkeys(p.step for p in variants))
         ridges = tuple(dict.fromkeys(p.ridge for p in variants))
-        problems.append((variants[0].replace(eta=etas[0]), etas, ridges))
+        problems.append(GridProblem(variants[0].replace(eta=etas[0]), etas, ridges))
     return problems
 
 

@@ -6,13 +6,17 @@ function is importable by name: that is how worker processes and Dask workers ge
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from onegrad.experiments.cell import Cell
+import numpy as np
+
+from onegrad.experiments.cell import Cell, Option
 
 CellValues = Mapping[str, Any]
+OptionValue = TypeVar("OptionValue", bound=Option)
 
 
 def same_device(_cell: Cell, device: str) -> str:
@@ -44,6 +48,22 @@ Measures = Mapping[str, Measure]
 def seeds_of(cell: Cell) -> range:
     """Return the seeds of a cell."""
     return range(cell.first_seed, cell.first_seed + cell.seeds)
+
+
+def per_seed(function: Callable[[Cell, str, int], CellValues]) -> Callable[[Cell, str], CellValues]:
+    """Make a measure of a function (cell, device, seed): its arrays are stacked over the seeds."""
+
+    @functools.wraps(function)
+    def measure(cell: Cell, device: str) -> CellValues:
+        values = [function(cell, device, seed) for seed in seeds_of(cell)]
+        return {name: np.stack([of_seed[name] for of_seed in values]) for name in values[0]}
+
+    return measure
+
+
+def option_of(cell: Cell, name: str, default: OptionValue) -> OptionValue:
+    """Return an option of a cell in the type of its default."""
+    return type(default)(dict(cell.options).get(name, default))
 
 
 def arguments_of(cell: Cell) -> dict[str, Any]:

@@ -120,6 +120,10 @@ class Results(Mapping[str, Points]):
     def __len__(self) -> int:
         return len(self.spec.grids)
 
+    def joined(self, *names: str) -> Points:
+        """Return the points of several grids together."""
+        return Points([point for name in names for point in self[name]])
+
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
         """Cells of each grid."""

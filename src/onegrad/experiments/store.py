@@ -67,7 +67,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Condition:
-    """The cells of a store by how they are: finished, damaged, or failed, with what is wrong."""
+    """The cells of a store by state: finished, damaged or failed, with what is wrong."""
 
     done: set[str]
     damaged: dict[str, str]

@@ -244,7 +244,7 @@ def _readable_uri(path: Path) -> Iterator[str]:
 
 
 def _decoded(data: bytes) -> str:
-    """Return text as it is in the file; bytes that are none do not hide the other rows."""
+    """Return text as it is in the file; bytes that are not text do not hide the other rows."""
     return data.decode(errors="surrogateescape")
 
 

@@ -27,14 +27,9 @@ IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\*\s+as\s+(\w+))\s+from\s+"\./(\w+
 EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
-def write_page(
-    path: Path,
-    grids: Grids | None = None,
-    jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-) -> int:
+def write_page(path: Path, jobs: int, progress: Callable[[int, int], None]) -> int:
     """Write the page to `path` and return its number of bytes."""
-    numbers = page_numbers(grids or Grids(), jobs, progress)
+    numbers = page_numbers(Grids(), jobs, progress)
     content = bundled_page(json.dumps(numbers, separators=(",", ":"))).encode()
     with atomic_write(path) as file:
         file.write(content)

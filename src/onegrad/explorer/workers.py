@@ -69,7 +69,9 @@ class Workers:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or min(2, core_count())
-        self._background = Processes(self.count, _call_in_background)
+        self._background = Processes(
+            self.count, functools.partial(_call, niceness=BACKGROUND_NICENESS)
+        )
         self._foreground = Processes(1, _call)  # one more: what a moving slider waits for
         self._own_thread = ThreadPoolExecutor(1)
         self.cache = AnswerCache()
@@ -137,7 +139,7 @@ class Processes:
     def _compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return the JSON from a process; from a fresh one if that is killed meanwhile."""
         for _ in range(MAX_ATTEMPTS):
-            child = self._idle.pop() if self._idle else Child(self._call, threads=1)
+            child = self._idle.pop() if self._idle else Child(self._call)
             self._children.add(child)
             if self._stopped:
                 child.end()
@@ -174,10 +176,6 @@ def _call(question: tuple[Callable[..., Any], tuple[Any, ...]], niceness: int = 
     run_in_background(niceness)
     function, arguments = question
     return to_json(function, *arguments)
-
-
-def _call_in_background(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> bytes:
-    return _call(question, BACKGROUND_NICENESS)
 
 
 def _import_theory() -> None:

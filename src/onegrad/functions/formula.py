@@ -96,7 +96,7 @@ class _Parser:
         return InvalidInput("formula", self.text, problem=f"{problem} at {near!r}; {syntax}")
 
     def apply(self, rule: Callable[..., T], *arguments: object) -> T:
-        """Combine expressions; what is wrong with them is said with its place."""
+        """Combine expressions; an error names the place in the formula."""
         try:
             return rule(*arguments)
         except ExpressionError as error:

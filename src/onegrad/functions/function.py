@@ -92,6 +92,15 @@ class Function:
             out *= self.scale
         return out
 
+    @property
+    def indices(self) -> int:
+        """Number of indices that a teacher of this kind reads."""
+        return 1
+
+    def labels(self, U: Array) -> Array:
+        """Return the labels of indices U of shape (..., 1)."""
+        return self(U[..., 0])
+
     @cached_property
     def c(self) -> Floats:
         r"""Hermite coefficients :math:`c_k = E[\sigma He_k]/k!`, k = 0..64."""
@@ -171,6 +180,8 @@ class MultiIndex:
             total = total + product
         return total
 
+    labels = __call__  # as a Function of one index has them
+
     @property
     def second_moment(self) -> float:
         return self._energy(0)
@@ -186,11 +197,12 @@ class MultiIndex:
 
     def _energy(self, lowest: int) -> float:
         """Return the mean square of the terms of this degree or higher."""
-        return sum(
-            c * c * math.prod(math.factorial(k) for _, k in m)
-            for m, c in self.terms
-            if sum(k for _, k in m) >= lowest
-        )
+        return sum(c * c * mean_square(m) for m, c in self.terms if sum(k for _, k in m) >= lowest)
+
+
+def mean_square(monomial: Monomial) -> int:
+    """Return the mean square of a product of Hermite polynomials, that of its factorials."""
+    return math.prod(math.factorial(k) for _, k in monomial)
 
 
 def index_count(monomials: Iterable[Monomial]) -> int:

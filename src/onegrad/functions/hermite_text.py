@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.function import Function, MultiIndex, mean_square
 
 _MAX_TERMS_SHOWN = 4
 _MIN_SHARE_SHOWN = 1e-6  # of the mean square
@@ -32,8 +32,7 @@ def hermite_text(f: Function | MultiIndex) -> str:
     """
     if isinstance(f, MultiIndex):
         names = {m: "*".join(f"H{k}@{i}" for i, k in m) for m, _ in f.terms}
-        energy = {m: math.prod(math.factorial(k) for _, k in m) for m, _ in f.terms}
-        terms = [(names[m], c, c * c * energy[m]) for m, c in f.terms]
+        terms = [(names[m], c, c * c * mean_square(m)) for m, c in f.terms]
     else:
         terms = [
             (f"H{k}" if k else "", float(c), float(c) ** 2 * math.factorial(k))

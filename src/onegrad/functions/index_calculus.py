@@ -71,9 +71,7 @@ def monomial_product(m1: Monomial, m2: Monomial) -> Terms:
     indices = sorted(degrees1 | degrees2)
     pairs = [(degrees1.get(i, 0), degrees2.get(i, 0)) for i in indices]
     ranges = [range(min(pair) + 1) for pair in pairs]
-    if math.prod(map(len, ranges)) > _MAX_PRODUCT_TERMS:
-        covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
-        raise OutOfScope("multi-index", "teacher", covered=covered)
+    _check_term_count(math.prod(map(len, ranges)))
     terms = []
     for js in itertools.product(*ranges):
         c, monomial = 1.0, []
@@ -85,14 +83,18 @@ def monomial_product(m1: Monomial, m2: Monomial) -> Terms:
     return tuple(terms)
 
 
+def _check_term_count(count: int) -> None:
+    if count > _MAX_PRODUCT_TERMS:
+        covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
+        raise OutOfScope("multi-index", "teacher", covered=covered)
+
+
 @lru_cache(maxsize=64)
 def square(terms: Terms) -> Terms:
     """Return the square, by `monomial_product`."""
     total: dict[Monomial, float] = {}
     for (m1, c1), (m2, c2) in itertools.product(terms, repeat=2):
-        if len(total) > _MAX_PRODUCT_TERMS:
-            covered = f"teachers whose square has at most {_MAX_PRODUCT_TERMS} terms"
-            raise OutOfScope("multi-index", "teacher", covered=covered)
+        _check_term_count(len(total))
         for monomial, c in monomial_product(m1, m2):
             total[monomial] = total.get(monomial, 0.0) + c1 * c2 * c
     return tuple(total.items())

@@ -24,7 +24,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
-from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.function import Function, MultiIndex, mean_square
 from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
 from onegrad.functions.hermite_text import hermite_text
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
@@ -134,9 +134,9 @@ def energy_by_degree(f: Function | MultiIndex) -> Floats:
     share = np.zeros(MAX_EXPONENT + 1)
     if isinstance(f, MultiIndex):
         for monomial, c in f.terms:
-            degrees = [k for _, k in monomial]
-            if sum(degrees) <= MAX_EXPONENT:
-                share[sum(degrees)] += c * c * math.prod(math.factorial(k) for k in degrees)
+            degree = sum(k for _, k in monomial)
+            if degree <= MAX_EXPONENT:
+                share[degree] += c * c * mean_square(monomial)
     else:
         share += [math.factorial(k) * f.c[k] ** 2 for k in range(MAX_EXPONENT + 1)]
     if not f.second_moment > 0:
@@ -146,15 +146,15 @@ def energy_by_degree(f: Function | MultiIndex) -> Floats:
 
 def class_energies(f: Function | MultiIndex) -> Iterator[float]:
     r"""Yield the energy of :math:`E[h_k(z)\mid y]` over classes of labels, for k = 1, 2, ..."""
-    indices = f.indices if isinstance(f, MultiIndex) else 1
+    indices = f.indices
     if indices not in _GRID_POINTS:
         raise OutOfScope("exponent", "teacher", f.name, f"up to {max(_GRID_POINTS)} indices")
     x = np.linspace(-8.0, 8.0, _GRID_POINTS[indices])
     positions = np.indices((len(x),) * indices).reshape(indices, -1)
     p = np.exp(-(x[positions] ** 2).sum(0) / 2)
     p /= p.sum()
-    y = f(x[positions].T) if isinstance(f, MultiIndex) else f(x)
-    y = np.round(np.asarray(y) / np.sqrt(f.second_moment), 9)  # f(z) = f(-z) up to rounding
+    y = np.asarray(f.labels(x[positions].T)) / np.sqrt(f.second_moment)
+    y = np.round(y, 9)  # f(z) = f(-z) up to rounding
     _, rank = np.unique(y, return_inverse=True)
     quantile = np.cumsum(np.bincount(rank, p))
     label_class = np.minimum((quantile * _LABEL_CLASSES).astype(int), _LABEL_CLASSES - 1)[rank]

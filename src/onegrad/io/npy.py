@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import IO, Any
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -18,11 +18,23 @@ READERS = {  # version 3.0 differs from 2.0 in names of columns alone, which are
     (2, 0): npy_format.read_array_header_2_0,
     (3, 0): npy_format.read_array_header_2_0,
 }
-Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
+
+
+class Header(NamedTuple):
+    """The header of an array; in the order F columns come first."""
+
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the array, in whole numbers that do not overflow."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 def read_header(file: IO[bytes], name: str) -> Header:
-    """Return the shape, whether columns come first, and the type; Python objects are refused."""
+    """Return the header of an array; one of Python objects is refused."""
     try:
         version = npy_format.read_magic(file)
     except ValueError:
@@ -44,19 +56,14 @@ def read_header(file: IO[bytes], name: str) -> Header:
         raise InvalidInput(name, problem="has empty entries")
     if not all(0 <= length < MAX_LENGTH for length in shape):
         raise InvalidInput(name, problem="the header of the array is damaged")
-    return shape, fortran, dtype
-
-
-def size_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Return the bytes of an array, in whole numbers that do not overflow."""
-    return math.prod(shape) * dtype.itemsize
+    return Header(shape, "F" if fortran else "C", dtype)
 
 
 def read_array(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
     """Return the whole array; a file that ends too early or too late is refused."""
-    shape, fortran, dtype = read_header(file, name)
-    data, expected = file.read(), size_of(shape, dtype)
-    if len(data) != expected:
-        problem = f"has {len(data)} bytes of numbers where its shape says {expected}"
+    header = read_header(file, name)
+    data = file.read()
+    if len(data) != header.size:
+        problem = f"has {len(data)} bytes of numbers where its shape says {header.size}"
         raise InvalidInput(name, problem=problem)
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+    return np.frombuffer(data, header.dtype).reshape(header.shape, order=header.order)

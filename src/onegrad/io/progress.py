@@ -23,16 +23,16 @@ class Progress:
             self.callback(done, total)
 
     def begin_parts(self, total: int) -> None:
-        """Report that so many parts begin."""
+        """Report that `total` parts begin."""
 
     def rows(self, count: int) -> None:
-        """Report that so many more rows of the current part have been read."""
+        """Report that `count` more rows of the current part have been read."""
 
     def relabel(self, label: str) -> None:
         """Report what is counted from here on."""
 
     def detail(self, done: int, total: int) -> None:
-        """Report steps that are no parts."""
+        """Report `done` of `total` steps within a part."""
 
 
 def as_progress(
@@ -96,7 +96,7 @@ class TerminalProgress(Progress):
     # -- cells of a sweep ----------------------------------------------------------------------
 
     def begin(self, total: int, skipped: int = 0, damaged: int = 0) -> None:
-        """Begin with so many cells; some are skipped, and some are damaged in the store."""
+        """Begin with `total` cells, of which some are skipped and some are damaged in the store."""
         self.total, self.skipped, self.computed, self.failed = total, skipped, 0, 0
         self.rows_read = 0
         self.start = self.shown = time.monotonic()

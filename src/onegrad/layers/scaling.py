@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -102,8 +103,7 @@ class Scaling:
         """
         _check_size(x)
         centre, deviation = weighted_mean_and_deviation(x, w)
-        size = np.maximum(np.abs(centre), np.finfo(float).tiny)
-        scale = np.where(deviation <= MIN_RELATIVE_DEVIATION * size, np.inf, deviation)
+        scale = np.where(_is_constant(deviation, centre), np.inf, deviation)
         z = (x[w > 0] - centre) / scale
         low, high = z.min(0) - MARGIN, z.max(0) + MARGIN
         bound = max_deviations
@@ -123,8 +123,7 @@ class Scaling:
         spread = (high / unit - low / unit) * unit / QUARTILES_OF_NORMAL
         half_range = x.max(0) / 2 - x.min(0) / 2
         scale = np.where(spread > MIN_RELATIVE_DEVIATION * half_range, spread, half_range)
-        size = np.maximum(np.abs(centre), np.finfo(float).tiny)
-        scale = np.where(half_range <= MIN_RELATIVE_DEVIATION * size, np.inf, scale)
+        scale = np.where(_is_constant(half_range, centre), np.inf, scale)
         bound = np.full(x.shape[1], SQUASH)
         scaling = cls(centre, scale, -bound, bound, bound)
         z = scaling(x)
@@ -146,6 +145,12 @@ def weighted_quantiles(x: Floats, w: Floats, shares: Sequence[float]) -> Floats:
         position = (below < share * below[-1]).sum(0)
         quantiles[row] = x[order[position, np.arange(x.shape[1])], np.arange(x.shape[1])]
     return quantiles
+
+
+def _is_constant(spread: Floats, centre: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which columns vary by no more than the rounding of their centres."""
+    size = np.maximum(np.abs(centre), np.finfo(float).tiny)
+    return np.asarray(spread <= MIN_RELATIVE_DEVIATION * size)
 
 
 def _check_size(x: Floats) -> None:

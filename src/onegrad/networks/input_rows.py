@@ -117,7 +117,7 @@ class InputRows:
         return X + shift * self.direction
 
     def _user_rows(self, rows: RowSet, start: int, count: int) -> Array:
-        """Return rows of a user, each of which is used once."""
+        """Return rows of the user's data, each of which is used once."""
         assert self.data is not None
         first = rows_before(self.problem, rows) + start
         picked = [self.data[order[first : first + count]] for order in self.orders]

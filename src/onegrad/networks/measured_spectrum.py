@@ -18,7 +18,7 @@ from onegrad.networks.equivalents import distance_to_spiked
 from onegrad.networks.network import layer_features
 from onegrad.networks.one_network import network_of
 from onegrad.networks.plan import seed_tuple
-from onegrad.pictures.result_tables import dataframe, html_table
+from onegrad.pictures.result_tables import dataframe, html_table, network_count
 from onegrad.pictures.spectrum_plots import draw_measured_spectrum
 from onegrad.problem import Problem
 
@@ -51,8 +51,7 @@ class MeasuredSpectrum:
     def __repr__(self) -> str:
         largest = ", ".join(f"{value:.4g}" for value in self.eigenvalues.mean(0)[:3])
         edge = "" if self.edge is None else f", edge={self.edge:.6g}"
-        count = len(self.seeds)
-        networks = "1 network" if count == 1 else f"{count} networks"
+        networks = network_count(len(self.seeds))
         return f"MeasuredSpectrum({networks}{edge}, largest eigenvalues: {largest})"
 
     @property
@@ -124,8 +123,8 @@ class MeasuredSpectrum:
         ]
 
     def _repr_html_(self) -> str:
-        networks = "one network" if len(self.seeds) == 1 else f"{len(self.seeds)} networks"
-        return html_table(f"Spectra of {networks}", self.problem.changed(), self._rows())
+        title = f"Spectra of {network_count(len(self.seeds))}"
+        return html_table(title, self.problem.changed(), self._rows())
 
 
 def spectrum(

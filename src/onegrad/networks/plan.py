@@ -104,7 +104,7 @@ def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[Gra
 
 
 def usable_bytes(ops: Ops) -> float:
-    """Return the memory that a run may take where nothing else is said."""
+    """Return the memory that a run may take by default."""
     return MEMORY_FRACTION * ops.executor.free_bytes()
 
 

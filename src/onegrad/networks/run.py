@@ -104,7 +104,7 @@ def block_count(plan: Plan, group_plan: GroupPlan) -> int:
 
 
 def _repeater(plan: Plan, group_plan: GroupPlan, stacks: int) -> Repeat:
-    """Return how so many equal stacks are called: directly, or from a recording."""
+    """Return how the equal stacks of a group are called: directly, or from a recording."""
     p, networks = group_plan.group.problem, len(group_plan.group.etas)
     if not plan.options.can_be_recorded(p):
         return run_directly

@@ -39,7 +39,7 @@ class SampleBlock:
     y: Array
 
     def parts(self, rows: int) -> Iterator[SampleBlock]:
-        """Yield the block as blocks of at most so many rows."""
+        """Yield the block as blocks of at most `rows` rows."""
         for i in range(0, self.X.shape[1], rows):
             X, clean, y = (x[:, i : i + rows] for x in (self.X, self.clean, self.y))
             yield SampleBlock(self.purpose, self.start + i, X, clean, y)

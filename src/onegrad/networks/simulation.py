@@ -18,7 +18,13 @@ from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.layout import fixed_fields
-from onegrad.pictures.result_tables import dataframe, html_table, row_with_errors, with_error
+from onegrad.pictures.result_tables import (
+    dataframe,
+    html_table,
+    network_count,
+    row_with_errors,
+    with_error,
+)
 from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
 
 MAX_ERROR_SHARE = 0.25  # of a standard error that the precision may take without a warning
@@ -179,7 +185,7 @@ class Simulation:
     @property
     def _networks(self) -> str:
         kind = "" if self.model == "trained" else f" ({self.model})"
-        return f"one network{kind}" if len(self.seeds) == 1 else f"{len(self.seeds)} networks{kind}"
+        return network_count(len(self.seeds)) + kind
 
     def _repr_html_(self) -> str:
         settings = fixed_fields(self.problem, self.axes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onegrad.arrays import Array, namespace
-from onegrad.functions.function import MultiIndex
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.streams import GAUSSIAN, UNIT_INTERVAL, Purpose, Streams
 from onegrad.problem import Problem
@@ -25,7 +24,8 @@ class Teacher:
     @classmethod
     def of(cls, problem: Problem, streams: Streams) -> Teacher:
         """Draw the directions."""
-        Z = streams.entries(GAUSSIAN, (Purpose.TEACHER,), 0, _index_count(problem), problem.d)
+        indices = problem.teacher_function.indices
+        Z = streams.entries(GAUSSIAN, (Purpose.TEACHER,), 0, indices, problem.d)
         directions: list[Array] = []
         for k in range(Z.shape[1]):  # Gram-Schmidt: the first directions do not depend on later
             v = Z[:, k]
@@ -37,13 +37,8 @@ class Teacher:
     def clean_labels(self, X: Array) -> Array:
         """Return sigma_star of the indices of X, (B, rows)."""
         return self.streams.ops.by_rows(
-            lambda i: self._labels(X[:, i] @ self.beta_star), X.shape[1]
+            lambda i: self.problem.teacher_function.labels(X[:, i] @ self.beta_star), X.shape[1]
         )
-
-    def _labels(self, indices: Array) -> Array:
-        """Return sigma_star of indices (B, rows, indices)."""
-        f = self.problem.teacher_function
-        return f(indices) if isinstance(f, MultiIndex) else f(indices[..., 0])
 
     def noisy_labels(self, clean: Array, rows: RowSet, start: int) -> Array:
         """Add noise; replace a fraction of the labels by those of independent inputs."""
@@ -51,15 +46,10 @@ class Teacher:
         entries = self.streams.entries
         if p.corrupted:
             u = entries(UNIT_INTERVAL, (Purpose.CORRUPT, *key), start, count, 1)[..., 0]
-            indices = _index_count(p)
-            other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, indices)
-            y = y + (u < p.corrupted) * (self._labels(other) - clean)
+            f = p.teacher_function
+            other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, f.indices)
+            y = y + (u < p.corrupted) * (f.labels(other) - clean)
         if p.noise:
             noise = entries(p.noise_distribution, (Purpose.NOISE, *key), start, count, 1)
             y = y + p.noise * noise[..., 0]
         return y
-
-
-def _index_count(problem: Problem) -> int:
-    f = problem.teacher_function
-    return f.indices if isinstance(f, MultiIndex) else 1

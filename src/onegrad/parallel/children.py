@@ -42,9 +42,8 @@ def child_map(
     jobs: int,
     *,
     lost: Callable[[Item, str], Value],
-    threads: int = 1,
 ) -> Iterator[Value]:
-    """Map over `jobs` processes of `threads` BLAS threads each; yield results as they finish.
+    """Map over `jobs` processes of one BLAS thread each; yield results as they finish.
 
     Items are drawn as they are due; short ones travel together. Items whose process dies are tried
     again, one at a time.
@@ -66,7 +65,7 @@ def child_map(
                 task = [retries.popleft()] if retries else list(islice(source, size))
                 if not task:
                     break
-                child = idle.pop() if idle else Child(function, threads)
+                child = idle.pop() if idle else Child(function)
                 living.add(child)
                 busy[child.results] = child
                 child.send(task)
@@ -109,19 +108,19 @@ class Attempt:
 
 
 class Child:
-    """A process that applies one function to lists of items."""
+    """A process of one BLAS thread that applies one function to lists of items."""
 
-    def __init__(self, function: Callable[[Any], Any], threads: int) -> None:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
             f"from onegrad.parallel.children import serve; serve({os.getpid()})"
         )
-        with _interrupts_blocked():  # the parent handles Ctrl-C
+        with interrupts_blocked():  # the parent handles Ctrl-C
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)),
+                env=os.environ | dict.fromkeys(THREAD_VARIABLES, "1"),
                 process_group=0,
             )
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -163,8 +162,8 @@ class Child:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl-C in this thread, and for ever in the processes that it starts meanwhile."""
+def interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in this thread, and for good in threads and processes started meanwhile."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -9,7 +9,6 @@ import importlib
 import logging
 import operator
 import queue
-import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.parallel.children import items_per_task, timed_results
+from onegrad.parallel.children import interrupts_blocked, items_per_task, timed_results
 from onegrad.parallel.threads import Item, Value
 
 WORKER_CHECK = 1.0  # seconds between two looks at whether the cluster has workers
@@ -109,7 +108,7 @@ def cluster_sum(
 
 
 def _while_there_are_workers(wait: Callable[[float], Value], client: Any) -> Value:
-    """Return what `wait` returns; give up where there are no workers for long.
+    """Return what `wait` returns; give up when there have been no workers for long.
 
     A result that is finished can still be lost with its worker: reading it waits like any other.
 
@@ -162,7 +161,8 @@ def cluster_client(
         stack.enter_context(_silenced("distributed.client"))
         scheduler: Any = address
         if address is None:
-            with _interrupts_held_back():  # the cluster's threads and processes never see them
+            resource_tracker.ensure_running()  # its start would unblock interrupts
+            with interrupts_blocked():  # the cluster's threads and processes never see them
                 cluster = distributed.LocalCluster(
                     n_workers=0 if gpus else workers,
                     threads_per_worker=1,
@@ -188,7 +188,7 @@ def cluster_client(
 
 
 def _start_workers_with_gpus(cluster: Any, workers: int, gpus: Sequence[str]) -> None:
-    """Start so many workers that own these GPUs in turn; none where there are no GPUs.
+    """Start workers that own these GPUs in turn; none where there are no GPUs.
 
     The environment of a process is set before torch looks for devices in it.
     """
@@ -214,20 +214,6 @@ def _check_scheduler_listens(address: str) -> None:
 
 def _no_scheduler(address: str | None, error: Exception) -> InvalidInput:
     return InvalidInput("cluster", address, problem=f"no scheduler answers: {error}")
-
-
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back, also in threads and processes that are started within this context."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # its start would let it through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ def _in_order(
     stop: threading.Event | None,
     ahead: int | None,
 ) -> Iterator[Value]:
-    """Yield the results in order, with at most so many items taken ahead; None takes all."""
+    """Yield the results in order, with at most `ahead` items taken in advance; None takes all."""
     stop, failures = stop or threading.Event(), list[BaseException]()
 
     def call(item: Item) -> Value:

@@ -44,8 +44,8 @@ def draw_predicted_errors(
     predictions: Mapping[str, tuple[Any, Any, Any]],
     levels: Mapping[str, Any],
     *,
-    dash: Any = style.SOLID,
-    jumps: bool = False,
+    dash: Any,
+    jumps: bool,
     **line: Any,
 ) -> Any:
     """Draw the errors that a theory predicts.

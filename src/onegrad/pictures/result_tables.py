@@ -55,6 +55,11 @@ def row_with_errors(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def network_count(count: int) -> str:
+    """Return `one network`, or `5 networks`."""
+    return "one network" if count == 1 else f"{count} networks"
+
+
 def with_error(value: float, error: float) -> str:
     """Return a value with its error, both to the second digit of the error.
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.pictures import style
+from onegrad.pictures.result_tables import network_count
 
 DEGREE_NAMES = ("", "linear", "quadratic", "cubic", "quartic")
 _DEGREE_COLOURS = (style.DARK_GREY, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
@@ -71,7 +72,7 @@ def draw_measured_spectrum(ax: Any, singular_values: Floats, n: int, edge: float
     edge : edge of the eigenvalues of F F^T/n, where it is known.
     """
     s = singular_values / np.sqrt(n)
-    networks = "one network" if len(s) == 1 else f"{len(s)} networks"
+    networks = network_count(len(s))
     ticks = s[s > np.sqrt(edge)] if edge is not None else s[:, :_TICKS_WITHOUT_EDGE].ravel()
     nonzero = s[s > 1e-3 * s.max()]  # the atom at zero is no density
     bins = np.geomspace(nonzero.min(), 1.0001 * nonzero.max(), _HISTOGRAM_BINS + 1)

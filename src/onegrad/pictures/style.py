@@ -80,8 +80,8 @@ def load_library(name: str, feature: str) -> Any:
         raise ImportError(message, name=package) from None
 
 
-def panels(columns: int, rows: int = 1, *, width: float = 3.6, height: float = 3.0) -> Any:
-    """Return a figure and its axes, an array of shape (rows, columns)."""
+def panels(columns: int, rows: int = 1, *, width: float, height: float) -> Any:
+    """Return a figure and its axes, an array of shape (rows, columns), each of this size."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
@@ -112,7 +112,7 @@ def line(
 
 
 def band(ax: Any, x: Any, y: Any, half_width: Any, colour: str, label: str | None = None) -> None:
-    """Draw the band that has the mean over many networks with 95 %, where it is known."""
+    """Draw the band that holds the mean of many networks with probability 95 %, where known."""
     if np.any(np.isfinite(half_width)):
         low, high = y - half_width, y + half_width
         ax.fill_between(x, low, high, color=colour, alpha=0.18, lw=0, label=label)
@@ -196,8 +196,8 @@ def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
 
 
 @contextmanager
-def styled_axes(ax: Any = None) -> Iterator[Any]:
-    """Give the axes, or new ones, this style while something is drawn on them."""
+def styled_axes(ax: Any) -> Iterator[Any]:
+    """Give the axes, or new ones for None, this style while something is drawn on them."""
     matplotlib = load_library("matplotlib", "plot")
     figure = None
     if ax is None:

@@ -181,7 +181,7 @@ class Problem(Conventions):
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the only place that sets a field
         _, teacher = self.sigma, self.teacher_function  # both are resolved, and thereby checked
-        if isinstance(teacher, MultiIndex) and teacher.indices > self.d:
+        if teacher.indices > self.d:
             allowed = f"a function of at most d = {self.d} indices"
             raise InvalidInput("teacher", teacher.name, allowed)
 
@@ -313,7 +313,7 @@ FIELDS = described_fields(Problem)
 
 
 def check_axes(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:
-    """Raise UnknownArgument if one of a function's keyword arguments is no field of Problem."""
+    """Raise UnknownArgument if one of a function's keyword arguments is not a field of Problem."""
     for name in axes:
         if name not in FIELDS:
             parameters = inspect.signature(function).parameters.values()

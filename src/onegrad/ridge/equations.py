@@ -101,7 +101,7 @@ class NormalEquations:
         return np.asarray(factor.solve_lower(F - self.f_mean))
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
-        """Return the eigenvalues of G, largest first; or so many leading ones, by Lanczos."""
+        """Return the eigenvalues of G, largest first: all, or the `leading` ones by Lanczos."""
         G = to_numpy(self.G)
         if leading is None or 2 * leading >= len(G):
             return np.asarray(scipy.linalg.eigvalsh(G, check_finite=False)[::-1])

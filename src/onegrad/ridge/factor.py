@@ -16,9 +16,9 @@ class Factor:
     definite: Array  # (...) True if C has a factor
 
     @classmethod
-    def shifted(cls, C: Array, shifts: Sequence[float], overwrite: bool = False) -> Factor:
+    def shifted(cls, C: Array, shifts: Sequence[float]) -> Factor:
         """Return the factors of C + shift for every shift: (..., shifts, m, m)."""
-        return cls(*ops_of(C).shifted_cholesky(C, shifts, overwrite))
+        return cls(*ops_of(C).shifted_cholesky(C, shifts))
 
     def __getitem__(self, index: int) -> Factor:
         return Factor(self.U[index], self.definite[index])

@@ -94,7 +94,7 @@ class Moments:
 
 
 def empty_moments(ops: Ops, stack: int, width: int, expected: int) -> Moments:
-    """Return sums of zero for `add_rows`, which is expected to bring so many rows.
+    """Return sums of zero for `add_rows`, which is expected to bring `expected` rows.
 
     They are those of a stack of matrices of features of a width, with one target each.
     """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.results import Points
-from onegrad.pictures import Curve
+from onegrad.arrays import Floats
+from onegrad.experiments.results import Point, Points, Results
+from onegrad.pictures import Curve, style
+from onegrad.studies.findings import paired_change
+from onegrad.studies.text import Estimate
 
 
 def with_a_step(points: Points) -> Points:
@@ -23,27 +25,47 @@ def with_gaps(curve: Curve) -> Curve:
     return Curve(*(np.insert(values, jumps, np.nan) for values in (curve.x, curve.y, curve.se)))
 
 
-def best_penalty(points: Points) -> Curve:
-    """Return the lowest mean test error over the penalties against the step exponent."""
-    x, y, se = [], [], []
-    for alpha in points.levels("alpha"):
-        best = min(points.where(alpha=alpha), key=lambda p: p.mean("test"))
-        x.append(alpha)
-        y.append(best.mean("test"))
-        se.append(best.se("test"))
-    return Curve(np.array(x), np.array(y), np.array(se))
+def curve_through(x: Sequence[float], values: Sequence[tuple[float, float]]) -> Curve:
+    """Return the curve of means with standard errors at these positions."""
+    means, errors = np.array(values, dtype=float).reshape(-1, 2).T
+    return Curve(np.array(x, dtype=float), means, errors)
+
+
+def seed_curve(points: Points, along: str, quantity: Callable[[Point], Floats]) -> Curve:
+    """Return a quantity that has one value per seed of a point, against a field."""
+    ordered = points.ordered(along)
+    return curve_through(
+        [p.field(along) for p in ordered], [Estimate.of(quantity(p)) for p in ordered]
+    )
+
+
+def best_penalty(points: Points, quantity: str = "test") -> Curve:
+    """Return the lowest mean of an error over the penalties against the step exponent."""
+    alphas = points.levels("alpha")
+    best = [min(points.where(alpha=a), key=lambda p: p.mean(quantity)) for a in alphas]
+    return curve_through(alphas, [(p.mean(quantity), p.se(quantity)) for p in best])
+
+
+def kernel_bound(uniform: Points) -> float:
+    """Return the lower bound on the risk of every kernel method."""
+    return float(uniform[0].mean("kernel_bound") - uniform[0].problem.noise ** 2)
 
 
 def relative_difference(points: Points, other: Points, along: str, quantity: str) -> Curve:
-    """Return mean(other) / mean(points) - 1 against a field, both on the same seeds.
+    """Return mean(other) / mean(points) - 1 against a field, both on the same seeds."""
+    pairs = list(zip(points.ordered(along), other.ordered(along), strict=True))
+    changes = [paired_change(b.values[quantity], a.values[quantity]) for a, b in pairs]
+    return curve_through([a.field(along) for a, _ in pairs], changes)
 
-    What a seed does to both cancels in the standard error, which is that of a ratio of means.
-    """
-    a, b = (np.array([p.values[quantity] for p in q.ordered(along)]) for q in (points, other))
-    ratio = b.mean(1) / a.mean(1)
-    linear = (b - ratio[:, None] * a) / a.mean(1)[:, None]  # deviation of the ratio seed by seed
-    x = np.array([p.field(along) for p in points.ordered(along)], dtype=float)
-    return Curve(x, ratio - 1, np.asarray(standard_error(linear, axis=1)))
+
+def draw_growing_theory(ax: Any, results: Results) -> None:
+    """Draw the test error of the uniform theory at growing n, and its limit, the staircase."""
+    growing = results["growing"]
+    for i, n in enumerate(growing.levels("n")):
+        curve = growing.where(n=n).curve("alpha", "test")
+        style.line(ax, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
+    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
+    style.line(ax, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
 
 
 def heat_map(

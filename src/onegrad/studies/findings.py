@@ -57,13 +57,12 @@ def _common_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class BestPoint:
-    """The lowest or highest mean over a grid.
+    """The lowest mean over a grid.
 
     value : the mean with its standard error.
     at : the position along each axis of the search.
     ends : the first and last value of each axis.
     one_sided : axes whose end may be best; `bound` then says so in the sentence.
-    lowest : False for the highest value.
     values : the value of each seed; empty for a theory.
     """
 
@@ -71,7 +70,6 @@ class BestPoint:
     at: Mapping[str, float]
     ends: Mapping[str, tuple[float, float]]
     one_sided: tuple[str, ...] = ()
-    lowest: bool = True
     values: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
@@ -81,37 +79,23 @@ class BestPoint:
 
     @property
     def bound(self) -> str:
-        """`at most ` or `at least ` where the optimum may lie beyond the grid, otherwise ``."""
-        return ("at most " if self.lowest else "at least ") if self.axes_at_end else ""
+        """`at most ` where the optimum may lie beyond the grid, otherwise ``."""
+        return "at most " if self.axes_at_end else ""
 
 
 def lowest_point(
     points: Points, quantity: str, along: Sequence[str], *, one_sided: Sequence[str] = ()
 ) -> BestPoint:
     """Return the lowest mean of a quantity over points that differ in the fields `along`."""
-    return _optimum(points, quantity, along, one_sided, sign=1)
-
-
-def highest_point(
-    points: Points, quantity: str, along: Sequence[str], *, one_sided: Sequence[str] = ()
-) -> BestPoint:
-    """Return the highest mean of a quantity over points that differ in the fields `along`."""
-    return _optimum(points, quantity, along, one_sided, sign=-1)
-
-
-def _optimum(
-    points: Points, quantity: str, along: Sequence[str], one_sided: Sequence[str], sign: int
-) -> BestPoint:
-    best = min(points, key=lambda p: sign * p.mean(quantity))
+    best = min(points, key=lambda p: p.mean(quantity))
     levels = {axis: points.levels(axis) for axis in along}
     position = {axis: min(x, key=lambda v: abs(v - best.field(axis))) for axis, x in levels.items()}
     return BestPoint(
-        Estimate(best.mean(quantity), best.se(quantity)),
-        position,
-        {axis: (values[0], values[-1]) for axis, values in levels.items()},
-        tuple(one_sided),
-        sign > 0,
-        best.values[quantity] if best.seeded else np.empty(0),
+        value=Estimate(best.mean(quantity), best.se(quantity)),
+        at=position,
+        ends={axis: (values[0], values[-1]) for axis, values in levels.items()},
+        one_sided=tuple(one_sided),
+        values=best.values[quantity] if best.seeded else np.empty(0),
     )
 
 
@@ -158,11 +142,11 @@ class Selection:
 
 
 def selected(
-    items: Iterable[Choice], keep: Callable[[Choice], bool], condition: str
+    items: Iterable[Choice], satisfies: Callable[[Choice], bool], condition: str
 ) -> tuple[list[Choice], Selection]:
-    """Return the items that are kept, and the fact that the others are not."""
+    """Return the items that satisfy a condition, and the selection that this is."""
     all_items = list(items)
-    chosen = [item for item in all_items if keep(item)]
+    chosen = [item for item in all_items if satisfies(item)]
     return chosen, Selection(len(chosen), len(all_items), condition)
 
 

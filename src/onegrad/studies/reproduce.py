@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,18 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
     text, notes = texts(study, facts)
     violations = [] if sizes.quick else broken_rules(study, facts)
     folder.mkdir(parents=True, exist_ok=True)
-    svg = _draw(study, results, folder)
-    table = number_table(study, facts)
-    broken = tuple(map(str, violations))
-    section = Section(study.name, text, svg, checks, notes, grids, networks, sizes, table, broken)
+    section = Section(
+        name=study.name,
+        text=text,
+        svg=_draw(study, results, folder),
+        checks=checks,
+        notes=notes,
+        grids=grids,
+        networks=networks,
+        sizes=sizes,
+        table=number_table(study, facts),
+        violations=tuple(map(str, violations)),
+    )
     write_csv(folder / f"{study.name}.csv", point_rows(results))
     write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
     record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
@@ -142,7 +150,7 @@ def _draw(study: Study, results: Results, folder: Path) -> Path:
 def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     """Return the texts of a study, filled with its facts, and its notes, one per line of them."""
     templates = study.spec.text
-    parts = {key: template for key, template in templates.items() if key not in SHOWN_TEXTS}
+    parts = _parts(templates)
     text = {
         key: fill_template(templates[key], parts, facts) for key in SHOWN_TEXTS if key in templates
     }
@@ -155,15 +163,17 @@ def number_table(study: Study, facts: Facts) -> NumberTable | None:
     entry = study.spec.text.get("table")
     if entry is None:
         return None
-    parts = {key: template for key, template in study.spec.text.items() if key not in SHOWN_TEXTS}
+    parts, columns = _parts(study.spec.text), entry["columns"]
     rows = [
-        [
-            fill_template(template, parts, {**facts, **item})
-            for template in entry["columns"].values()
-        ]
+        [fill_template(template, parts, {**facts, **item}) for template in columns.values()]
         for item in facts[entry["rows"]]
     ]
-    return NumberTable(list(entry["columns"]), rows)
+    return NumberTable(list(columns), rows)
+
+
+def _parts(templates: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the templates that others are made of."""
+    return {key: template for key, template in templates.items() if key not in SHOWN_TEXTS}
 
 
 def broken_rules(study: Study, facts: Facts) -> list[rules.Violation]:

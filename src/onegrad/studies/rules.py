@@ -117,7 +117,7 @@ def representable(spec: Spec) -> Iterator[Violation]:
     """The network can represent the teacher, unless the study declares that it cannot."""
     if "out_of_reach" in spec.method:
         return
-    problems = [p for grid in spec.grids for p, _, _ in problems_of(grid)]
+    problems = [variant.problem for grid in spec.grids for variant in problems_of(grid)]
     for warning in representation_warnings(problems):
         yield Violation("representable teacher", str(warning))
 
@@ -142,10 +142,10 @@ def _budget(entry: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
         return {key: entry[key] for key in ("name", "settings", "rows")}
     names = [entry["grid"]] if isinstance(entry["grid"], str) else entry["grid"]
     grids = [_grid(spec, str(name)) for name in names]
-    first = [problems_of(grid)[0] for grid in grids]
+    first_problems = [problems_of(grid)[0] for grid in grids]
     return {
         "name": entry["name"],
-        "settings": sum(len(etas) * len(ridges) for _, etas, ridges in first),
+        "settings": sum(len(first.etas) * len(first.ridges) for first in first_problems),
         "rows": min(_test_rows(grid) or 0 for grid in grids),  # chosen by the test error itself
     }
 
@@ -155,8 +155,8 @@ def sizes(spec: Spec) -> list[int]:
     declared = spec.method.get("sizes")
     if declared is None:
         return []
-    problems = [p for p, _, _ in problems_of(_grid(spec, str(declared["grid"])))]
-    return sorted({int(getattr(p, declared["along"])) for p in problems})
+    variants = problems_of(_grid(spec, str(declared["grid"])))
+    return sorted({int(getattr(variant.problem, declared["along"])) for variant in variants})
 
 
 def _grid(spec: Spec, name: str) -> Grid:

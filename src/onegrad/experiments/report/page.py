@@ -35,7 +35,7 @@ class NumberTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a run: quick or full, with at most about so many seeds per point."""
+    """The sizes of a run: quick or full, and about how many seeds a point has at most."""
 
     quick: bool = False
     seeds: int | None = None

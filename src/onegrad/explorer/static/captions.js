@@ -32,7 +32,7 @@ export function bulkPieces({ rho }) {
 
 /** How a network's singular values differ from the drawn bulk: the share that must move at least
  *  (Kolmogorov's distance), and how many lie beyond the edge; null where they do not. */
-export function deformation({ spectrum: { x, rho, edge, spikes }, network }) {
+function deformation({ spectrum: { x, rho, edge, spikes }, network }) {
   if (!network?.eigenvalues) return null;
   const mass = [0];
   for (let i = 1; i < x.length; i += 1) mass.push(mass[i - 1] + ((x[i] - x[i - 1]) * (rho[i] + rho[i - 1])) / 2);
@@ -144,7 +144,7 @@ function sizesCaption({ sizes: curve, state, sizesNow, stale }) {
 }
 
 /** The stair of the staircase that is deepest: its threshold and the test errors around it. */
-export function deepestStair({ alpha, test }) {
+function deepestStair({ alpha, test }) {
   let best = null;
   for (let i = 1; i + 1 < alpha.length; i += 2) {
     const drop = test[i] - test[i + 1];
@@ -162,7 +162,7 @@ export function passes(points, level) {
 }
 
 /** The deepest stair on a curve: where half of it is passed, and how wide its middle half is. */
-export function stairWidth(staircase, curve) {
+function stairWidth(staircase, curve) {
   const stair = deepestStair(staircase);
   if (!stair || !curve?.length) return null;
   const [quarter, half, three] = [0.25, 0.5, 0.75].map((t) => passes(curve.sorted, stair.from - t * stair.drop));

@@ -16,7 +16,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** Help button with a tip: what the control is here and in each paper. */
-export function helpFor(control) {
+function helpFor(control) {
   const id = `tip-${control.name}`;
   const rows = Object.entries(control.papers).map(([paper, symbol]) =>
     element("tr", {}, element("th", { scope: "row" }, paper), element("td", {}, ...typeset(symbol))),

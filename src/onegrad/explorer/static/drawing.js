@@ -1,6 +1,6 @@
 // What the figures share: colours, frame, words.
 
-export const OKABE = {
+const OKABE = {
   blue: "#0072B2",
   orange: "#E69F00",
   green: "#009E73",

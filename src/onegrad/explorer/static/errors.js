@@ -46,7 +46,7 @@ export function thresholdMarks({ thresholds, spikes }, colors) {
   };
 }
 
-export function errorLines(curve, stale, colors) {
+function errorLines(curve, stale, colors) {
   const points = curve?.sorted ?? [];
   return ["test", "train"].map((name) => ({
     x: points.map((p) => p.x),

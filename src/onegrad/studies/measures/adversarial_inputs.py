@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.arrays import Array, get_ops, namespace, to_numpy
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.fits import fits
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network, layer_features
@@ -32,7 +32,8 @@ DEFAULT_MOVED_ROWS = 20_000
 RIDGE_CHANGE = 1e-3  # relative, of a difference quotient
 
 
-def adversarial(cell: Cell, device: str) -> CellValues:
+@per_seed
+def adversarial(cell: Cell, device: str, seed: int) -> CellValues:
     r"""Return errors and gradients of networks on fresh rows without noise, (seeds, etas, ridges).
 
     risk : E r^2, r = y - f; slope : E|r| |grad f|; gradient : E|grad f|^2, all of which give the
@@ -40,29 +41,25 @@ def adversarial(cell: Cell, device: str) -> CellValues:
     `gradient` along the teacher's direction; attacked : risk after one step of length LENGTHS along
     the gradient of the error, (..., lengths); readout : |a|^2.
     """
-    n_test = int(dict(cell.options).get("n_test", DEFAULT_MOVED_ROWS))
-    names = ("risk", "slope", "gradient", "along", "readout", "attacked")
-    values: dict[str, list[np.ndarray]] = {name: [] for name in names}
-    for seed in seeds_of(cell):
-        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-        network = Network.of(sampler)
-        for eta in cell.etas:
-            W = network.trained_weights(eta)
-            (fit,) = fits(sampler, layer_features(sampler.ops, cell.problem.sigma, W), cell.ridges)
-            for j in range(len(cell.ridges)):
-                a = fit.coef[..., j : j + 1]  # (1, N, 1)
-                totals = sum(
-                    _sums(sampler, W, a, block)
-                    for block in sampler.blocks(RowSet(Purpose.TEST, n_test))
-                )
-                means = np.asarray(totals) / n_test
-                single = (*means[:4], float((a * a).sum()), means[4:])
-                for name, value in zip(names, single, strict=True):
-                    values[name].append(value)
-    shape = (cell.seeds, len(cell.etas), len(cell.ridges))
+    rows = RowSet(Purpose.TEST, option_of(cell, "n_test", DEFAULT_MOVED_ROWS))
+    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+    network = Network.of(sampler)
+    means, readouts = [], []
+    for eta in cell.etas:
+        W = network.trained_weights(eta)
+        (fit,) = fits(sampler, layer_features(sampler.ops, cell.problem.sigma, W), cell.ridges)
+        for j in range(len(cell.ridges)):
+            a = fit.coef[..., j : j + 1]  # (1, N, 1)
+            totals = sum(_sums(sampler, W, a, block) for block in sampler.blocks(rows))
+            means.append(np.asarray(totals) / rows.count)
+            readouts.append(float((a * a).sum()))
+    shape = (len(cell.etas), len(cell.ridges))
+    table = np.reshape(means, (*shape, -1))
+    names = ("risk", "slope", "gradient", "along")
     return {
-        name: np.reshape(v, (*shape, len(LENGTHS)) if name == "attacked" else shape)
-        for name, v in values.items()
+        **{name: table[..., i] for i, name in enumerate(names)},
+        "readout": np.reshape(readouts, shape),
+        "attacked": table[..., len(names) :],
     }
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, get_ops, namespace
+from onegrad.arrays import Array, get_ops, namespace
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.network import draw_readout, draw_weights
 from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.networks.teacher import Teacher
@@ -30,7 +30,8 @@ PROTOCOLS = tuple(name for names in _RESIDUALS.values() for name in names)
 Rows = list[tuple[Array, Array]]  # chunks of inputs (rows, d) and labels (rows,)
 
 
-def giant_step(cell: Cell, device: str) -> CellValues:
+@per_seed
+def giant_step(cell: Cell, device: str, seed: int) -> CellValues:
     """Return test errors of one network per seed and of several data sets each.
 
     own, output, test_rows, notebook : (seeds, 1, 1, data sets), the linear part off by moments and
@@ -38,17 +39,11 @@ def giant_step(cell: Cell, device: str) -> CellValues:
     both. plain, least_squares : (seeds, 1, 1), labels as they are, and without the fit of least
     squares, on the first data set.
     """
-    options = dict(cell.options)
-    n_test, data_sets = int(options.get("n_test", 100_000)), int(options.get("data_sets", 1))
-    values: dict[str, list[Floats]] = {name: [] for name in (*PROTOCOLS, *ONCE)}
-    for seed in seeds_of(cell):
-        network = GiantStep.of(cell.problem, seed, device)
-        errors = [network.errors(k, n_test, cell.etas[0], cell.ridges[0]) for k in range(data_sets)]
-        for name in PROTOCOLS:
-            values[name].append(np.array([e[name] for e in errors])[None, None])
-        for name in ONCE:
-            values[name].append(np.array([[errors[0][name]]]))
-    return {name: np.stack(of_seeds) for name, of_seeds in values.items()}
+    n_test, data_sets = option_of(cell, "n_test", 100_000), option_of(cell, "data_sets", 1)
+    network = GiantStep.of(cell.problem, seed, device)
+    errors = [network.errors(k, n_test, cell.etas[0], cell.ridges[0]) for k in range(data_sets)]
+    by_data_set = {name: np.array([[[e[name] for e in errors]]]) for name in PROTOCOLS}
+    return by_data_set | {name: np.array([[errors[0][name]]]) for name in ONCE}
 
 
 @dataclass(frozen=True)

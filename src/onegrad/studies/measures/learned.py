@@ -9,7 +9,13 @@ import scipy.linalg
 
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
+from onegrad.experiments.measure import (
+    CellValues,
+    arguments_of,
+    option_of,
+    per_seed,
+    seeds_of,
+)
 from onegrad.networks import predict_fresh_rows, simulate
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -28,18 +34,13 @@ def real_inputs_errors(cell: Cell, _device: str) -> CellValues:
     return {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
 
 
-def weights(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def weights(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the largest squared singular values of the weights after all steps.
 
     after : (seeds, etas, 1, SINGULAR_VALUES); before : the largest of the untrained weights;
     aligned : squared length of the teacher's part of the corresponding right singular vectors.
     """
-    networks = [_weights(cell, seed) for seed in seeds_of(cell)]
-    after, before, aligned = (np.stack(x)[:, :, None] for x in zip(*networks, strict=True))
-    return {"after": after, "before": before, "aligned": aligned}
-
-
-def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
     sampler = Sampler.of(cell.problem, (seed,), get_ops())
     network = Network.of(sampler)
     beta_star = to_numpy(sampler.beta_star[0])
@@ -50,7 +51,11 @@ def _weights(cell: Cell, seed: int) -> tuple[Floats, Floats, Floats]:
         values, vectors = _largest(W, SINGULAR_VALUES)
         after.append(values)
         aligned.append(((beta_star.T @ W.T @ vectors) ** 2).sum(0) / values)  # v = W^T u / s
-    return np.array(after), np.full(len(cell.etas), before), np.array(aligned)
+    return {
+        "after": np.array(after)[:, None],
+        "before": np.full((len(cell.etas), 1), before),
+        "aligned": np.array(aligned)[:, None],
+    }
 
 
 def _largest(W: Floats, count: int) -> tuple[Floats, Floats]:
@@ -60,25 +65,21 @@ def _largest(W: Floats, count: int) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def learned(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def learned(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the risk and the share of each Hermite degree that was learned, (seeds, etas, 1, …).
 
     share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
     """
-    n_test = int(dict(cell.options).get("n_test", DEFAULT_TEST_ROWS))
+    n_test = option_of(cell, "n_test", DEFAULT_TEST_ROWS)
     c = cell.problem.sigma_star.c[1 : MAX_LEARNED_DEGREE + 1]
     present = np.abs(c) > 1e-9
     exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_LEARNED_DEGREE + 1)])
     risk, share = [], []
-    for seed in seeds_of(cell):
-        for eta in cell.etas:
-            problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
-            fresh = predict_fresh_rows(problem, seed, n_test)
-            learned = fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:]
-            share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
-            risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
-    shape = (cell.seeds, len(cell.etas), 1)
-    return {
-        "risk": np.reshape(risk, shape),
-        "share": np.reshape(share, (*shape, MAX_LEARNED_DEGREE)),
-    }
+    for eta in cell.etas:
+        problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
+        fresh = predict_fresh_rows(problem, seed, n_test)
+        learned = fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:]
+        share.append(np.where(present, learned / np.where(present, exact, 1.0), np.nan))
+        risk.append(np.mean((fresh.labels - fresh.predictions) ** 2))
+    return {"risk": np.array(risk)[:, None], "share": np.array(share)[:, None]}

@@ -11,7 +11,13 @@ import numpy as np
 from onegrad.arrays import get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
+from onegrad.experiments.measure import (
+    CellValues,
+    arguments_of,
+    option_of,
+    per_seed,
+    seeds_of,
+)
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.network import Network
@@ -48,9 +54,7 @@ def theory(cell: Cell, _device: str) -> CellValues:
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         prediction = predict(cell.problem, **arguments_of(cell))
     values = {q: getattr(prediction, q) for q in ("train", "test", "risk", "kernel_bound")}
-    values["linear"] = (
-        prediction.kernel_bound
-    )  # the same number: the best linear predictor attains it
+    values["linear"] = prediction.kernel_bound  # which the best linear predictor attains
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 
@@ -88,47 +92,38 @@ def spectrum_theory(cell: Cell, _device: str) -> CellValues:
     return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
 
 
-def gradient(cell: Cell, device: str) -> CellValues:
+@per_seed
+def gradient(cell: Cell, device: str, seed: int) -> CellValues:
     """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
 
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-    values: dict[str, list[float]] = {"cosine": [], "top": [], "second": []}
-    for seed in seeds_of(cell):
-        sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-        first = Network.of(sampler).first
-        beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
-        _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
-        values["cosine"].append(float(beta @ star / np.linalg.norm(beta)))
-        values["top"].append(float((Vt[0] @ star) ** 2))
-        values["second"].append(float(s[1] / s[0]))
-    return {name: np.array(numbers) for name, numbers in values.items()}
+    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+    first = Network.of(sampler).first
+    beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
+    cosine = beta @ star / np.linalg.norm(beta)
+    return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
 
 
-def step_shape(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def step_shape(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the size and direction of the first step per unit of eta; (seeds,).
 
     norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
     vector with beta_star.
     """
-    values: dict[str, list[float]] = {"norm": [], "frobenius": [], "cosine": []}
-    for seed in seeds_of(cell):
-        sampler = Sampler.of(cell.problem, (seed,), get_ops())
-        step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
-        _, s, Vt = np.linalg.svd(step, full_matrices=False)
-        values["norm"].append(float(s[0]))
-        values["frobenius"].append(float(np.linalg.norm(s)))
-        values["cosine"].append(float(abs(Vt[0] @ star)))
-    return {name: np.array(numbers) for name, numbers in values.items()}
+    sampler = Sampler.of(cell.problem, (seed,), get_ops())
+    step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
+    _, s, Vt = np.linalg.svd(step, full_matrices=False)
+    return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
 
 
 def rehearsal(cell: Cell, _device: str) -> CellValues:
     """Return normal numbers, one row per seed, after a wait: a rehearsal for a cluster."""
-    options = dict(cell.options)
-    time.sleep(float(options.get("wait", 0.0)))
-    count = int(options.get("numbers", 1))
-    size = (cell.problem.n, cell.problem.d, cell.problem.N)
+    time.sleep(option_of(cell, "wait", 0.0))
+    count, size = option_of(cell, "numbers", 1), (cell.problem.n, cell.problem.d, cell.problem.N)
     draws = [np.random.default_rng((*size, seed)).normal(size=count) for seed in seeds_of(cell)]
     return {"draw": np.stack(draws)}
 

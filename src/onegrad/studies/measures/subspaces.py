@@ -10,11 +10,12 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.studies.measures.training import directions, draw_task
 
 
-def rounds(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
 
     overlap : mean squared cosine of the metric's leading subspace with the teacher's; spectral :
@@ -23,21 +24,19 @@ def rounds(cell: Cell, _device: str) -> CellValues:
     """
     from onegrad.estimators import AlternatingRegressor  # scikit-learn, which no other cell needs
 
-    p, options = cell.problem, dict(cell.options)
-    width, most_rounds = int(options.get("width", 400)), int(options.get("rounds", 1))
-    n_test = int(options.get("n_test", 20_000))
-    values: dict[str, list[float]] = {"overlap": [], "spectral": [], "risk": []}
-    for seed in seeds_of(cell):
-        rng = np.random.default_rng((seed, p.n, p.d))
-        X, y, X_test, y_test = draw_task(p, "teacher", n_test, rng)
-        U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
-        model = AlternatingRegressor(width, members=1, rounds=most_rounds, random_state=seed)
-        model.fit(X, y)
-        values["overlap"].append(overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U))
-        values["spectral"].append(overlap(spectral_subspace(X, y, U.shape[1]), U))
-        miss = y_test - np.asarray(model.predict(X_test))
-        values["risk"].append(float((miss**2).mean() / y_test.var()))
-    return {name: np.array(numbers) for name, numbers in values.items()}
+    p, n_test = cell.problem, option_of(cell, "n_test", 20_000)
+    width, max_rounds = option_of(cell, "width", 400), option_of(cell, "rounds", 1)
+    rng = np.random.default_rng((seed, p.n, p.d))
+    X, y, X_test, y_test = draw_task(p, "teacher", n_test, rng)
+    U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
+    model = AlternatingRegressor(width, members=1, rounds=max_rounds, random_state=seed)
+    model.fit(X, y)
+    miss = y_test - np.asarray(model.predict(X_test))
+    return {
+        "overlap": overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U),
+        "spectral": overlap(spectral_subspace(X, y, U.shape[1]), U),
+        "risk": (miss**2).mean() / y_test.var(),
+    }
 
 
 def spectral_subspace(X: Floats, y: Floats, count: int) -> Floats:

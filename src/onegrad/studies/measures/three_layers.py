@@ -16,7 +16,7 @@ import scipy.linalg
 
 from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.problem import Problem
 
@@ -45,28 +45,27 @@ class Networks:
         return p.sigma(H @ W2.T)
 
 
-def three_layers(cell: Cell, device: str) -> CellValues:
+@per_seed
+def three_layers(cell: Cell, device: str, seed: int) -> CellValues:
     """Return the test error by what the step is on, (seeds, etas, ridges), as `test_KIND`."""
-    n_test = int(dict(cell.options).get("n_test", 20_000))
+    n_test = option_of(cell, "n_test", 20_000)
     p, ops = cell.problem, get_ops(device)
-    values: dict[str, list[Floats]] = {f"test_{kind}": [] for kind in KINDS}
-    for seed in seeds_of(cell):
-        rng = np.random.default_rng((seed, p.n, p.d))
-        networks = draw_networks(p, ops, rng)
-        (X, y), (X_test, _) = draw_rows(p, ops, rng, p.n), draw_rows(p, ops, rng, n_test)
-        clean = p.sigma_star(X_test[:, 0])[:, None]
-        for kind in KINDS:
-            errors = []
-            for eta in cell.etas[:1] if kind == "none" else cell.etas:
-                F = networks.features(p, kind, eta, X)
-                coef = ridge_coefficients(ops, F, y, cell.ridges)  # (ridges, N)
-                F = networks.features(p, kind, eta, X_test)
-                errors.append(to_numpy(((clean - F @ coef.T) ** 2).mean(0)) + p.noise**2)
-            values[f"test_{kind}"].append(np.array(errors))
-    return {name: np.stack(of_seeds) for name, of_seeds in values.items()}
+    rng = np.random.default_rng((seed, p.n, p.d))
+    networks = draw_networks(p, ops, rng)
+    (X, y), (X_test, _) = draw_rows(p, ops, rng, p.n), draw_rows(p, ops, rng, n_test)
+    clean = p.sigma_star(X_test[:, 0])[:, None]
+
+    def errors(kind: str, eta: float) -> Floats:
+        F, F_test = (networks.features(p, kind, eta, rows) for rows in (X, X_test))
+        coef = ridge_coefficients(ops, F, y, cell.ridges)  # (ridges, N)
+        return to_numpy(((clean - F_test @ coef.T) ** 2).mean(0)) + p.noise**2
+
+    etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in KINDS}
+    return {f"test_{k}": [errors(k, eta) for eta in of_kind] for k, of_kind in etas.items()}
 
 
-def three_layer_spectrum(cell: Cell, device: str) -> CellValues:
+@per_seed
+def three_layer_spectrum(cell: Cell, device: str, seed: int) -> CellValues:
     """Return what the leading singular vectors of the features are; (seeds, etas, 1, 6, 4).
 
     Squared cosines of the six leading left vectors with He_1, ..., He_4 of the teacher's index:
@@ -76,28 +75,21 @@ def three_layer_spectrum(cell: Cell, device: str) -> CellValues:
     """
     p, ops = cell.problem, get_ops(device)
     c0, c1 = float(p.sigma.c[0]), float(p.sigma.c[1])
-    beyond = math.sqrt(max(p.sigma.second_moment - c0**2 - c1**2, 0.0))
-    values: dict[str, list[Floats]] = {"two": [], "first": [], "linear": []}
-    for seed in seeds_of(cell):
-        rng = np.random.default_rng((seed, p.n, p.d))
-        networks = draw_networks(p, ops, rng)
-        X, _ = draw_rows(p, ops, rng, p.n)
-        Z = ops.asarray(rng.standard_normal((p.n, p.N)))
-        h = normalised_hermite(to_numpy(X[:, 0]), MAX_ALIGNED_DEGREE)[1:]
-        h = h / np.linalg.norm(h, axis=1)[:, None]
-        rows: dict[str, list[Floats]] = {name: [] for name in values}
-        for eta in cell.etas:
-            H = p.sigma(X @ (networks.W1 + eta * networks.first).T)
-            P = H @ networks.W2.T
-            for name, F in {
-                "two": H,
-                "first": p.sigma(P),
-                "linear": c0 + c1 * P + beyond * Z,
-            }.items():
-                rows[name].append((h @ leading_vectors(to_numpy(F))).T ** 2)
-        for name, of_etas in rows.items():
-            values[name].append(np.array(of_etas)[:, None])
-    return {name: np.stack(of_seeds) for name, of_seeds in values.items()}
+    beyond = math.sqrt(p.sigma.nonlinear_energy)
+    rng = np.random.default_rng((seed, p.n, p.d))
+    networks = draw_networks(p, ops, rng)
+    X, _ = draw_rows(p, ops, rng, p.n)
+    Z = ops.asarray(rng.standard_normal((p.n, p.N)))
+    h = normalised_hermite(to_numpy(X[:, 0]), MAX_ALIGNED_DEGREE)[1:]
+    h = h / np.linalg.norm(h, axis=1)[:, None]
+    values: dict[str, list[list[Floats]]] = {"two": [], "first": [], "linear": []}
+    for eta in cell.etas:
+        H = p.sigma(X @ (networks.W1 + eta * networks.first).T)
+        P = H @ networks.W2.T
+        features = {"two": H, "first": p.sigma(P), "linear": c0 + c1 * P + beyond * Z}
+        for name, F in features.items():
+            values[name].append([(h @ leading_vectors(to_numpy(F))).T ** 2])
+    return values
 
 
 def draw_networks(p: Problem, ops: Ops, rng: np.random.Generator) -> Networks:

@@ -14,13 +14,13 @@ Arrays carry the seeds S first, then the settings C.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_numpy, transpose
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, seeds_of
 from onegrad.functions.function import Function
 from onegrad.problem import Problem
 from onegrad.studies.measures.data_sets import read_images
@@ -45,9 +45,8 @@ DEFAULT_BUDGET = {"adam_steps": 3000, "n_test": 20_000}
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-@dataclass(frozen=True)
-class TrainingTask:
-    """Rows to learn from and rows to test on, (S, rows, d) and (S, rows)."""
+class TrainingTask(NamedTuple):
+    """Rows to learn from and rows to test on, (S, rows, d) and (S, rows); without S of one seed."""
 
     X: Floats
     y: Floats
@@ -55,8 +54,7 @@ class TrainingTask:
     y_test: Floats
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """Untrained networks, one per seed, and the order in which minibatches take the rows."""
 
     W: Floats  # (S, N, d)
@@ -69,19 +67,19 @@ def methods(cell: Cell, device: str) -> CellValues:
 
     test_METHOD, rate_METHOD, penalty_METHOD : (seeds,).
     """
-    options, p = dict(cell.options), cell.problem
-    steps, n_test = (int(options.get(k, v)) for k, v in DEFAULT_BUDGET.items())
+    p, data = cell.problem, option_of(cell, "data", "teacher")
+    steps, n_test = (option_of(cell, name, number) for name, number in DEFAULT_BUDGET.items())
     tasks, starts = [], []
     for seed in seeds_of(cell):
         rng = np.random.default_rng((seed, p.n, p.d))
-        tasks.append(draw_task(p, str(options.get("data", "teacher")), n_test, rng))
+        tasks.append(draw_task(p, data, n_test, rng))
         starts.append(draw_start(p, steps, rng))
-    task = TrainingTask(*(np.stack(x) for x in zip(*tasks, strict=True)))
-    start = Start(*(np.stack(x) for x in zip(*starts, strict=True)))
+    task = TrainingTask(*map(np.stack, zip(*tasks, strict=True)))
+    start = Start(*map(np.stack, zip(*starts, strict=True)))
     values: dict[str, Floats] = {}
     for name in METHODS:
         if name == "trained":
-            biases = bool(options.get("biases", False))
+            biases = option_of(cell, "biases", False)
             chosen, predictions = _trained(p, task, start, device, biases)
         else:
             chosen, predictions = _stepped(p, task, start, device, name)
@@ -92,32 +90,30 @@ def methods(cell: Cell, device: str) -> CellValues:
     return values
 
 
-def draw_task(p: Problem, data: str, n_test: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-    """Return rows to learn from and rows to test on: X, y, X_test, y_test."""
+def draw_task(p: Problem, data: str, n_test: int, rng: np.random.Generator) -> TrainingTask:
+    """Return the rows of one seed."""
     if data != "teacher":
         X, y = read_images(data, p.d)
         order = rng.permutation(len(y))[: p.n + n_test]
         learn, test = order[: p.n], order[p.n :]
-        return X[learn], y[learn], X[test], y[test]
+        return TrainingTask(X[learn], y[learn], X[test], y[test])
     U = directions(p, rng)
     X = rng.standard_normal((p.n + n_test, p.d))
-    f = p.teacher_function
-    y = np.asarray(f(X @ U) if hasattr(f, "indices") else f((X @ U)[:, 0]))
+    y = np.asarray(p.teacher_function.labels(X @ U))
     noisy = y[: p.n] + p.noise * rng.standard_normal(p.n)
-    return X[: p.n], noisy, X[p.n :], y[p.n :]
+    return TrainingTask(X[: p.n], noisy, X[p.n :], y[p.n :])
 
 
 def directions(p: Problem, rng: np.random.Generator) -> Floats:
     """Return random orthonormal directions of the teacher, (d, indices): no input is special."""
-    indices = getattr(p.teacher_function, "indices", 1)
-    return np.asarray(np.linalg.qr(rng.standard_normal((p.d, indices)))[0])
+    return np.asarray(np.linalg.qr(rng.standard_normal((p.d, p.teacher_function.indices)))[0])
 
 
-def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-    """Return W_0, a and the minibatches' rows of one network."""
+def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> Start:
+    """Return the network of one seed and the order of its rows."""
     W = rng.standard_normal((p.N, p.d)) / math.sqrt(p.d)
     a = rng.standard_normal(p.N) / math.sqrt(p.N)
-    return W, a, rng.random((steps, BATCH_ROWS))
+    return Start(W, a, rng.random((steps, BATCH_ROWS)))
 
 
 # -- gradient steps on the first layer, then ridge -------------------------------------------

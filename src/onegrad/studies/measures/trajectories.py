@@ -10,7 +10,7 @@ import numpy as np
 from onegrad.arrays import Ops, get_ops, to_numpy
 from onegrad.exceptions import check_choice
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.registry import resolve_activation
 
 SCALINGS = ("mean-field", "ntk")
@@ -32,15 +32,13 @@ class Paths(NamedTuple):
     loss: float
 
 
-def trajectories(cell: Cell, device: str) -> CellValues:
+@per_seed
+def trajectories(cell: Cell, device: str, seed: int) -> CellValues:
     """Return paths of neurons under many steps; the measure fixes teacher and activation."""
-    p, scaling = cell.problem, str(dict(cell.options).get("scaling", "mean-field"))
+    p, scaling = cell.problem, option_of(cell, "scaling", "mean-field")
     ops = get_ops(device, cell.dtype)
-    runs = [neuron_paths(p.n, p.d, p.N, scaling, seed, ops) for seed in seeds_of(cell)]
-    return {
-        "paths": np.stack([run.paths for run in runs])[:, None, None],
-        **{q: np.array([getattr(r, q) for r in runs]) for q in ("distance", "steps", "loss")},
-    }
+    run = neuron_paths(p.n, p.d, p.N, scaling, seed, ops)
+    return run._asdict() | {"paths": run.paths[None, None]}
 
 
 def neuron_paths(n: int, d: int, N: int, scaling: str, seed: int, ops: Ops) -> Paths:

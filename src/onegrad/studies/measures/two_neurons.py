@@ -9,12 +9,13 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, seeds_of
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 
 FRESH_ROWS = 500_000
 
 
-def reused_batch(cell: Cell, _device: str) -> CellValues:
+@per_seed
+def reused_batch(cell: Cell, _device: str, seed: int) -> CellValues:
     r"""Return the errors of two ReLU neurons, step by step.
 
     The readout is :math:`\pm1/\sqrt2`, the teacher tanh(u_1 + He_3(u_2)).
@@ -23,15 +24,7 @@ def reused_batch(cell: Cell, _device: str) -> CellValues:
     neurons with the second direction, each with its sign. The batch is reused if the problem says
     so; `rate` is per row over d, as in Dandi et al. 2024.
     """
-    options = dict(cell.options)
-    steps, rate = int(options.get("steps", 6)), float(options.get("rate", 0.2))
-    runs = [_two_neurons(cell, seed, steps, rate) for seed in seeds_of(cell)]
-    error, overlap = (np.array(x)[:, None, None] for x in zip(*runs, strict=True))
-    return {"error": error, "overlap": overlap}
-
-
-def _two_neurons(cell: Cell, seed: int, steps: int, rate: float) -> tuple[Floats, Floats]:
-    p = cell.problem
+    p, steps, rate = cell.problem, option_of(cell, "steps", 6), option_of(cell, "rate", 0.2)
     rng = np.random.default_rng((seed, p.n, p.d))
     W = rng.standard_normal((2, p.d))
     W /= np.linalg.norm(W, axis=1)[:, None]
@@ -47,7 +40,7 @@ def _two_neurons(cell: Cell, seed: int, steps: int, rate: float) -> tuple[Floats
         P = X @ W.T.astype(np.float32)
         r = (y - np.maximum(P, 0) @ a)[:, None] * (P > 0) * a / p.n
         W = W + rate * p.n / p.d * (r.T.astype(np.float32) @ X)
-    return np.array(errors), np.array(overlaps)
+    return {"error": [[errors]], "overlap": [[overlaps]]}
 
 
 def _teacher(u1: Any, u2: Any) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, arguments_of, seeds_of
+from onegrad.experiments.measure import CellValues, arguments_of, per_seed, seeds_of
 from onegrad.networks import simulate
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
@@ -30,22 +30,22 @@ def unit_index_errors(cell: Cell, device: str) -> CellValues:
     return {"test": simulation.test.values}
 
 
-def index_correlation(cell: Cell, device: str) -> CellValues:
+@per_seed
+def index_correlation(cell: Cell, device: str, seed: int) -> CellValues:
     r"""Return how the index that the first gradient learns is related to the teacher's; (seeds,).
 
     correlation : of :math:`h\cdot x` with :math:`\beta_\star\cdot x`; cosine : of h with
     :math:`\beta_\star`, where :math:`h = X^\top y/n`.
     """
     problem, ops = of_unit_index(cell.problem), get_ops(device)
-    values: dict[str, list[float]] = {"correlation": [], "cosine": []}
-    for seed in seeds_of(cell):
-        sampler = Sampler.of(problem, (seed,), ops)
-        h, beta = to_numpy(Network.of(sampler).first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
-        assert sampler.inputs.direction is not None
-        v = to_numpy(sampler.inputs.direction[0, 0])
-        values["correlation"].append(correlation(h, beta, spike_strength(problem), v))
-        values["cosine"].append(correlation(h, beta, 0.0, v))
-    return {name: np.array(numbers) for name, numbers in values.items()}
+    sampler = Sampler.of(problem, (seed,), ops)
+    h, beta = to_numpy(Network.of(sampler).first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    assert sampler.inputs.direction is not None
+    v = to_numpy(sampler.inputs.direction[0, 0])
+    return {
+        "correlation": correlation(h, beta, spike_strength(problem), v),
+        "cosine": correlation(h, beta, 0.0, v),
+    }
 
 
 def correlation(h: Floats, beta: Floats, s: float, v: Floats) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
@@ -72,9 +72,7 @@ def of_network(points: Points, name: str, weights: str) -> tuple[Point, Point]:
     return before, after
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors, before and after the step, with the uniform theory."""
-    return compare_results(results["errors"], results["theory"], ("train", "test"))
+checks = comparison_of("errors", "theory", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -91,7 +89,7 @@ def facts(results: Results) -> Facts:
         | dict(zip(("he1", "he2"), shown[i], strict=True))
         for i, name in enumerate(names)
     ]
-    differ, differing = selected(
+    _, differing = selected(
         rows, lambda row: abs(row["difference"].z) > MIN_SCORE, "beyond three standard errors"
     )
     best, worst = (f(rows, key=lambda row: row["gaussian"].mean) for f in (max, min))
@@ -109,7 +107,6 @@ def facts(results: Results) -> Facts:
         "best_drop": best["gaussian"],
         "worst": worst["activation"],
         "worst_drop": worst["gaussian"],
-        "weights_differ": differ,
         "differing": differing,
         "largest_difference": max((row["difference"] for row in rows), key=lambda x: abs(x.mean)),
         "rows": rows,

@@ -11,10 +11,10 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.measures.adversarial_inputs import LENGTHS
 from onegrad.studies.text import Estimate, Facts
 
-_SIZES = "123"
 DRAWN_LENGTHS = (0.0, 0.2, 0.4, 0.8)
 SHORT_LENGTH, TABLE_LENGTH = 0.2, 0.4
 _ACCURACY = 0.03  # of E|grad f|^2: see gradient_energy
@@ -23,21 +23,17 @@ _ACCURACY = 0.03  # of E|grad f|^2: see gradient_energy
 def draw(results: Results) -> Any:
     """Draw errors against the length, gradients and relative errors against the exponent."""
     figure, ((left, middle, right),) = style.panels(3, width=4.0, height=4.0)
-    untrained, trained = (
-        results[f"untrained-{_SIZES[-1]}"][0],
-        results[f"trained-{_SIZES[-1]}"],
-    )
+    sizes = networks_by_size(results)
+    untrained, trained = sizes[-1]
     lengths = np.linspace(0, max(LENGTHS), 41)
-    for i, p in enumerate([untrained, *trained.ordered("alpha")[2:]]):
+    for i, p in enumerate([untrained, *trained[2:]]):
         label = "untrained" if p.problem.step == 0 else rf"$\alpha$ = {p.problem.alpha:g}"
         left.plot(lengths, [first_order_error(p, e).mean() for e in lengths], color=style.SERIES[i])
-        moved = p.values["attacked"]
-        curve = Curve(np.array(LENGTHS), moved.mean(0), np.asarray(standard_error(moved)))
-        style.markers(left, curve, i, label)
+        attacked = [Estimate.of(values) for values in p.values["attacked"].T]
+        style.markers(left, curve_through(LENGTHS, attacked), i, label)
     style.legend_entry(left, r"$E(|r|+\epsilon|\nabla f|)^2$")
     left.set(xlabel=r"length $\epsilon$ of the perturbation", ylabel="error under attack")
-    for i, k in enumerate(_SIZES):
-        points = results[f"trained-{k}"]
+    for i, (_, points) in enumerate(sizes):
         curve = style.dodged(points.curve("alpha", "gradient"), 0.012 * (i - 1))
         style.markers(middle, curve, i, f"$n$ = {points[0].problem.n}")
     words = f"uniform theory, $n$ = {trained[0].problem.n}"
@@ -52,6 +48,11 @@ def draw(results: Results) -> Any:
     for ax in (left, middle, right):
         style.legend(ax, 2)
     return figure
+
+
+def networks_by_size(results: Results) -> list[tuple[Point, Points]]:
+    """Return the untrained network and the trained ones at each size, the largest last."""
+    return [(results[f"untrained-{k}"][0], results[f"trained-{k}"].ordered("alpha")) for k in "123"]
 
 
 def attacked_error(point: Point, length: float) -> Floats:
@@ -74,11 +75,8 @@ def teacher_gradient(point: Point) -> float:
 
 def relative_error(untrained: Point, trained: Points, length: float) -> Curve:
     """Return the error under attack over that of the same untrained network, against alpha."""
-    points = trained.ordered("alpha")
     before = attacked_error(untrained, length)
-    ratios = np.array([attacked_error(p, length) / before for p in points])
-    x = np.array([p.problem.alpha for p in points])
-    return Curve(x, ratios.mean(1), np.asarray(standard_error(ratios, axis=1)))
+    return seed_curve(trained, "alpha", lambda p: attacked_error(p, length) / before)
 
 
 def crossing_length(untrained: Point, trained: Point) -> Estimate:
@@ -103,7 +101,8 @@ def crossing_length(untrained: Point, trained: Point) -> Estimate:
 def checks(results: Results) -> list[Check]:
     """Compare the mean squares of gradients with theory."""
     rows = []
-    for p in results[f"trained-{_SIZES[-1]}"].ordered("alpha")[:-1]:  # not the maximal step
+    _, trained = networks_by_size(results)[-1]
+    for p in trained[:-1]:  # not the maximal step
         near = results["theory"].where(alpha=p.problem.alpha)
         if len(near):
             expected, values = near[0].mean("gradient"), p.values["gradient"]
@@ -113,9 +112,7 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return gains, crossings and gradients at the largest step."""
-    pairs = [
-        (results[f"untrained-{k}"][0], results[f"trained-{k}"].ordered("alpha")[-1]) for k in _SIZES
-    ]
+    pairs = [(untrained, trained[-1]) for untrained, trained in networks_by_size(results)]
     untrained, trained = pairs[-1]
     p = trained.problem
     gains = {
@@ -139,7 +136,7 @@ def facts(results: Results) -> Facts:
             "error": Estimate.of(q.values["risk"]),
             "attacked": Estimate.of(attacked_error(q, TABLE_LENGTH)),
         }
-        for q in results[f"trained-{_SIZES[-1]}"].ordered("alpha")
+        for q in networks_by_size(results)[-1][1]
         for r in results["theory"].where(alpha=q.problem.alpha)
     ]
     return {

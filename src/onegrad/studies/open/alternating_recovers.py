@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
 from onegrad.studies.findings import paired_difference, trend
 from onegrad.studies.text import Estimate, Facts
@@ -12,14 +12,9 @@ from onegrad.studies.text import Estimate, Facts
 _QUANTITIES = {"overlap": "five rounds", "spectral": "one look"}
 
 
-def all_points(results: Results) -> Points:
-    """Return the points of all sizes."""
-    return Points([p for points in results.values() for p in points])
-
-
 def draw(results: Results) -> Any:
     """Draw both overlaps against n/d, one panel per teacher."""
-    points = all_points(results)
+    points = results.joined(*results)
     teachers = points.distinct("teacher")
     figure, axes = style.panels(len(teachers), width=4.6, height=4.0)
     for ax, teacher in zip(axes[0], teachers, strict=True):
@@ -29,10 +24,8 @@ def draw(results: Results) -> Any:
                 curve = chosen.ratio("n", quantity)
                 words = f"{label}, d = {d}"
                 style.markers(ax, curve, i, words, linestyle=dashes, linewidth=0.9)
-        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", xscale="log", ylim=(0, 1.12))
-        ticks = sorted({p.problem.n / p.problem.d for p in points})
-        ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
-        ax.minorticks_off()
+        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", ylim=(0, 1.12))
+        style.log_axis(ax, "x", sorted({p.problem.n / p.problem.d for p in points}))
         style.heading(ax, teacher, side="left")
     style.legend(axes[0, 0], 2)
     return figure
@@ -40,7 +33,7 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return both overlaps, their paired difference by teacher and size, and its trend in d."""
-    points = all_points(results)
+    points = results.joined(*results)
     ratio = sorted({p.problem.n / p.problem.d for p in points})[-2]
     teachers = points.distinct("teacher")
     table = [_row(p) for teacher in teachers for p in points.where(teacher=teacher)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Point, Points, Results
-from onegrad.pictures import Curve, style
+from onegrad.experiments.checks import comparison_of
+from onegrad.experiments.results import Point, Results
+from onegrad.pictures import style
+from onegrad.studies.drawing import seed_curve
 from onegrad.studies.findings import lowest_point, paired_change, paired_ratio, trend
 from onegrad.studies.text import Estimate, Facts, activation_name
 
@@ -38,9 +40,10 @@ def draw(results: Results) -> Any:
             points = results["spectrum"].where(activation=name, n=n)
             dash = _DASHES[j - len(sizes)]
             look = {"linestyle": dash, "linewidth": 0.9}
-            style.markers(axes[1, 0], spectral_curve(points, rest_rank), i, f"{name}, {n}", **look)
+            curve = seed_curve(points, "alpha", rest_rank)
+            style.markers(axes[1, 0], curve, i, f"{name}, {n}", **look)
         for k, rank_one in RANK_ONE[name].items():
-            curve = spectral_curve(points, lambda p, k=k: in_outliers(p, k))
+            curve = seed_curve(points, "alpha", functools.partial(in_outliers, degree=k))
             look = {"linestyle": "-" if k == 1 else "--", "linewidth": 0.9}
             style.markers(axes[1, 1], curve, i, f"{name}, He{'₁₂'[k - 1]}", **look)
             axes[1, 1].axhline(rank_one, color=style.SERIES[i], linewidth=0.9, linestyle=":")
@@ -72,17 +75,7 @@ def in_outliers(point: Point, degree: int) -> Floats:
     return np.asarray(point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1))
 
 
-def spectral_curve(points: Points, quantity: Any) -> Curve:
-    """Return a function of spectra against the exponent."""
-    ordered = points.ordered("alpha")
-    values = [Estimate.of(quantity(p)) for p in ordered]
-    x = np.array([p.problem.alpha for p in ordered])
-    return Curve(x, np.array([v.mean for v in values]), np.array([v.se for v in values]))
-
-
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["networks"], results["uniform"], ("train", "test"))
+checks = comparison_of("networks", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

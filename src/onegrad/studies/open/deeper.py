@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from onegrad.arrays import standard_error
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.findings import BestPoint, lowest_point, paired_difference, trend
+from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
+from onegrad.studies.findings import (
+    BestPoint,
+    PairedEstimate,
+    lowest_point,
+    paired_difference,
+    trend,
+)
 from onegrad.studies.text import Facts
 
 LAYERS = {
@@ -27,31 +31,19 @@ def best_of_kind(points: Points, kind: str) -> BestPoint:
     return lowest_point(points, f"test_{kind}", ("alpha", "ridge"), one_sided=("alpha", "ridge"))
 
 
-def differences(results: Results) -> list[tuple[int, Any]]:
-    """Return d and the paired difference of three layers minus two, both at their best."""
-    rows = []
+def differences(results: Results) -> dict[int, PairedEstimate]:
+    """Return the paired difference of three layers minus two, both at their best, by d."""
+    by_size = {}
     for d in results["networks"].levels("d"):
         points = results["networks"].where(d=d)
         three, two = (best_of_kind(points, kind).values for kind in ("first", "two"))
-        assert three is not None and two is not None
-        rows.append((d, paired_difference(three, two)))
-    return rows
-
-
-def along_steps(points: Points, kind: str) -> Curve:
-    """Return the lowest mean test error over the penalties against the exponent."""
-    quantity, alphas = f"test_{kind}", points.levels("alpha")
-    chosen = [min(points.where(alpha=a), key=lambda p: p.mean(quantity)) for a in alphas]
-    y, se = np.array([(p.mean(quantity), p.se(quantity)) for p in chosen]).T
-    return Curve(np.array(alphas), y, se)
+        by_size[d] = paired_difference(three, two)
+    return by_size
 
 
 def alignments(results: Results, name: str, k: int) -> Curve:
     """Return the largest squared cosine of six vectors with He_k against the exponent."""
-    points = results["spikes"].ordered("alpha")
-    values = np.array([p.values[name][..., k - 1].max(1) for p in points])  # (alphas, seeds)
-    x = np.array([p.problem.alpha for p in points])
-    return Curve(x, values.mean(1), np.asarray(standard_error(values, axis=1)))
+    return seed_curve(results["spikes"], "alpha", lambda p: p.values[name][..., k - 1].max(1))
 
 
 def draw(results: Results) -> Any:
@@ -61,18 +53,18 @@ def draw(results: Results) -> Any:
     sizes = results["networks"].levels("d")
     points = results["networks"].where(d=sizes[-1])
     for i, (kind, label) in enumerate(LAYERS.items()):
-        style.markers(left, along_steps(points, kind), i, label, linestyle="-", linewidth=0.8)
+        curve = best_penalty(points, f"test_{kind}")
+        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
     style.heading(left, f"d = {sizes[-1]}")
-    rows = differences(results)
-    curve = Curve(*(np.array(x) for x in zip(*((d, e.mean, e.se) for d, e in rows), strict=True)))
+    by_size = differences(results)
+    curve = curve_through(list(by_size), list(by_size.values()))
     style.markers(middle, curve, 0, "three layers − two, paired")
     style.level(middle, 0.0, "no difference")
     for i, (name, label) in enumerate(SPECTRA.items()):
         style.markers(right, alignments(results, name, 1), i, label, linestyle="-", linewidth=0.8)
     left.set(xlabel="step exponent α", ylabel="test error, best penalty")
-    middle.set(xlabel="d", ylabel="difference of lowest test errors", xscale="log")
-    middle.set_xticks(sizes, [str(d) for d in sizes])
-    middle.minorticks_off()
+    middle.set(xlabel="d", ylabel="difference of lowest test errors")
+    style.log_axis(middle, "x", sizes)
     right.set(xlabel="step exponent α", ylabel="squared cosine with He₁", ylim=(0, 1))
     for ax in axes[0]:
         style.legend(ax, 2)
@@ -81,9 +73,9 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return paired differences by size, the lowest errors, and the alignments by layer."""
-    rows = differences(results)
-    sizes = [d for d, _ in rows]
-    line = trend("d", sizes, [e for _, e in rows])
+    by_size = differences(results)
+    sizes = list(by_size)
+    line = trend("d", sizes, list(by_size.values()))
     points = results["networks"].where(d=sizes[-1])
     table_of_errors = _lowest_errors(results)
     table = []
@@ -98,10 +90,10 @@ def facts(results: Results) -> Facts:
         "differences": [
             {
                 "d": d,
-                "difference": e,
+                "difference": difference,
                 "bound": best_of_kind(results["networks"].where(d=d), "first").bound,
             }
-            for d, e in rows
+            for d, difference in by_size.items()
         ],
         "slope": f"{line.per_doubling:+.3f}",
         "line": line,
@@ -121,7 +113,6 @@ def _lowest_errors(results: Results) -> list[dict[str, Any]]:
         optima = {k: best_of_kind(results["networks"].where(d=d), k) for k in LAYERS}
         two = optima["two"].values
         for kind, optimum in optima.items():
-            assert optimum.values is not None and two is not None
             difference = paired_difference(optimum.values, two)
             row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
             rows.append(row)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import standard_error
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.findings import paired_difference, trend
+from onegrad.studies.findings import paired_difference, paired_ratio, trend
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
     DEFAULT_BUDGET,
@@ -53,11 +52,9 @@ def draw(results: Results) -> Any:
             curve = of_task.curve("n", f"test_{method}")
             style.markers(ax, curve, i, method, linestyle="-", linewidth=0.9)
         style.heading(ax, task)
-        ax.set(xlabel="rows n", ylabel="test error / variance", xscale="log")
+        ax.set(xlabel="rows n", ylabel="test error / variance")
         ax.set_ylim(0, 1.2 * max(p.mean("test_untrained") for p in of_task))
-        ticks = [p.problem.n for p in of_task]
-        ax.set_xticks(ticks, [str(n) for n in ticks])
-        ax.minorticks_off()
+        style.log_axis(ax, "x", of_task.levels("n"))
     for ax in list(axes.flat)[len(points) :]:
         ax.set_visible(False)
         ax.set_xlabel(" ")
@@ -66,15 +63,9 @@ def draw(results: Results) -> Any:
 
 
 def share(point: Point) -> Estimate:
-    """Return the gain of one step over that of full training, paired over seeds.
-
-    The error of a ratio of means: what a seed does to both gains cancels.
-    """
-    values = point.values
-    one = values["test_untrained"] - values["test_one-step"]
-    full = values["test_untrained"] - values["test_trained"]
-    ratio = float(one.mean() / full.mean())
-    return Estimate(ratio, float(standard_error((one - ratio * full) / full.mean())))
+    """Return the gain of one step over that of full training, paired over seeds."""
+    untrained, one, full = (point.values[f"test_{m}"] for m in ("untrained", "one-step", "trained"))
+    return Estimate(*paired_ratio(untrained - one, untrained - full))
 
 
 def _row(task: str, point: Point) -> dict[str, Any]:
@@ -127,7 +118,6 @@ def facts(results: Results) -> Facts:
         "settings": SETTINGS,
         "adam_steps": DEFAULT_BUDGET["adam_steps"],
         "batch": BATCH_ROWS,
-        "tasks": last,
         "teachers": [row for row in last if row["task"] not in _NAMES.values()],
         "pictures": [row for row in last if row["task"] in _NAMES.values()],
         "rows": rows,

@@ -23,9 +23,7 @@ def best_penalty_point(points: Points) -> BestPoint:
 
 def change_from_affine(network: Points, affine: Points) -> PairedEstimate:
     """Return the lowest error of a network over that of an affine fit, minus one, paired."""
-    a, b = best_penalty_point(network).values, best_penalty_point(affine).values
-    assert a is not None and b is not None
-    return paired_change(a, b)
+    return paired_change(best_penalty_point(network).values, best_penalty_point(affine).values)
 
 
 def axes_of(results: Results) -> tuple[list[str], list[float]]:
@@ -38,13 +36,10 @@ def table(results: Results, name: str, quantity: str | None = None) -> Floats:
     laws, cosines = axes_of(results)
 
     def cell(law: str, c: float) -> float:
-        points = results[name].where(inputs=law, input_overlap=c)
+        points, affine = (results[k].where(inputs=law, input_overlap=c) for k in (name, "affine"))
         if quantity is not None:
             return float(points[0].mean(quantity))
-        return (
-            1
-            + change_from_affine(points, results["affine"].where(inputs=law, input_overlap=c)).mean
-        )
+        return 1 + change_from_affine(points, affine).mean
 
     return np.array([[cell(law, c) for c in cosines] for law in laws])
 
@@ -70,10 +65,7 @@ def draw(results: Results) -> Any:
     ):
         x = table(results, "index", quantity)
         ax.plot(x.ravel(), ratio.ravel(), style.MARKERS[i], color=style.SERIES[i], label=label)
-    ax.set(
-        xlabel="learned index and teacher's",
-        ylabel="trained network / best affine fit",
-    )
+    ax.set(xlabel="learned index and teacher's", ylabel="trained network / best affine fit")
     style.legend(ax, 2)
     return figure
 
@@ -81,24 +73,14 @@ def draw(results: Results) -> Any:
 def facts(results: Results) -> Facts:
     """Return where the networks beat the best affine fit, the range of ratios, and the trend."""
     laws, cosines = axes_of(results)
-    trained, untrained = table(results, "trained"), table(results, "untrained")
-    low = np.unravel_index(int(np.argmin(trained)), trained.shape)
-    high = np.unravel_index(int(np.argmax(trained)), trained.shape)
+    cells = _cells(results)
+    lowest, highest = (best(cells, key=lambda cell: cell["trained"]) for best in (min, max))
+    strongest = [cell for cell in cells if cell["law"] == laws[-1]]
     optima = [
         best_penalty_point(results[name].where(inputs=law, input_overlap=c))
         for name in (*NETWORKS, "affine")
         for law in laws
         for c in cosines
-    ]
-    correlations, directions = (table(results, "index", q) for q in ("correlation", "cosine"))
-    points = [
-        {
-            "cosine": c,
-            "ratio": trained[-1, j],
-            "correlation": correlations[-1, j],
-            "direction": directions[-1, j],
-        }
-        for j, c in enumerate(cosines)
     ]
     sizes = _sizes(results)
     line = trend("d", [row["d"] for row in sizes], [row["ratio"] for row in sizes])
@@ -106,39 +88,42 @@ def facts(results: Results) -> Facts:
     return {
         "n": problem.n,
         "d": problem.d,
-        "points": trained.size,
-        "trained_wins": int((trained < 1).sum()),
-        "untrained_wins": int((untrained < 1).sum()),
-        "lowest": trained[low],
-        "lowest_law": laws[low[0]],
-        "lowest_cosine": cosines[low[1]],
-        "highest": trained[high],
-        "highest_law": laws[high[0]],
-        "highest_cosine": cosines[high[1]],
+        "points": len(cells),
+        "trained_wins": sum(cell["trained"] < 1 for cell in cells),
+        "untrained_wins": sum(cell["untrained"] < 1 for cell in cells),
+        "lowest": lowest["trained"],
+        "lowest_law": lowest["law"],
+        "lowest_cosine": lowest["cosine"],
+        "highest": highest["trained"],
+        "highest_law": highest["law"],
+        "highest_cosine": highest["cosine"],
         "strongest": laws[-1],
-        "ratios": points,
-        "orthogonal": points[0],
-        "aligned": points[-1],
+        "orthogonal": strongest[0],
+        "aligned": strongest[-1],
         "sizes": sizes,
         "slope": f"{line.per_doubling:+.3f}",
         "line": line,
         "paired": [row["change"] for row in sizes],
-        "cells": [
-            {
-                "law": law,
-                "cosine": c,
-                "trained": trained[i, j],
-                "untrained": untrained[i, j],
-                "correlation": correlations[i, j],
-                "direction": directions[i, j],
-            }
-            for i, law in enumerate(laws)
-            for j, c in enumerate(cosines)
-        ],
+        "cells": cells,
         "at_end": sum(bool(o.axes_at_end) for o in optima),
         "optima_count": len(optima),
         "optima": optima,
     }
+
+
+def _cells(results: Results) -> list[dict[str, Any]]:
+    """Return the ratios of both networks and what the first gradient learns, by law and cosine."""
+    laws, cosines = axes_of(results)
+    columns = {
+        **{name: table(results, name) for name in NETWORKS},
+        "correlation": table(results, "index", "correlation"),
+        "direction": table(results, "index", "cosine"),
+    }
+    return [
+        {"law": law, "cosine": c, **{name: float(values[i, j]) for name, values in columns.items()}}
+        for i, law in enumerate(laws)
+        for j, c in enumerate(cosines)
+    ]
 
 
 def _sizes(results: Results) -> list[dict[str, Any]]:

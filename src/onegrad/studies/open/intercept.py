@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.problem import Problem
+from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import paired_ratio, trend
 from onegrad.studies.text import Estimate, Facts
 from onegrad.theory.asymptotic.scalars import Scalars
@@ -41,23 +43,36 @@ def draw(results: Results) -> Any:
 
 
 def _draw_limit(ax: Any, points: Points) -> None:
-    for i, (weights, rows, curve) in enumerate(limits(points)):
-        label = f"{weights}, {rows:g} rows per input"
-        style.line(ax, curve, i, label, marker=style.MARKERS[i])
-        closed = constant_gain(points.where(weights=weights, phi=1 / rows)[0].problem)
+    for i, limit in enumerate(limits(points)):
+        label = f"{limit.problem.weights}, {limit.rows_per_input:g} rows per input"
+        style.line(ax, limit.ratio, i, label, marker=style.MARKERS[i])
+        closed = constant_gain(limit.problem)
         ax.axhline(closed, color=style.SERIES[i], linewidth=0.9, linestyle=":")
     ax.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
     style.legend(ax, 2)
 
 
-def limits(points: Points) -> Iterator[tuple[str, float, Curve]]:
-    """Yield weights, rows per input, and the ratio of the gains against n."""
+class LimitOfGains(NamedTuple):
+    """The ratio of the gains with and without a constant, against n, for one law of W_0 and n/d.
+
+    problem : the first of the points.
+    """
+
+    problem: Problem
+    ratio: Curve
+
+    @property
+    def rows_per_input(self) -> float:
+        return 1 / self.problem.phi
+
+
+def limits(points: Points) -> Iterator[LimitOfGains]:
+    """Yield the ratios of the gains by law of W_0 and by rows per input."""
     sizes = points.levels("n")
     for weights, phi in itertools.product(_WEIGHTS, points.levels("phi")):
         chosen = points.where(weights=weights, phi=phi)
-        ratio = np.array([gain_ratio(chosen.where(n=n), BETWEEN) for n in sizes])
-        curve = Curve(np.array(sizes, dtype=float), ratio, np.zeros(len(sizes)))
-        yield weights, 1 / phi, curve
+        ratios = [(gain_ratio(chosen.where(n=n), BETWEEN), 0.0) for n in sizes]
+        yield LimitOfGains(chosen[0].problem, curve_through(sizes, ratios))
 
 
 def gain_ratio(points: Points, alpha: float) -> float:
@@ -73,18 +88,16 @@ def _gain(points: Points, alpha: float) -> float:
     return float(errors[START] - errors[alpha])
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["networks"], results["uniform"], ("train", "test"))
+checks = comparison_of("networks", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
     """Return the ratios of the gains: closed forms, the theory at all n, and networks."""
     points, networks = results["limit"], results["networks"]
-    ratios = [_ratio(points, *of_limit) for of_limit in limits(points)]
+    ratios = [_ratio(limit) for limit in limits(points)]
     largest = points.levels("n")[-1]
     last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
-    *_, (_, few_rows, curve) = limits(points)  # rows on the sphere, the fewest per input
+    *_, fewest = limits(points)  # weights on the sphere, the fewest rows per input
     return {
         "lowest": min(r["closed"] for r in ratios) - 1,
         "highest": max(r["closed"] for r in ratios) - 1,
@@ -93,8 +106,10 @@ def facts(results: Results) -> Facts:
         "sphere": [r for r in ratios if r["weights"] == "sphere"],
         "largest": largest,
         "worst_difference": max(abs(r["ratio"] / r["closed"] - 1) for r in ratios),
-        "few_rows": few_rows,
-        "sphere_trend": trend("n", list(curve.x), [Estimate(y, 0.0) for y in curve.y]),
+        "few_rows": fewest.rows_per_input,
+        "sphere_trend": trend(
+            "n", list(fewest.ratio.x), [Estimate(y, 0.0) for y in fewest.ratio.y]
+        ),
         "beyond": BEYOND,
         "ratio_beyond": gain_ratio(last, BEYOND),
         "rows_beyond": 1 / last[0].field("phi"),
@@ -105,16 +120,15 @@ def facts(results: Results) -> Facts:
     }
 
 
-def _ratio(points: Points, weights: str, rows: float, curve: Curve) -> dict[str, Any]:
-    """Return the closed form and the theory's ratio for one law of W_0 and ratio n/d."""
-    problem = points.where(weights=weights, phi=1 / rows)[0].problem
+def _ratio(limit: LimitOfGains) -> dict[str, Any]:
+    """Return the closed form and the theory's ratio at the largest and the smallest n."""
     return {
-        "weights": weights,
-        "rows": rows,
-        "nu_squared": float(Scalars.of([problem]).nu_squared[0]),
-        "closed": constant_gain(problem),
-        "ratio": float(curve.y[-1]),
-        "small": float(curve.y[0]),
+        "weights": limit.problem.weights,
+        "rows": limit.rows_per_input,
+        "nu_squared": float(Scalars.of([limit.problem]).nu_squared[0]),
+        "closed": constant_gain(limit.problem),
+        "ratio": float(limit.ratio.y[-1]),
+        "small": float(limit.ratio.y[0]),
     }
 
 

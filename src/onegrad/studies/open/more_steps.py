@@ -11,7 +11,8 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Point, Points, Results
-from onegrad.pictures import Curve, style
+from onegrad.pictures import style
+from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.findings import trend
 from onegrad.studies.text import Estimate, Facts, activation_name
 
@@ -49,9 +50,9 @@ class Growth:
 
         The one with k = 0 lies where the first step's own is.
         """
-        _exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
-        _exponents[0] = 2 * max(self.first, self.second)
-        return np.asarray(_exponents)
+        exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
+        exponents[0] = 2 * max(self.first, self.second)
+        return np.asarray(exponents)
 
     @property
     def added(self) -> int:
@@ -64,7 +65,7 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(3, width=4.1, height=4.0)
     _draw_growth(axes[0, 0], growths(results["outliers"]))
     _draw_shares(axes[0, 1], results)
-    _draw_reuse(axes[0, 2], Points([*results["reused"], *results["not-reused"]]))
+    _draw_reuse(axes[0, 2], results.joined("reused", "not-reused"))
     for ax in axes[0]:
         style.legend(ax, 2)
     return figure
@@ -88,13 +89,11 @@ def _draw_shares(ax: Any, results: Results) -> None:
     for i, activation in enumerate(points.distinct("activation")):
         for batches, dashes in zip(BATCHES, ("-", "--"), strict=True):
             chosen = results[f"cubic-{batches}"].where(n=n, activation=activation)
-            x = np.array([p.problem.steps for p in chosen.ordered("steps")], dtype=float)
-            y = np.array([shares(p) for p in chosen.ordered("steps")])
-            curve = Curve(x, y.mean(1), np.asarray(standard_error(y, axis=1)))
+            curve = seed_curve(chosen, "steps", shares)
             label = f"{activation}, {batches}"
             style.markers(ax, curve, i, label, linestyle=dashes, linewidth=0.9)
-        y = shares(equal_rows(results, "cubic").where(n=n, activation=activation)[0])
-        end = Curve(x[-1:], y.mean(keepdims=True), np.array([standard_error(y)]))
+        equal = shares(equal_rows(results, "cubic").where(n=n, activation=activation)[0])
+        end = curve_through([curve.x[-1]], [Estimate.of(equal)])
         style.markers(ax, end, i, f"{activation}, reused, equal rows", marker="x")
     ax.set(xlabel="steps", ylabel="learned share of the cubic")
     style.heading(ax, f"d = {points.levels('d')[-1]}")
@@ -102,9 +101,8 @@ def _draw_shares(ax: Any, results: Results) -> None:
 
 def _draw_reuse(ax: Any, points: Points) -> None:
     for i, batches in enumerate(reversed(BATCHES)):
-        values = points.where(batches=batches)[0].values["error"]
-        x = np.arange(values.shape[1], dtype=float)
-        curve = Curve(x, values.mean(0), np.asarray(standard_error(values)))
+        errors = points.where(batches=batches)[0].values["error"].T  # (steps, seeds)
+        curve = curve_through(range(len(errors)), [Estimate.of(values) for values in errors])
         style.markers(ax, curve, i, f"{batches} batch", linestyle="-", linewidth=0.8)
     published = _PUBLISHED["error"]
     ax.plot(range(len(published)), published, "x", color=style.BLACK, label="Dandi et al. 2024")
@@ -162,8 +160,7 @@ def last_shares(results: Results, teacher: str, activation: str, n: int) -> dict
 
 def equal_rows(results: Results, teacher: str) -> Points:
     """Return the points with one reused batch of as many rows as all fresh batches together."""
-    names = [name for name in results if name.startswith(f"{teacher}-equal")]
-    return Points([p for name in names for p in results[name]])
+    return results.joined(*(name for name in results if name.startswith(f"{teacher}-equal")))
 
 
 def facts(results: Results) -> Facts:
@@ -174,7 +171,7 @@ def facts(results: Results) -> Facts:
     measured = np.concatenate([g.measured for g in pairs])
     off = measured - np.maximum(predicted, 0)
     first = (k == 1) & (predicted > _ZERO)
-    further, still = (k >= 2) & (predicted > _ZERO), (k >= 1) & (predicted <= _ZERO)
+    further = (k >= 2) & (predicted > _ZERO)
     exponents = zip(measured[first], predicted[first], strict=True)
     n, d = (results["cubic-fresh"].levels(name)[-1] for name in ("n", "d"))
     activations = results["cubic-fresh"].distinct("activation")
@@ -187,7 +184,6 @@ def facts(results: Results) -> Facts:
         "positive": int(first.sum()),
         "first_mean": off[first].mean(),
         "first_largest": np.abs(off[first]).max(),
-        "still_largest": float(off[still].max()),
         "further_count": int(further.sum()),
         "further_mean": off[further].mean(),
         "further_visible": bool(off[further].mean() > -MAX_DIFFERENCE),

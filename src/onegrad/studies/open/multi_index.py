@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Point, Points, Results
-from onegrad.pictures import Curve, style
+from onegrad.pictures import style
+from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.findings import paired_difference
 from onegrad.studies.text import Estimate, Facts
 
@@ -50,23 +52,22 @@ def published_sd(point: Point) -> float:
 
 def giant_steps(results: Results) -> Points:
     """Return the points of all sizes by n."""
-    return Points([p for name in _SIZES for p in results[name]]).ordered("n")
+    return results.joined(*_SIZES).ordered("n")
 
 
 def draw(results: Results) -> Any:
     """Draw the test error against n, and at proportional sizes against the exponent."""
     figure, axes = style.panels(2, width=4.9, height=4.2)
     ax, points = axes[0, 0], giant_steps(results)
-    p, n = points[0].problem, np.array([p.problem.n for p in points])
+    p = points[0].problem
     for i, (name, words) in enumerate(_CURVES.items()):
-        values = [of_networks(point, name) for point in points]
-        mean, se = np.mean(values, axis=1), np.asarray(standard_error(np.array(values), axis=1))
-        style.markers(ax, Curve(n, mean, se), i, words, linestyle="-", linewidth=0.8)
+        curve = seed_curve(points, "n", functools.partial(of_networks, name=name))
+        style.markers(ax, curve, i, words, linestyle="-", linewidth=0.8)
     if p.d == PUBLISHED_D:
         printed = [q for q in points if q.problem.n in PUBLISHED]
-        x = np.array([q.problem.n for q in printed])
-        y, sd = np.array([PUBLISHED[k] for k in x]), np.array([published_sd(q) for q in printed])
-        style.markers(ax, Curve(x, y, sd), 4, "Dandi et al. 2023", marker="x")
+        sizes = [q.problem.n for q in printed]
+        curve = curve_through(sizes, [(PUBLISHED[q.problem.n], published_sd(q)) for q in printed])
+        style.markers(ax, curve, 4, "Dandi et al. 2023", marker="x")
     ax.set(xscale="log", yscale="log", xlabel=f"rows n (d = {p.d}, N = {p.N})", ylabel="test error")
     for power, text in ((1, "d"), (1.5, "d^1.5"), (2, "d²")):
         ax.axvline(p.d**power, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
@@ -114,9 +115,8 @@ def facts(results: Results) -> Facts:
     sizes, better = [], []
     for p in giant_steps(results):
         names = (*_CURVES, "output", "test_rows")
-        difference = paired_difference(
-            p.values["plain"], p.values["own"][:, 0]
-        )  # the first data set of each network
+        own = p.values["own"][:, 0]  # of the first data set of each network, as `plain` is
+        difference = paired_difference(p.values["plain"], own)
         row = {name: Estimate.of(of_networks(p, name)) for name in names}
         counts = {"networks": p.seeds, "data_sets": p.values["own"].shape[1]}
         sizes.append({"n": p.problem.n, **row, **counts, "difference": difference})

@@ -41,7 +41,7 @@ def draw(results: Results) -> Any:
 
 def all_networks(results: Results) -> Points:
     """Return the networks at all penalties."""
-    return Points([*results["networks"], *results["strong-penalties"]])
+    return results.joined("networks", "strong-penalties")
 
 
 def facts(results: Results) -> Facts:
@@ -80,7 +80,6 @@ def facts(results: Results) -> Facts:
         "gradient_cosine": Estimate.of(steps["gradient"].values["cosine"] ** 2),
         "preconditioned_cosine": Estimate.of(steps["preconditioned"].values["cosine"] ** 2),
         "gradient_formula": 1 / (1 + problem.phi_step * _energy(problem) / _slope(problem) ** 2),
-        "ols_cosine": least_squares_cosine(problem, 0.0),
         "ridge_cosine": least_squares_cosine(problem, RELATIVE_SHIFT),
     }
 

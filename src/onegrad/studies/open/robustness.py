@@ -10,6 +10,7 @@ from onegrad.experiments.checks import Check, check, compare_results
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
+from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import paired_change
 from onegrad.studies.text import Estimate, Facts
 
@@ -28,24 +29,20 @@ def draw(results: Results) -> Any:
         points = results[name]
         style.markers(left, by_disturbance(points, "overlap"), i, label)
         style.markers(right, by_disturbance(points, "risk"), i, label)
-        x = np.array([disturbance(p) for p in points])
-        line = Curve(x, np.array([cosine(p) for p in points]), 0 * x)
-        style.line(left, line, i)
+        predicted = [(cosine(p), 0.0) for p in points]
+        style.line(left, curve_through([disturbance(p) for p in points], predicted), i)
         if f"{name}-theory" in results:
             theory = by_disturbance(results[f"{name}-theory"], "risk")
             style.line(right, theory, i)
-    left.set(xlabel="energy of the disturbance / energy of the labels", ylabel="cosine")
-    right.set(
-        xlabel="energy of the disturbance / energy of the labels", ylabel="error on clean labels"
-    )
-    for ax in axes[0]:
+    for ax, label in ((left, "cosine"), (right, "error on clean labels")):
+        ax.set(xlabel="energy of the disturbance / energy of the labels", ylabel=label)
         style.legend_entry(ax, "theory")
         style.legend(ax, 2)
     return figure
 
 
 def disturbance(point: Point) -> float:
-    """Return the energy of what is added to the labels, over their own."""
+    """Return the energy of noise and wrong labels over that of the labels themselves."""
     p = point.problem
     return p.noise**2 / p.sigma_star.second_moment + 2 * p.corrupted
 
@@ -61,11 +58,8 @@ def cosine(point: Point) -> float:
 def by_disturbance(points: Points, quantity: str) -> Curve:
     """Return a quantity against the energy of the disturbance."""
     ordered = sorted(points, key=disturbance)
-    return Curve(
-        np.array([disturbance(p) for p in ordered]),
-        np.array([p.mean(quantity) for p in ordered]),
-        np.array([p.se(quantity) for p in ordered]),
-    )
+    values = [(p.mean(quantity), p.se(quantity)) for p in ordered]
+    return curve_through([disturbance(p) for p in ordered], values)
 
 
 def checks(results: Results) -> list[Check]:

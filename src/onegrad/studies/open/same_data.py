@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import best_penalty
+from onegrad.studies.drawing import best_penalty, curve_through
 from onegrad.studies.findings import lowest_point, paired_change
 from onegrad.studies.text import Facts
 
@@ -34,9 +34,8 @@ def at_best_penalty(networks: Points, theory: Points) -> Curve:
     for alpha in alphas:
         best = min(networks.where(alpha=alpha), key=lambda p: p.mean("test")).problem
         predicted = theory.where(n=best.n, alpha=alpha, ridge=best.ridge)
-        values.append(predicted[0].mean("test") if len(predicted) else np.nan)
-    x = np.array(alphas)
-    return Curve(x, np.array(values), 0 * x)
+        values.append((predicted[0].mean("test") if len(predicted) else np.nan, 0.0))
+    return curve_through(alphas, values)
 
 
 def both_ways(results: Results, total: int) -> dict[str, Points]:
@@ -46,8 +45,7 @@ def both_ways(results: Results, total: int) -> dict[str, Points]:
 
 def theory_points(results: Results, name: str) -> Points:
     """Return the predictions for the same or for fresh rows."""
-    grids = [grid for grid in results if grid.startswith(f"{name}-theory")]
-    return Points([point for grid in grids for point in results[grid]])
+    return results.joined(*(grid for grid in results if grid.startswith(f"{name}-theory")))
 
 
 def checks(results: Results) -> list[Check]:
@@ -93,5 +91,4 @@ def facts(results: Results) -> Facts:
 
 def _prediction(points: Points) -> str:
     """Return the predicted test error at one point, a dash where there is none."""
-    point: Point | None = points[0] if len(points) else None
-    return "–" if point is None else f"{point.mean('test'):.3f}"
+    return f"{points[0].mean('test'):.3f}" if len(points) else "–"

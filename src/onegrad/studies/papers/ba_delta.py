@@ -14,7 +14,6 @@ from onegrad.pictures import Curve, style
 from onegrad.studies.text import Facts
 
 WIDTHS = (0.5, 1.0, 2.0)  # N/d that are drawn on the left
-_TICKS = (1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 
 
 def draw(results: Results) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
+from onegrad.studies.drawing import kernel_bound
 from onegrad.studies.papers.ba_figure3a import relative_gain
-from onegrad.studies.papers.ba_theorem7 import kernel_bound
 from onegrad.studies.text import Facts
 
 

@@ -60,7 +60,7 @@ def draw(results: Results) -> Any:
 
 def by_width(results: Results, name: str) -> Points:
     """Return the networks of a scaling at all widths."""
-    return Points([*results[f"growing-{name}"], *results[name]]).ordered("N")
+    return results.joined(f"growing-{name}", name).ordered("N")
 
 
 def ratio_exponents(results: Results) -> Floats:

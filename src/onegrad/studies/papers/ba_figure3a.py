@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from onegrad.arrays import standard_error
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import compare_results, comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.text import Facts
+from onegrad.studies.drawing import curve_through, kernel_bound
+from onegrad.studies.findings import paired_change
+from onegrad.studies.text import Estimate, Facts
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 
@@ -18,7 +17,7 @@ _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 def draw(results: Results) -> Any:
     """Draw the risk, and its gain over the untrained network, against the size that varies."""
     figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
-    simulated, bound = results["simulation"], results["uniform"][0]
+    simulated = results["simulation"]
     size = "n" if len(simulated.levels("n")) > 1 else "N"
     etas = simulated.levels("eta")
     for i, eta in enumerate(etas):
@@ -31,7 +30,7 @@ def draw(results: Results) -> Any:
                 style.line(right, relative_gain(results[name], eta, size), i, dash=dash)
             curve = relative_gain(simulated, eta, size)
             style.markers(right, curve, i, rf"$\eta$ = {eta:g}, paired")
-    style.level(left, bound.mean("kernel_bound") - bound.problem.noise**2, "kernel lower bound")
+    style.level(left, kernel_bound(results["uniform"]), "kernel lower bound")
     style.legend_entry(left, "uniform theory")
     style.legend_entry(right, "uniform theory")
     style.legend_entry(right, r"Theorem 5, $n\to\infty$", style.DASH_DOTS)
@@ -46,20 +45,18 @@ def draw(results: Results) -> Any:
 
 def relative_gain(points: Points, eta: float, size: str) -> Curve:
     """Return 100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
-    x, y, se = [], [], []
+    x, gains = [], []
     for p in points.where(eta=eta).ordered(size):
         untrained = points.where(eta=0, n=p.problem.n, N=p.problem.N)[0]
-        before, after = (np.atleast_1d(q.values["risk"]) for q in (untrained, p))
-        ratio = after.mean() / before.mean()
+        change = Estimate(p.mean("risk") / untrained.mean("risk") - 1, 0.0)
+        if p.seeded:
+            change = paired_change(p.values["risk"], untrained.values["risk"])
         x.append(p.field(size) / p.problem.d)
-        y.append(100 * (1 - ratio))
-        se.append(100 * standard_error(after - ratio * before) / before.mean() if p.seeded else 0)
-    return Curve(np.array(x), np.array(y), np.array(se))
+        gains.append((-100 * change.mean, 100 * change.se))
+    return curve_through(x, gains)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("risk",))
+checks = comparison_of("simulation", "uniform", ("risk",))
 
 
 def facts(results: Results) -> Facts:

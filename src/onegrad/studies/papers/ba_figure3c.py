@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
+from onegrad.studies.drawing import kernel_bound
 
 
 def draw(results: Results) -> Any:
@@ -31,7 +32,7 @@ def draw(results: Results) -> Any:
     x = np.geomspace(1, ax.get_xlim()[1], 9)
     last = uniform.where(eta=etas[-1]).ratio("n", "risk")
     ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.RED, label="rate $d/n$")
-    style.level(ax, uniform[0].mean("kernel_bound") - problem.noise**2, "kernel lower bound")
+    style.level(ax, kernel_bound(uniform), "kernel lower bound")
     style.legend_entry(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 4, 8, 16))
     style.log_axis(ax, "y", (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
@@ -40,6 +41,4 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("risk",))
+checks = comparison_of("simulation", "uniform", ("risk",))

@@ -7,7 +7,7 @@ from typing import Any
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import relative_difference
+from onegrad.studies.drawing import kernel_bound, relative_difference
 from onegrad.studies.text import Estimate, Facts
 
 
@@ -22,8 +22,7 @@ def draw(results: Results) -> Any:
     one = uniform.where(d=largest)[0]
     cross = {"color": style.BLACK, "markersize": 9, "zorder": 5}
     left.plot(1, one.mean("risk"), "x", label="uniform theory, one step", **cross)
-    kernel = one.mean("kernel_bound") - one.problem.noise**2
-    style.level(left, kernel, "kernel lower bound")
+    style.level(left, kernel_bound(uniform.where(d=largest)), "kernel lower bound")
     style.log_axis(left, "y")
     left.set(xlabel="gradient steps", ylabel="prediction risk")
     for i, (d, curve) in enumerate(_gaps(results).items()):

@@ -11,6 +11,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
+from onegrad.studies.drawing import kernel_bound
 from onegrad.studies.text import Estimate, Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
@@ -65,11 +66,6 @@ def largest_step(uniform: Points) -> Curve:
     return uniform.where(eta=uniform.levels("eta")[-1]).ratio("n", "risk")
 
 
-def kernel_bound(uniform: Points) -> float:
-    """Return the lower bound on the risk of every kernel method."""
-    return float(uniform[0].mean("kernel_bound") - uniform[0].problem.noise ** 2)
-
-
 def bound(name: str, x: Floats, C: float) -> Floats:
     """Return Theorem 7's bound at sample sizes n/d."""
     return np.array([theorem7_bound(name, name, 1 / ratio, C) for ratio in x])
@@ -96,13 +92,10 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the constant, and for each activation where the bound with it covers the risk."""
     C, fixed = fixed_constant(results), results["fixed"][0].problem
-    growing = {
-        ratio: (curve.x, needed_constant("erf", curve.y, 1 / ratio) <= C.mean)
-        for ratio in RATIOS
-        for curve in [results[f"growing-{ratio}"].curve("d", "risk")]
-    }
-    d = np.array(growing[RATIOS[0]][0])
-    all_covered = np.all([covered for _, covered in growing.values()], axis=0)
+    growing = {ratio: results[f"growing-{ratio}"].curve("d", "risk") for ratio in RATIOS}
+    d = growing[RATIOS[0]].x
+    covered = [needed_constant("erf", risk.y, 1 / r) <= C.mean for r, risk in growing.items()]
+    all_covered = np.all(covered, axis=0)
     activations = []
     for name in ACTIVATIONS:
         uniform = results[f"{name}-theory"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
 from onegrad.studies.text import Facts
@@ -39,6 +39,4 @@ def facts(results: Results) -> Facts:
     }
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("train", "test"))
+checks = comparison_of("simulation", "uniform", ("train", "test"))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, check, outlier_accuracy
-from onegrad.experiments.results import Results
-from onegrad.pictures import Curve, style
+from onegrad.experiments.results import Point, Results
+from onegrad.pictures import style
+from onegrad.studies.drawing import seed_curve
 
 VECTORS = 2
 _MIN_DISTANCE = 1.3  # an outlier this many edges out is compared
@@ -18,12 +20,11 @@ _MIN_DISTANCE = 1.3  # an outlier this many edges out is compared
 def draw(results: Results) -> Any:
     """Draw squared cosines with He_1, He_2, He_3 against the step exponent, a panel per vector."""
     figure, axes = style.panels(VECTORS, width=4.4, height=3.4)
-    networks, theory = results["networks"].ordered("alpha"), results["theory"].ordered("alpha")
+    networks, theory = results["networks"], results["theory"].ordered("alpha")
     for vector, ax in enumerate(axes[0]):
         for degree in range(3):
-            cosines = np.array([p.values["alignments"][:, vector, degree] for p in networks])
-            alphas = np.array([p.problem.alpha for p in networks])
-            curve = Curve(alphas, cosines.mean(1), standard_error(cosines, axis=1))
+            squares = functools.partial(alignment, vector=vector, degree=degree)
+            curve = seed_curve(networks, "alpha", squares)
             style.markers(ax, curve, degree, f"$He_{degree + 1}$, networks")
             line = [p.values["alignments"][vector, degree] for p in theory]
             ax.plot([p.problem.alpha for p in theory], line, color=style.SERIES[degree])
@@ -38,6 +39,11 @@ def draw(results: Results) -> Any:
     return figure
 
 
+def alignment(point: Point, vector: int, degree: int) -> Floats:
+    """Return the squared cosine of a left singular vector with He_{degree + 1}, one per seed."""
+    return np.asarray(point.values["alignments"][:, vector, degree])
+
+
 def checks(results: Results) -> list[Check]:
     """Compare the alignment of spike k with He_k where theory has it well outside the bulk."""
     rows = []
@@ -49,7 +55,7 @@ def checks(results: Results) -> list[Check]:
             values = near[0].values
             if values["spikes"][k] > _MIN_DISTANCE * float(values["edge"]):
                 name = f"cos²(vector {k + 1}, He{k + 1})"
-                measured, expected = p.values["alignments"][:, k, k], values["alignments"][k, k]
+                measured, expected = alignment(p, k, k), values["alignments"][k, k]
                 accuracy = outlier_accuracy(p.problem)
                 claim = "outlier equation"
                 rows.append(check(name, p.problem, measured, float(expected), claim, accuracy))

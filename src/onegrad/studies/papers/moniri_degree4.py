@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import with_a_step, with_gaps
+from onegrad.studies.drawing import draw_growing_theory, with_a_step
 
 
 def draw(results: Results) -> Any:
     """Draw the test error against the step exponent, of networks and of theory at growing n."""
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.2)
-    growing = results["growing"]
     networks = with_a_step(results["simulation"]).curve("alpha", "test")
     style.markers(ax, networks, 0, f"networks, $n$ = {results['simulation'][0].problem.n}")
-    for i, n in enumerate(growing.levels("n")):
-        curve = growing.where(n=n).curve("alpha", "test")
-        style.line(ax, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
-    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
-    style.line(ax, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
+    draw_growing_theory(ax, results)
     style.mark_thresholds(ax)
     ax.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
     style.legend(ax, 3)
     return figure
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["simulation"], results["uniform"], ("train", "test"))
+checks = comparison_of("simulation", "uniform", ("train", "test"))

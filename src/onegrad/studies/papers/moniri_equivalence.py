@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
@@ -51,9 +51,7 @@ def _gaps(results: Results, name: str) -> dict[float, Curve]:
     return curves
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the errors of the trained features with the uniform theory."""
-    return compare_results(results["trained"], results["uniform"], ("train", "test"))
+checks = comparison_of("trained", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
+from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import with_gaps
+from onegrad.studies.drawing import draw_growing_theory
 from onegrad.studies.text import Facts
 
 _FIRST_STAIR, _SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
@@ -18,13 +18,8 @@ _FIRST_STAIR, _SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the se
 def draw(results: Results) -> Any:
     """Draw the test error against the exponent, and the share of the second stair against n."""
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.7)
-    growing = results["growing"]
-    for i, n in enumerate(growing.levels("n")):
-        curve = growing.where(n=n).curve("alpha", "test")
-        style.line(left, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
-    stairs = with_gaps(results["corrected"].curve("alpha", "test"))
-    style.line(left, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
-    style.level(left, growing[0].mean("kernel_bound"), "kernel lower bound")
+    draw_growing_theory(left, results)
+    style.level(left, results["growing"][0].mean("kernel_bound"), "kernel lower bound")
     style.mark_thresholds(left, low=-0.01, high=0.371)
     left.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
     first, second = stair_levels(results)
@@ -61,9 +56,7 @@ def stair_share(points: Points, first: float, second: float) -> Curve:
     return Curve(curve.x, (first - curve.y) / height, curve.se / height, half)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    return compare_results(results["simulation"], results["shares"], ("train", "test"))
+checks = comparison_of("simulation", "shares", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

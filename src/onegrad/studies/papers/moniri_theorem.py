@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.networks.equivalents import smoothed_power
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
+from onegrad.studies.drawing import seed_curve
 from onegrad.studies.text import Facts
 from onegrad.theory.asymptotic.scalars import Scalars
 
@@ -55,9 +56,7 @@ def draw(results: Results) -> Any:
 
 def norms(points: Points, k: int) -> Curve:
     """Return the norm of spike k against n."""
-    values = np.array([p.values["spikes"][:, k - 1] for p in points])
-    x = np.array([p.problem.n for p in points], dtype=float)
-    return Curve(x, values.mean(1), np.asarray(standard_error(values, axis=1)))
+    return seed_curve(points, "n", lambda p: p.values["spikes"][:, k - 1])
 
 
 def squared_norm(problem: Problem, k: int) -> float:
