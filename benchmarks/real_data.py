@@ -91,7 +91,7 @@ def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str,
         estimator.fit(X, y)
         seconds = time.process_time() - start
         start = time.process_time()
-        predicted = estimator.predict(X_test)
+        predicted = np.ravel(estimator.predict(X_test))  # CatBoost: (n, 1) for several classes
         predict_seconds = time.process_time() - start
         if hasattr(estimator, "predict_interval"):
             low, high = estimator.predict_interval(X_test, COVERAGE)
