@@ -79,7 +79,7 @@ class StepCovariance:
     trace: SpectralMeasure
     teacher: SpectralMeasure
     along: AlongStep
-    off: OrthogonalResolvent
+    off: OrthogonalResolvent | None = None
 
     def with_drift(self, p: float, q: float) -> StepCovariance:
         """Return the same with (p M + q M^2) v, off v, as the last of the teacher's directions."""

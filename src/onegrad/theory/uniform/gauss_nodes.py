@@ -30,11 +30,13 @@ class SpectralMeasure:
     """Nodes of M with the energy s = u^T S u of its eigenvectors.
 
     vector : (R, m), the eigenvectors along m directions of unit mass.
+    excess : of |M^T u|^2 over the square of u^T M u, where M is not symmetric.
     """
 
     mu: Floats
     s: Floats
     vector: Floats
+    excess: Floats | float = 0.0
 
     @property
     def weight(self) -> Floats:

@@ -97,11 +97,13 @@ class Refinement:
 
 
 def fresh_row_errors(
-    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
+    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None, route: str = PLAIN_ROUTE
 ) -> list[Errors]:
     """Return the errors of ridge on fresh rows, one value per problem.
 
     Each problem starts from the solution of the one before it.
+
+    route : coefficients of the accuracy, see `stated_accuracy`.
     """
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
@@ -112,7 +114,7 @@ def fresh_row_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        points.append(errors_of_one(problem, constants, refinement))
+        points.append(errors_of_one(problem, constants, refinement, route))
         start, spacings = refinement.last, refinement.spacings
     return points
 
