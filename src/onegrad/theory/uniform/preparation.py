@@ -69,6 +69,7 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
         step, covariance = preconditioned(problem, step, labels)
     else:
         covariance = _covariance(problem, step, labels)
+    covariance = _as_neurons_lean(problem, step, covariance)
     slopes = slopes_by_length(problem)
     rules = _rules(problem, step, labels, covariance, slopes)
     return Prepared(problem, step, labels, covariance, slopes, *rules)
@@ -123,7 +124,7 @@ def with_a_direction(problem: Problem) -> Problem:
 
 def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCovariance:
     """Return the spectral measures of the matrices by which the step moves the bulk."""
-    covariance = step_covariance(
+    return step_covariance(
         labels,
         step.residual_noise,
         problem.phi_step,
@@ -132,8 +133,14 @@ def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCo
         output=step.backward * step.b,
         constant=step.residual_mean,
     )
+
+
+def _as_neurons_lean(
+    problem: Problem, step: StepNumbers, covariance: StepCovariance
+) -> StepCovariance:
+    """Return the measures of M with its shift, seen from all directions that neurons lean along."""
     if step.c2 and problem.readout == "constant":
-        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2
+        # as one along Kv, K = (1 + epsilon (M + shift))^2
         epsilon = 2 * step.c2 * step.gamma
         covariance = covariance.with_drift(1 + epsilon * step.shift, epsilon / 2)
     return covariance.shifted(step.shift)

@@ -12,19 +12,15 @@ energies along its eigenvectors. The learned direction is :math:`v = C^{-1}h/b`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.covariance import AlongStep, StepCovariance
-from onegrad.theory.uniform.gauss_nodes import (
-    Complexes,
-    SpectralMeasure,
-    gauss_nodes,
-    symmetric_matrix_power,
-)
+from onegrad.theory.uniform.drift_direction import OrthogonalResolvent, SquareResolvent
+from onegrad.theory.uniform.gauss_nodes import Complexes, gauss_nodes, symmetric_matrix_power
 from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.preconditioned.row_pencil import RowPencil, inverse_traces
 from onegrad.theory.uniform.residuals import residual_law
@@ -84,6 +80,11 @@ class _Resolvent:
     V: Complexes
     t: int
 
+    @property
+    def wide(self) -> Complexes:
+        """The spectral parameter, (C, 1, 1)."""
+        return self.points[:, None, None]
+
     def mean(self, f: Floats) -> Complexes:
         r"""Return :math:`E[f\Gamma]`, (C, ..., 3, 3)."""
         p, flat = self.pencil.law.p, (f * self.pencil.law.p).reshape(-1, len(self.pencil.law.p))
@@ -120,45 +121,56 @@ class _Resolvent:
         overlaps = self.pencil.trace / (1 + self.pencil.phi * self.pencil.trace) * c[:t] / b
         to_v = R[:, t:, :t] / R[:, t:, t:]  # (C, 1, t)
         off = R[:, :t, :t] - R[:, :t, t:] @ to_v
-        moved = self.integral(self.points[:, None, None] * R)
-        if squared:
-            trace = self.measure(self.G[:, :1, :1])
-            along = AlongStep(0.0, 0.0, float(moved[t, t]), np.zeros(t), np.zeros(t))
-            return StepCovariance(trace, self.measure(off), along)
+        moved = self.integral(self.wide * R)
         M_vv = float(moved[t, t])
-        M_ve = symmetric_matrix_power(np.eye(t) - np.outer(overlaps, overlaps), -0.5) @ (
-            moved[:t, t] - overlaps * M_vv
+        f = moved[:t, t] - overlaps * M_vv
+        m, vRv = self.G[:, :1, :1], R[:, t:, t:]
+        Mv_to_teacher, Mv_to_Mv = (
+            overlaps[:, None] - to_v.swapaxes(1, 2),
+            M_vv - self.wide - 1 / vRv,
         )
+        nodes = partial(gauss_nodes, self.points, self.jacobian)
+        if squared:  # the nodes are those of the noise itself
+            trace, teacher = nodes(m, self.wide * m), nodes(off, self.wide * off)
+            along = AlongStep(0.0, 0.0, M_vv, np.zeros(t), np.zeros(t))
+            none = OrthogonalResolvent(
+                self.points, self.jacobian, off, off, Mv_to_teacher, Mv_to_Mv, self.wide
+            )
+            return StepCovariance(trace, teacher, along, none)
         noise, twice = (x * scale[:, None] * scale for x in self.energies(known, c))
+        e = np.column_stack([np.eye(t), -overlaps])  # directions off v
+        K = {f: (self.mean(law.r**f) @ self.G) for f in (1, 2)}
+        S, T = K[2][:, 2:, 2:], 2 * self.wide * K[1][:, :1, 2:] - 2 * K[1][:, 1:2, 2:]
+
+        def orthogonal(X: Complexes) -> Complexes:
+            return np.asarray(X[:, :, :t] - X[:, :, t:] @ to_v)
+
+        square = SquareResolvent(
+            # less what goes through v, which `neuron_tilt` adds
+            teacher=e @ orthogonal(twice) + f[:, None] * to_v,
+            v_to_teacher=orthogonal(twice)[:, t:].swapaxes(1, 2),
+            v_to_Mv=-twice[:, t:, t:] / vRv,
+            energy=T / m,
+        )
+        resolvent = OrthogonalResolvent(
+            self.points,
+            self.jacobian,
+            off,
+            e @ orthogonal(noise),
+            Mv_to_teacher,
+            Mv_to_Mv,
+            S / m,
+            square,
+        )
         along = AlongStep(
             M_vv,
             float(self.integral(twice)[t, t]),
             float(self.integral(noise)[t, t]),
-            M_ve,
+            symmetric_matrix_power(np.eye(t) - np.outer(overlaps, overlaps), -0.5) @ f,
             np.zeros(t),
         )
-        e = np.column_stack([np.eye(t), -overlaps])  # directions off v
-
-        def orthogonal(X: Complexes) -> Complexes:
-            return np.asarray(e @ (X[:, :, :t] - X[:, :, t:] @ to_v))
-
-        # |M C^-1 e|^2 less what goes through v, which `neuron_tilt` adds
-        through_v = (moved[:t, t] - overlaps * M_vv)[:, None] * to_v
-        teacher = self.measure(off, orthogonal(noise), orthogonal(twice) + through_v)
-        K = {f: self.mean(law.r**f) @ self.G for f in (1, 2)}
-        T = 2 * self.points * K[1][:, 0, 2] - 2 * K[1][:, 1, 2]
-        trace = self.measure(self.G[:, :1, :1], K[2][:, 2:, 2:], T[:, None, None])
-        return StepCovariance(trace, teacher, along)
-
-    def measure(
-        self, G: Complexes, noise: Complexes | None = None, twice: Complexes | None = None
-    ) -> SpectralMeasure:
-        """Return nodes with the energies of the noise and of T; of the noise itself without."""
-        nodes = gauss_nodes(self.points, self.jacobian, G, G if noise is None else noise)
-        if twice is None:
-            return replace(nodes, s=np.maximum(nodes.mu, 0.0))
-        energy = gauss_nodes(self.points, self.jacobian, G, twice).s
-        return replace(nodes, excess=np.maximum(energy - nodes.mu**2, 0.0))
+        teacher = nodes(off, resolvent.S, square.teacher)
+        return StepCovariance(nodes(m, S, T), teacher, along, resolvent)
 
     def energies(self, known: _Solutions, c: Floats) -> tuple[Complexes, Complexes]:
         r"""Return l^T C^-1 S C^-1 R l' and l^T T R l' for l, l' the labels' directions and v b.
@@ -217,7 +229,7 @@ class _Resolvent:
             return np.asarray(value[:, kept] + factor @ Z)
 
         noise, Mq = energy(law.r**2)[:, :, 2], energy(law.r)
-        return noise, 2 * self.points[:, None, None] * Mq[:, :, 0] - 2 * Mq[:, :, 1]
+        return noise, 2 * self.wide * Mq[:, :, 0] - 2 * Mq[:, :, 1]
 
     def integral(self, X: Complexes) -> Floats:
         """Return the integral over the measure with resolvent X."""

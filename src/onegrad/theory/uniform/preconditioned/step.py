@@ -75,6 +75,8 @@ def preconditioned(
         own_noise=shrink**2 * (step.own_noise + aside),
         backward=backward,
         sideways=backward * theta / float(np.sqrt(1 - theta**2)),
+        # of sum_j d_j C^-1 x_j x_j^T/n_0 for the deviations d_j of |x_j|^2/d, by its trace
+        shift=step.shift * m / (1 + phi * m) ** 2,
         own_output=step.own_output * shrink,
     )
     return numbers, covariance
