@@ -5,9 +5,10 @@
 
 KIND is one of same, covariance, labels, steps, precise (all of these by default), which are drawn
 like the other files, calibration: fresh rows over a wider range, with steep activations, n < d
-and steps up to alpha = 0.7, or preconditioned: such steps, at sizes for a CPU. The seed alone decides the problems. Kinds take turns, one setting at a
-time, and DIR/held_out_KIND.json (or KIND_settings.json) is written after each, so that a run
-that is stopped, or has used up its minutes, leaves files that are whole.
+and steps up to alpha = 0.7, or preconditioned: such steps, at sizes for a CPU. The seed alone
+decides the problems. Kinds take turns, one setting at a time, and DIR/held_out_KIND.json (or
+KIND_settings.json) is written after each, so that a run that is stopped, or has used up its
+minutes, leaves files that are whole.
 """
 
 from __future__ import annotations

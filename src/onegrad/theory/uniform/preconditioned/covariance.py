@@ -83,7 +83,7 @@ class _Resolvent:
     @property
     def wide(self) -> Complexes:
         """The spectral parameter, (C, 1, 1)."""
-        return self.points[:, None, None]
+        return np.asarray(self.points[:, None, None])
 
     def mean(self, f: Floats) -> Complexes:
         r"""Return :math:`E[f\Gamma]`, (C, ..., 3, 3)."""
@@ -91,7 +91,7 @@ class _Resolvent:
         shape = (len(self.points), *f.shape[:-1])
         V = (flat @ self.V.reshape(-1, len(p)).T).reshape(len(flat), len(self.points), 3, 3)
         Gamma = flat.sum(1)[:, None, None, None] * np.eye(3) - self.pencil.phi * self.G @ V
-        return Gamma.swapaxes(0, 1).reshape(*shape, 3, 3)
+        return np.asarray(Gamma.swapaxes(0, 1).reshape(*shape, 3, 3))
 
     def solutions(self) -> _Solutions:
         """Return what is known of the solutions."""
@@ -125,10 +125,8 @@ class _Resolvent:
         M_vv = float(moved[t, t])
         f = moved[:t, t] - overlaps * M_vv
         m, vRv = self.G[:, :1, :1], R[:, t:, t:]
-        Mv_to_teacher, Mv_to_Mv = (
-            overlaps[:, None] - to_v.swapaxes(1, 2),
-            M_vv - self.wide - 1 / vRv,
-        )
+        Mv_to_teacher = overlaps[:, None] - to_v.swapaxes(1, 2)
+        Mv_to_Mv = M_vv - self.wide - 1 / vRv
         nodes = partial(gauss_nodes, self.points, self.jacobian)
         if squared:  # the nodes are those of the noise itself
             trace, teacher = nodes(m, self.wide * m), nodes(off, self.wide * off)
@@ -148,8 +146,8 @@ class _Resolvent:
         square = SquareResolvent(
             # less what goes through v, which `neuron_tilt` adds
             teacher=e @ orthogonal(twice) + f[:, None] * to_v,
-            v_to_teacher=orthogonal(twice)[:, t:].swapaxes(1, 2),
-            v_to_Mv=-twice[:, t:, t:] / vRv,
+            Tv_to_teacher=orthogonal(twice)[:, t:].swapaxes(1, 2),
+            Tv_to_Mv=-twice[:, t:, t:] / vRv,
             energy=T / m,
         )
         resolvent = OrthogonalResolvent(
@@ -175,10 +173,10 @@ class _Resolvent:
     def energies(self, known: _Solutions, c: Floats) -> tuple[Complexes, Complexes]:
         r"""Return l^T C^-1 S C^-1 R l' and l^T T R l' for l, l' the labels' directions and v b.
 
-        A row reads :math:`q = C^{-1}l` as :math:`(\tau_j\cdot q' + g_j + or_j)/(1+\phi_0m)` and y as
-        :math:`\Gamma_j(\tau_j\cdot y + g_j' + \dots)`, with Gaussian g, g' of a covariance Z that
-        follows from :math:`l\cdot y = q^\top Cy`. With m' the trace of :math:`C^{-2}`,
-        :math:`\varsigma = 1/(1+\phi_0m)`:
+        A row reads :math:`q = C^{-1}l` as :math:`\varsigma(\tau_j\cdot q' + g_j + or_j)`,
+        :math:`\varsigma = 1/(1+\phi_0m)`, and y as :math:`\Gamma_j(\tau_j\cdot y + g_j' + \dots)`,
+        with Gaussian g, g' of a covariance Z that follows from :math:`l\cdot y = q^\top Cy`. With
+        m' the trace of :math:`C^{-2}`,
 
         ============= =========================================== ============================
         l             q'                                          o

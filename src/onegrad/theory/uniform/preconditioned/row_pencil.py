@@ -77,7 +77,7 @@ class RowPencil:
         V[:, 2] -= side
         V[:, :, 2] -= side
         V[:, 2, 2] += own / det
-        return V
+        return np.asarray(V)
 
     def far_start(self, points: Numbers) -> Numbers:
         """Return G far from the spectrum."""
@@ -130,7 +130,7 @@ class RowPencil:
         Beyond the spectrum G is real; followed from far away, the bulk begins where Newton's matrix
         becomes singular, and an outlier is where the block of the indices does.
         """
-        root = np.sqrt(self.phi)
+        root = float(np.sqrt(self.phi))
         inverse = 1 / (max(1 - root, 0.0) ** 2 + self.damping)  # bounds of C^-1 and of its rows
         far = inverse * (1 + root) ** 2 * float(2 * np.abs(self.a).max() + inverse * self.b.max())
         zeta, G = np.array([sign * far]), self.far_start(np.array([sign * far]))
@@ -138,11 +138,11 @@ class RowPencil:
         while edge > MIN_EDGE * far:
             try:
                 G, newton = self.solve(zeta, G)
-                indices = np.linalg.det(self.indices_block(zeta, self.dressed(G)))
+                indices = np.linalg.eigvalsh(self.indices_block(zeta, self.dressed(G))[0])
             except (NotConverged, np.linalg.LinAlgError):
                 break
-            now = (bool(newton[0] > 0), bool(indices[0] > 0), bool(sign * G[0, 0, 0] < 0))
-            if signs is not None and now != signs:
+            now = (bool(newton[0] > 0), int((indices > 0).sum()), bool(G[0, 0, 0] > 0))
+            if signs not in (None, now):
                 break
             edge, signs, zeta = float(abs(zeta[0])), now, zeta * STEP_TOWARDS_EDGE
         return edge
