@@ -110,6 +110,7 @@ CALIBRATIONS = {
             "rows of few directions or uneven lengths, which are not as good as Gaussian": 1.0,
         },
     ),
+    "preconditioned": Calibration(("preconditioned_settings",), (), above_plain=True),
 }
 NAMES = ("train", "test")
 
