@@ -1,0 +1,97 @@
+"""Preconditioned steps: the theory agrees with networks, tends to the gradient, and says its end.
+
+The settings are six of 28 random ones, four steps each, simulated with 200 networks
+(benchmarks/uniform_settings.py compares all of them).
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onegrad as og
+
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+MAX_DEVIATION = 4.0  # standard errors, in 48 values
+SETTINGS = json.loads((Path(__file__).parents[3] / "numbers" / "preconditioned.json").read_text())
+MEASURED = ("id", "alphas", "mean", "se", "networks")
+
+
+def deviations(problem, setting):
+    """Return (prediction - mean)/se of train and test at each step."""
+    found = og.predict(problem, alpha=setting["alphas"])
+    return (np.column_stack([found.train, found.test]) - setting["mean"]) / setting["se"]
+
+
+def problem_of(setting):
+    return og.Problem(**{k: v for k, v in setting.items() if k not in MEASURED})
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['activation']}-{s['readout']}")
+def test_errors_agree_in_standard_errors(setting):
+    assert np.abs(deviations(problem_of(setting), setting)).max() < MAX_DEVIATION
+
+
+@pytest.mark.parametrize("change", [{"update": "gradient"}, {"rows": 0.5}, {"step": 1.3}], ids=str)
+def test_another_step_disagrees(change):
+    """Of the gradient, of half the rows, and of a step that is longer by a third."""
+    setting = SETTINGS[0]
+    problem = problem_of(setting)
+    if "rows" in change:
+        problem = problem.replace(n_step=int(change["rows"] * problem.n_step))
+    elif "step" in change:
+        alphas = np.array(setting["alphas"]) + np.log(change["step"]) / np.log(problem.n)
+        setting = setting | {"alphas": list(alphas)}
+    else:
+        problem = problem.replace(**change)
+    assert np.abs(deviations(problem, setting)).max() > 2 * MAX_DEVIATION
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"activation": "tanh"},
+        {"activation": "relu"},
+        {"activation": "softplus", "residual": "full"},
+        {"activation": "relu", "readout": "constant"},
+        {"activation": "relu:raw", "residual": "full", "intercept": True, "corrupted": 0.2},
+    ],
+    ids=str,
+)
+def test_many_rows_have_the_identity_as_covariance(fields):
+    """C is then a number, and the step, which keeps its length, that of the gradient."""
+    problem = og.Problem(
+        n=1000, d=300, N=400, teacher="H1 + H2/sqrt(2)", noise=0.3, alpha=0.4, **fields
+    )
+    off = []
+    for rows in (10**4, 10**6):
+        gradient = og.predict(problem.replace(n_step=rows))
+        found = og.predict(problem.replace(n_step=rows, update="preconditioned"))
+        off.append(max(abs(found.train / gradient.train - 1), abs(found.test / gradient.test - 1)))
+    assert off[1] < 1e-3
+    assert off[1] < 0.05 * off[0]  # like 1/rows
+
+
+def test_no_step_has_no_direction():
+    problem = og.Problem(n=600, d=300, N=400, activation="relu", eta=0.0)
+    found = og.predict(problem.replace(update="preconditioned"))
+    assert found.test == og.predict(problem).test
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"update": "spectral"}, "update"),
+        ({"labels": "residual-linear"}, "labels"),
+        ({"ridge_rows": "same"}, "update"),
+        ({"inputs": "spiked(5)"}, "update"),
+        ({"steps": 2}, "update"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_what_is_not_derived_is_refused(changes, named):
+    base = {"n": 600, "d": 300, "N": 400, "alpha": 0.3, "update": "preconditioned"}
+    with pytest.raises(og.OutOfScope, match=named) as error:
+        og.predict(og.Problem(**base | changes))
+    assert "\n" not in str(error.value)
