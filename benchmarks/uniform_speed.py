@@ -41,6 +41,7 @@ EXTENSIONS = {
         "activation": "silu",
         "residual": "full",
     },
+    "a preconditioned step": {"activation": "relu", "update": "preconditioned"},
     "power-law(0.5)": {"inputs": "power-law(0.5)"},
     "spiked(5)": {"inputs": "spiked(5)"},
     "spiked(20), two indices": {**WIDE, "inputs": "spiked(20)", "alpha": 0.5}

@@ -31,7 +31,7 @@ MIN_SQUARED_LENGTH = 1e-12  # of u off the teacher's directions
 
 @dataclass(frozen=True)
 class SquareResolvent:
-    """What is known of T = M M^T besides, where M is not symmetric: its symmetric part has R_perp.
+    """The matrix T = M M^T beside the resolvent of the symmetric part of M.
 
     teacher : T, less what goes through v, in front of R_perp between the teacher's directions.
     Tv_to_teacher, Tv_to_Mv : of T v, to the teacher's directions, (C, t, 1), and to Mv, (C, 1, 1).

@@ -1,4 +1,4 @@
-"""The law of C^-1 M, of its noise and of both along the learned direction: sampled matrices agree."""
+"""The law of C^-1 M, of its noise, and both along the learned direction, as sampled matrices."""
 
 import numpy as np
 import pytest

@@ -93,8 +93,8 @@ class _Resolvent:
         Gamma = flat.sum(1)[:, None, None, None] * np.eye(3) - self.pencil.phi * self.G @ V
         return np.asarray(Gamma.swapaxes(0, 1).reshape(*shape, 3, 3))
 
-    def solutions(self) -> _Solutions:
-        """Return what is known of the solutions."""
+    def solve(self) -> _Solutions:
+        """Return the solutions along the indices and in the rows."""
         law, t, C = self.pencil.law, self.t, len(self.points)
         k, phi = len(law.tau), self.pencil.phi
         inverse = np.linalg.inv(self.pencil.indices_block(self.points, self.V))
@@ -111,9 +111,9 @@ class _Resolvent:
     def covariance(self, squared: bool) -> StepCovariance:
         """Return the nodes of H with the energies of the other matrices, or of the noise."""
         t, law = self.t, self.pencil.law
-        known = self.solutions()
+        solutions = self.solve()
         c = law.tau @ (law.p * law.r)
-        R = np.concatenate([known.y[:, :t, 0], known.h[:, 2:]], axis=1)  # (C, t + 1, t + 1)
+        R = np.concatenate([solutions.y[:, :t, 0], solutions.h[:, 2:]], axis=1)  # (C, t + 1, t + 1)
         R = (R + R.swapaxes(1, 2)) / 2
         b = np.sqrt(self.integral(R)[t, t])
         scale = np.append(np.ones(t), 1 / b)
@@ -131,11 +131,11 @@ class _Resolvent:
         if squared:  # the nodes are those of the noise itself
             trace, teacher = nodes(m, self.wide * m), nodes(off, self.wide * off)
             along = AlongStep(0.0, 0.0, M_vv, np.zeros(t), np.zeros(t))
-            none = OrthogonalResolvent(
+            resolvent = OrthogonalResolvent(
                 self.points, self.jacobian, off, off, Mv_to_teacher, Mv_to_Mv, self.wide
             )
-            return StepCovariance(trace, teacher, along, none)
-        noise, twice = (x * scale[:, None] * scale for x in self.energies(known, c))
+            return StepCovariance(trace, teacher, along, resolvent)
+        noise, twice = (x * scale[:, None] * scale for x in self.energies(solutions, c))
         e = np.column_stack([np.eye(t), -overlaps])  # directions off v
         K = {f: (self.mean(law.r**f) @ self.G) for f in (1, 2)}
         S, T = K[2][:, 2:, 2:], 2 * self.wide * K[1][:, :1, 2:] - 2 * K[1][:, 1:2, 2:]
@@ -170,7 +170,7 @@ class _Resolvent:
         teacher = nodes(off, resolvent.S, square.teacher)
         return StepCovariance(nodes(m, S, T), teacher, along, resolvent)
 
-    def energies(self, known: _Solutions, c: Floats) -> tuple[Complexes, Complexes]:
+    def energies(self, solutions: _Solutions, c: Floats) -> tuple[Complexes, Complexes]:
         r"""Return l^T C^-1 S C^-1 R l' and l^T T R l' for l, l' the labels' directions and v b.
 
         A row reads :math:`q = C^{-1}l` as :math:`\varsigma(\tau_j\cdot q' + g_j + or_j)`,
@@ -191,7 +191,7 @@ class _Resolvent:
         """
         pencil, t = self.pencil, self.t
         phi, law, (m, m2) = pencil.phi, pencil.law, inverse_traces(pencil.phi, pencil.damping)
-        shrink, y, of_rows = 1 / (1 + phi * m), known.y, known.of_rows
+        shrink, y, of_rows = 1 / (1 + phi * m), solutions.y, solutions.of_rows
         less = phi * m2 * shrink
         q = np.vstack(
             [
@@ -214,17 +214,19 @@ class _Resolvent:
         value, factor = rows(np.ones(len(law.r)))
         solve = np.linalg.inv(factor + pencil.damping * np.eye(3))
         qy = np.einsum("li,xias->xlas", q, y)
-        left = np.concatenate([y[:, :t], known.h[:, None]], axis=1)  # l.y, (C, t + 1, 3, t + 1)
-        Z = solve @ (left - pencil.damping * qy[:, :-1] - value[:, :-1])
+        l_dot_y = np.concatenate(
+            [y[:, :t], solutions.h[:, None]], axis=1
+        )  # l.y, (C, t + 1, 3, t + 1)
+        Z = solve @ (l_dot_y - pencil.damping * qy[:, :-1] - value[:, :-1])
         # q.y of C^-2 h has m' shrink^2 c, and less times the Z of C^-1 h
         of_square = m2 / m * shrink * qy[:, t:-1] + less * Z[:, t:]
-        left = Z[:, t:] + qy[:, t:-1]
-        Z_v = solve @ (left - pencil.damping * of_square - value[:, -1:])
-        Z, kept = np.concatenate([Z[:, :t], Z_v], axis=1), [*range(t), t + 1]
+        l_dot_y = Z[:, t:] + qy[:, t:-1]
+        Z_v = solve @ (l_dot_y - pencil.damping * of_square - value[:, -1:])
+        Z, directions = np.concatenate([Z[:, :t], Z_v], axis=1), [*range(t), t + 1]
 
         def energy(f: Floats) -> Complexes:
             value, factor = rows(f)
-            return np.asarray(value[:, kept] + factor @ Z)
+            return np.asarray(value[:, directions] + factor @ Z)
 
         noise, Mq = energy(law.r**2)[:, :, 2], energy(law.r)
         return noise, 2 * self.wide * Mq[:, :, 0] - 2 * Mq[:, :, 1]

@@ -28,12 +28,12 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.contour import contour
+from onegrad.theory.uniform.covariance import CONTOUR_SCALES
 from onegrad.theory.uniform.gauss_nodes import Complexes, Numbers
 from onegrad.theory.uniform.residuals import ResidualLaw
 
-MAX_NEWTON_STEPS = 40
+MAX_PENCIL_STEPS = 40  # of Newton's method
 NEWTON_TOLERANCE = 1e-12
-CONTOUR_SCALES = (16.0, 8.0, 4.0, 2.0, 1.4, 1.0)  # of the contour, from far away
 STEP_TOWARDS_EDGE = 0.9  # of the spectral parameter
 MIN_EDGE = 1e-6  # of the spectral parameter, over where it starts
 
@@ -92,7 +92,7 @@ class RowPencil:
         G : where Newton's method starts.
         """
         V0, eye = self.constant(points), np.eye(9)
-        for _ in range(MAX_NEWTON_STEPS):
+        for _ in range(MAX_PENCIL_STEPS):
             V = self.dressed(G)
             image = np.linalg.inv(V0 + V @ self.law.p)
             flat = V.reshape(len(points), 9, -1)
@@ -104,7 +104,7 @@ class RowPencil:
             G = G + change
             if np.abs(change).max() < NEWTON_TOLERANCE * np.abs(G).max():
                 return G, np.linalg.det(newton)
-        raise NotConverged(f"law of a preconditioned step: no root in {MAX_NEWTON_STEPS} steps")
+        raise NotConverged(f"law of a preconditioned step: no root in {MAX_PENCIL_STEPS} steps")
 
     def on_contour(self, points: Complexes) -> Complexes:
         """Return G on a contour around the spectrum, (C, 3, 3)."""

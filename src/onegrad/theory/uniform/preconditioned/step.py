@@ -1,4 +1,4 @@
-r"""What a preconditioned step does to the weights.
+r"""Numbers and covariance of a preconditioned step.
 
 The gradient is multiplied by :math:`C^{-1}`, :math:`C = X^\top X/n_0 + \epsilon`, and scaled to its
 own length. With m and m' the normalised traces of :math:`C^{-1}` and :math:`C^{-2}`,
