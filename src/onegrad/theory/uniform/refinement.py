@@ -34,6 +34,7 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import (
     HasStep,
     NodeCounts,
+    Prepared,
     node_counts,
     prepare_constants,
 )
@@ -97,13 +98,18 @@ class Refinement:
 
 
 def fresh_row_errors(
-    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None, route: str = PLAIN_ROUTE
+    problems: Sequence[Problem],
+    rtol: float,
+    nodes: NodeCounts | None,
+    route: str = PLAIN_ROUTE,
+    more_sizes: Callable[[Prepared], NeglectedSizes] | None = None,
 ) -> list[Errors]:
     """Return the errors of ridge on fresh rows, one value per problem.
 
     Each problem starts from the solution of the one before it.
 
-    route : coefficients of the accuracy, see `stated_accuracy`.
+    route, more_sizes : coefficients of the accuracy, and what a route neglects beyond the plain
+        theory; see `stated_accuracy`.
     """
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
@@ -114,7 +120,8 @@ def fresh_row_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        points.append(errors_of_one(problem, constants, refinement, route))
+        sizes = more_sizes(mean) if more_sizes else None
+        points.append(errors_of_one(problem, constants, refinement, route, sizes))
         start, spacings = refinement.last, refinement.spacings
     return points
 

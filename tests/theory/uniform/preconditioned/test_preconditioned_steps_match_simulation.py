@@ -4,6 +4,7 @@ The settings are six of 28 random ones, four steps each, simulated with 200 netw
 (benchmarks/uniform_settings.py compares all of them).
 """
 
+import csv
 import json
 from pathlib import Path
 
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 MAX_DEVIATION = 4.0  # standard errors, in 48 values
 SETTINGS = json.loads((Path(__file__).parents[3] / "numbers" / "preconditioned.json").read_text())
 MEASURED = ("id", "alphas", "mean", "se", "networks")
+STUDY = Path(__file__).parents[4] / "docs" / "open" / "other-steps.csv"
 
 
 def deviations(problem, setting):
@@ -31,6 +33,28 @@ def problem_of(setting):
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['activation']}-{s['readout']}")
 def test_errors_agree_in_standard_errors(setting):
     assert np.abs(deviations(problem_of(setting), setting)).max() < MAX_DEVIATION
+
+
+@pytest.mark.parametrize("ridge", ["0.01", "1"])
+def test_bars_hold_at_any_step_of_the_study(ridge):
+    """Steps up to n^1.5: the theory is up to 16 % low at the last, and says so."""
+    fields = {"inputs": "gaussian", "update": "preconditioned", "ridge": ridge}
+    with STUDY.open() as file:
+        rows = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in fields.items())]
+    problem = og.Problem(
+        n=1000, d=250, N=400, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.1,
+        ridge=float(ridge), update="preconditioned",
+    )  # fmt: skip
+    for name in ("train", "test"):
+        alphas, mean, se = np.array(
+            [[float(r[k]) for k in ("alpha", "mean", "se")] for r in rows if r["quantity"] == name]
+        ).T
+        assert len(alphas) == 15
+        found = og.predict(problem, alpha=list(alphas))
+        value, bar = getattr(found, name), getattr(found.accuracy, name)
+        assert (np.abs(value - mean) < bar * value + 3 * se).all()
+        small = alphas < 0.5
+        assert (np.abs(value - mean) < 3 * se)[small].all()
 
 
 @pytest.mark.parametrize("change", [{"update": "gradient"}, {"rows": 0.5}, {"step": 1.3}], ids=str)
