@@ -53,7 +53,7 @@ ROUTES = (
     Route(("inputs",), covariance_errors, {"labels": ("plain", "centred"), "residual": OUTPUTS}),
     Route(("ridge_rows",), same_row_errors, {"labels": ("plain",), "residual": OUTPUTS}),
     Route(("steps",), two_step_errors),
-    Route(("update",), preconditioned_errors, {"labels": ("plain", "centred")}),
+    Route(("update",), preconditioned_errors),
     Route((), fresh_row_errors),
 )
 EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onegrad.exceptions import OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors
 from onegrad.theory.uniform.accuracy import NeglectedSizes
@@ -19,10 +18,6 @@ def preconditioned_errors(
 
     rtol, nodes : relative error allowed to quadrature, or numbers of nodes.
     """
-    for problem in problems:
-        if problem.update != "preconditioned":
-            covered = "update='gradient' or 'preconditioned'"
-            raise OutOfScope("uniform", "update", problem.update, covered)
     return fresh_row_errors(problems, rtol, nodes, "preconditioned", _neglected_products)
 
 
