@@ -20,6 +20,7 @@ from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import (
     PLAIN_ROUTE,
     NeglectedSizes,
+    neglected_of_directions,
     neglected_sizes,
     stated_accuracy,
 )
@@ -120,7 +121,8 @@ def fresh_row_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        sizes = more_sizes(mean) if more_sizes else None
+        sizes = neglected_of_directions(mean.problem, mean.step, mean.covariance)
+        sizes |= more_sizes(mean) if more_sizes else {}
         points.append(errors_of_one(problem, constants, refinement, route, sizes))
         start, spacings = refinement.last, refinement.spacings
     return points
