@@ -26,7 +26,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,6 +71,8 @@ MIN_COEFFICIENTS = {
     "second moments of the step that differ from network to network": 0.07,
     # setting 64 of reach_steps: the training error falls by 10^4 and is a third too low
     "equal readouts after a step that blows residuals up": 0.45,
+    # no setting has alpha > 1/2: 16 % at alpha = 1.5 in docs/open/other-steps.csv
+    "matrices of a preconditioned step that do not commute": 0.2,
 }
 
 
@@ -93,10 +95,14 @@ class Calibration:
     by_hand: Mapping[str, float] = field(default_factory=dict)
 
 
+# hardly any setting has it: H2 and H2 + H4/24 with the teacher H2, n = 500, d = 200, alpha = 1/2:
+# test errors are 29 and 40 % above the prediction
+SINGLED_OUT = {"a direction that the quadratic part of the labels singles out": 10.0}
 CALIBRATIONS = {
     PLAIN_ROUTE: Calibration(
         ("precise_settings", "calibration_settings", "random_settings", "wide_settings"),
         ("held_out_precise",),
+        by_hand=SINGLED_OUT,
     ),
     "same rows": Calibration(("reach_same",), ("held_out_same",), above_plain=True),
     "two steps": Calibration(("reach_steps",), ("held_out_steps",), above_plain=True),
@@ -109,6 +115,9 @@ CALIBRATIONS = {
         by_hand={
             "rows of few directions or uneven lengths, which are not as good as Gaussian": 1.0,
         },
+    ),
+    "preconditioned": Calibration(
+        ("preconditioned_settings",), (), above_plain=True, by_hand=SINGLED_OUT
     ),
 }
 NAMES = ("train", "test")
@@ -191,13 +200,15 @@ def fit_bars(
 
 
 def fitted(
-    rows: Sequence[Rows], lowest: Mapping[str, tuple[float, float]]
+    rows: Sequence[Rows], lowest: Mapping[str, tuple[float, float]], by_hand: Collection[str]
 ) -> dict[str, tuple[float, float]]:
     """Return (train, test) coefficients of every term, fitted to the even halves.
 
     lowest : coefficients that they are not below.
+    by_hand : terms that are left out.
     """
-    names = list(dict.fromkeys(name for r in rows for s in r.sizes for name in s))
+    terms = dict.fromkeys(name for r in rows for s in r.sizes for name in s)
+    names = [name for name in terms if name not in by_hand]
     f, even = design(rows, names), np.concatenate([r.even for r in rows])
     off, se, quadrature = (
         np.concatenate([getattr(r, k) for r in rows]) for k in ("off", "se", "quadrature")
@@ -260,7 +271,7 @@ def calibrate(route: str) -> dict[str, tuple[float, float]]:
         for files in (plan.files, plan.checked)
     )
     plain = dict(accuracy.accuracy_coefficients()[PLAIN_ROUTE])
-    coefficients = fitted(rows, plain if plan.above_plain else {}) if rows else plain
+    coefficients = fitted(rows, plain if plan.above_plain else {}, plan.by_hand) if rows else plain
     coefficients |= {name: (c, c) for name, c in plan.by_hand.items()}
     print(f"\n{route}")
     for name, pair in coefficients.items():

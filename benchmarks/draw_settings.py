@@ -4,10 +4,11 @@
         [--networks 256] [--precise-count 30] [--precise-networks 3000] [--minutes 5] [KIND...]
 
 KIND is one of same, covariance, labels, steps, precise (all of these by default), which are drawn
-like the other files, and calibration: fresh rows over a wider range, with steep activations, n < d
-and steps up to alpha = 0.7. The seed alone decides the problems. Kinds take turns, one setting at a
-time, and DIR/held_out_KIND.json (or calibration_settings.json) is written after each, so that a run
-that is stopped, or has used up its minutes, leaves files that are whole.
+like the other files, calibration: fresh rows over a wider range, with steep activations, n < d
+and steps up to alpha = 0.7, or preconditioned: such steps, at sizes for a CPU. The seed alone
+decides the problems. Kinds take turns, one setting at a time, and DIR/held_out_KIND.json (or
+KIND_settings.json) is written after each, so that a run that is stopped, or has used up its
+minutes, leaves files that are whole.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ STEPS = {
     "steps": (0.0, 0.1, 0.2, 0.3, 0.4),
     "precise": (0.0, 0.2, 0.35, 0.5),
     "calibration": (0.0, 0.2, 0.35, 0.5, 0.6, 0.7),
+    "preconditioned": (0.0, 0.2, 0.35, 0.5),
 }
 STEEP = ("sin", "H1 + H2/2 + H3/6", "H1 + 0.3*H3", "H1 + 0.2*H2 + 0.1*H4")  # in calibration only
-SIZES = {"precise": (600, 1000, 1500), "calibration": (400, 600, 1000, 1500)}  # of n
-RATIOS = {"precise": (0.14, 1.25), "calibration": (0.1, 2.5)}  # of d/n
+SIZES = {"precise": (600, 1000, 1500), "calibration": (400, 600, 1000, 1500),
+         "preconditioned": (400, 600)}  # of n  # fmt: skip
+RATIOS = {"precise": (0.14, 1.25), "calibration": (0.1, 2.5), "preconditioned": (0.2, 1.25)}  # d/n
 USUAL_RATIOS = (0.14, 1.65)
 HELD_OUT = ("same", "covariance", "labels", "steps", "precise")
 USUAL_SIZES = (1000, 1500, 2000)
@@ -77,6 +80,8 @@ def draw_fields(kind: str, random: np.random.Generator) -> dict[str, Any]:
         inputs, overlap = one(*INPUTS), one(0.0, 0.3, 0.7)
         overlap = overlap if inputs.startswith("spiked") else 0.0
         return fields | {"inputs": inputs, "input_overlap": overlap}
+    if kind == "preconditioned":
+        return fields | {"update": kind}
     if kind == "labels":
         return fields | {"labels": one("centred", "residual-linear")}
     if kind == "steps":

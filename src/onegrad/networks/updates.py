@@ -15,8 +15,7 @@ import numpy as np
 from onegrad.arrays import Array, namespace, transpose
 from onegrad.networks.input_rows import step_rows
 from onegrad.networks.sampling import Sampler
-
-RELATIVE_SHIFT = 0.1  # of the mean eigenvalue: enough where the batch has fewer rows than inputs
+from onegrad.problem import PRECONDITIONER_SHIFT
 
 
 def update(sampler: Sampler, G: Array, step: int) -> Array:
@@ -41,4 +40,4 @@ def _covariance(sampler: Sampler, step: int) -> Array:
     for block in sampler.blocks(step_rows(p, step)):
         ops.add_product(S, block.X, block.X / p.rows_of_step)
     eye = ops.asarray(np.eye(p.d))
-    return S + RELATIVE_SHIFT * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye
+    return S + PRECONDITIONER_SHIFT * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye

@@ -1,6 +1,12 @@
 """The learning problem in one convention, with conversions from each paper's own."""
 
-from onegrad.problem.definition import FIELDS, RATIO_FIELDS, Problem, check_axes
+from onegrad.problem.definition import (
+    FIELDS,
+    PRECONDITIONER_SHIFT,
+    RATIO_FIELDS,
+    Problem,
+    check_axes,
+)
 from onegrad.problem.fields import PAPERS, Field, list_axes
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, LawParameter
 from onegrad.problem.representation import representation_warnings
@@ -10,6 +16,7 @@ __all__ = [
     "INPUT_LAWS",
     "NOISE_LAWS",
     "PAPERS",
+    "PRECONDITIONER_SHIFT",
     "RATIO_FIELDS",
     "Field",
     "Law",

@@ -25,6 +25,9 @@ from onegrad.problem.fields import Field, described_fields, description, is_sequ
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, parse_law
 
 TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", "softplus", "sin")
+# of the mean eigenvalue, added to the covariance of a preconditioned step: enough where the batch
+# has fewer rows than inputs
+PRECONDITIONER_SHIFT = 0.1
 
 
 @named_arguments

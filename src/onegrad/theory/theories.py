@@ -22,7 +22,7 @@ from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
-from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
+from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, UNIFORM_FIELDS
 from onegrad.theory.uniform.routes import ERROR_FIELDS
 
 # the theorems are also evaluated outside their assumptions, with a warning
@@ -97,7 +97,7 @@ SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method
     for method in (
         SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
-        SpectrumMethod("uniform", uniform_spectrum, UNIFORM_FIELDS),
+        SpectrumMethod("uniform", uniform_spectrum, ONE_STEP_FIELDS),
     )
 }
 

@@ -59,6 +59,29 @@ def test_leaving_the_checked_range_warns_and_is_kept(changes, named):
 
 
 @pytest.mark.parametrize(
+    ("activation", "train", "test"),
+    [  # mean and standard error of 100 networks at alpha = .35, .5
+        ("H2", [(0.6787, 0.0103), (0.6313, 0.0097)], [(4.327, 0.056), (4.117, 0.051)]),
+        ("H2 + H4/24", [(0.6741, 0.0104), (0.6181, 0.0091)], [(4.562, 0.059), (4.833, 0.065)]),
+    ],
+)
+def test_a_direction_that_is_singled_out_widens_the_bars(activation, train, test):
+    """M has an outlier along the teacher, and neurons read its square beyond the first order."""
+    problem = og.Problem(
+        n=500, d=200, N=300, noise=0.2, ridge=0.02, teacher="H2", activation=activation
+    )
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        found = og.predict(problem, alpha=[0.35, 0.5])
+        other = og.predict(problem.replace(teacher="H1"), alpha=[0.35, 0.5])
+    assert any("singles out" in str(warning) for warning in found.warnings)
+    for name, networks in (("train", train), ("test", test)):
+        (mean, se), value = np.array(networks).T, getattr(found, name)
+        bar = getattr(found.accuracy, name)
+        assert (np.abs(value - mean) < bar * value + 2 * se).all()
+        assert (getattr(other.accuracy, name) < 0.3 * bar).all()  # no other teacher pays for it
+
+
+@pytest.mark.parametrize(
     ("fields", "networks"),
     [
         (

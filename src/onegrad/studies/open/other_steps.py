@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from onegrad.experiments.results import Points, Results
-from onegrad.networks.updates import RELATIVE_SHIFT
 from onegrad.pictures import style
-from onegrad.problem import Problem
+from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.studies.drawing import best_penalty
 from onegrad.studies.findings import lowest_point, paired_change
 from onegrad.studies.text import Estimate, Facts
@@ -80,7 +79,7 @@ def facts(results: Results) -> Facts:
         "gradient_cosine": Estimate.of(steps["gradient"].values["cosine"] ** 2),
         "preconditioned_cosine": Estimate.of(steps["preconditioned"].values["cosine"] ** 2),
         "gradient_formula": 1 / (1 + problem.phi_step * _energy(problem) / _slope(problem) ** 2),
-        "ridge_cosine": least_squares_cosine(problem, RELATIVE_SHIFT),
+        "ridge_cosine": least_squares_cosine(problem, PRECONDITIONER_SHIFT),
     }
 
 

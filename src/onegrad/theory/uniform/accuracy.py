@@ -25,7 +25,9 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
+from onegrad.theory.uniform.covariance import StepCovariance
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
 MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
@@ -74,6 +76,24 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
         "ridge near zero at the interpolation threshold": 1
         / (problem.n * max(values.gap, 1e-9) ** 2),
     }
+
+
+def neglected_of_directions(
+    problem: Problem, step: StepNumbers, covariance: StepCovariance
+) -> NeglectedSizes:
+    """Return what is neglected where M singles out a direction of the labels off v.
+
+    Neurons read its square to first order of their squared weight along it, which is small only as
+    1/d; it matters for the part of their outputs that is quadratic.
+    """
+    one, energy = np.ones(1), problem.sigma.second_moment
+    bulk, seen = (
+        bulk_variance(step, problem.phi_step, one, measure)[0] @ measure.vector**2
+        for measure in (covariance.trace, covariance.teacher)
+    )
+    weight = max(float(seen.max() / bulk.max()) - 1, 0.0) / problem.d
+    even = 2 * step.c2**2 / energy if energy else 0.0
+    return {"a direction that the quadratic part of the labels singles out": even * weight}
 
 
 def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[TrainTest, str]:

@@ -17,6 +17,7 @@ UNIFORM_FIELDS = (
     "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
     "input_overlap", "labels",
 )  # fmt: skip
+ONE_STEP_FIELDS = (*UNIFORM_FIELDS, "update")  # with steps that are not the gradient
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
 MIN_ENERGY_LEFT = 1e-12  # of labels less their linear part
 MAX_SILENT_ERROR = 0.08  # relative accuracy above which a prediction warns
@@ -40,6 +41,10 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
         raise OutOfScope("uniform", "corrupted", p.corrupted, f"0 with labels={p.labels!r}")
     if p.labels == "residual-least-squares":
         _require_unique_fit(p)
+    if p.update == "spectral":
+        raise OutOfScope("uniform", "update", p.update, "update='gradient' or 'preconditioned'")
+    if p.update == "preconditioned" and LabelLaw.of(p).fit.has_direction:
+        raise OutOfScope("uniform", "labels", p.labels, f"plain, centred with update={p.update!r}")
     if p.step > MAX_MEAN_SQUARE:
         raise OutOfScope("uniform", "eta", p.step, f"steps up to {MAX_MEAN_SQUARE:g}")
 

@@ -83,8 +83,7 @@ class StepCovariance:
 
     def with_drift(self, p: float, q: float) -> StepCovariance:
         """Return the same with (p M + q M^2) v, off v, as the last of the teacher's directions."""
-        G, S, M_ve, M2_ve = add_drift_direction(self.off, p, q, self.along.M_vv)
-        teacher = gauss_nodes(self.off.points, self.off.jacobian, G, S)
+        teacher, M_ve, M2_ve = add_drift_direction(self.off, p, q, self.along.M_vv)
         return replace(self, teacher=teacher, along=replace(self.along, M_ve=M_ve, M2_ve=M2_ve))
 
     def shifted(self, by: float) -> StepCovariance:

@@ -19,9 +19,29 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.gauss_nodes import Complexes, symmetric_matrix_power
+from onegrad.theory.uniform.gauss_nodes import (
+    Complexes,
+    SpectralMeasure,
+    gauss_nodes,
+    symmetric_matrix_power,
+)
 
 MIN_SQUARED_LENGTH = 1e-12  # of u off the teacher's directions
+
+
+@dataclass(frozen=True)
+class SquareResolvent:
+    """The matrix T = M M^T beside the resolvent of the symmetric part of M.
+
+    teacher : T, less what goes through v, in front of R_perp between the teacher's directions.
+    Tv_to_teacher, Tv_to_Mv : of T v, to the teacher's directions, (C, t, 1), and to Mv, (C, 1, 1).
+    energy : T for a direction that is independent of it, (C, 1, 1).
+    """
+
+    teacher: Complexes
+    Tv_to_teacher: Complexes
+    Tv_to_Mv: Complexes
+    energy: Complexes
 
 
 @dataclass(frozen=True)
@@ -31,6 +51,7 @@ class OrthogonalResolvent:
     teacher : between the teacher's directions, (C, t, t); S : the same with S in front of it.
     Mv_to_teacher : between Mv and those directions, (C, t, 1); Mv_to_Mv : of Mv, (C, 1, 1).
     energy : E[r^2/D], which is S for a direction that is independent of it, (C, 1, 1).
+    square : of a matrix that is not symmetric.
     """
 
     points: Complexes
@@ -40,6 +61,7 @@ class OrthogonalResolvent:
     Mv_to_teacher: Complexes
     Mv_to_Mv: Complexes
     energy: Complexes
+    square: SquareResolvent | None = None
 
     def integral(self, G: Complexes) -> Floats:
         """Return the mass of the measure with resolvent G."""
@@ -48,8 +70,10 @@ class OrthogonalResolvent:
 
 def add_drift_direction(
     off: OrthogonalResolvent, p: float, q: float, M_vv: float
-) -> tuple[Complexes, Complexes, Floats, Floats]:
-    """Return resolvents of the orthonormal directions e (the teacher's, then u), e^T Mv, e^T M^2 v.
+) -> tuple[SpectralMeasure, Floats, Floats]:
+    """Return nodes seen from orthonormal directions e, and e^T Mv, e^T M^2 v.
+
+    The directions are the teacher's, then u.
 
     p, q : coefficients of u = P(p M + q M^2) v.
     """
@@ -60,6 +84,10 @@ def add_drift_direction(
     G = np.block([[off.teacher, to_u], [to_u.swapaxes(1, 2), of_u]])
     S = G * off.energy
     S[:, :t, :t] = off.S
+    square = off.square
+    if square is not None:
+        TT = G * square.energy
+        TT[:, :t, :t] = square.teacher
     mass = off.integral(G)
     root = symmetric_matrix_power(mass[:t, :t], -0.5)
     overlap = root @ mass[:t, t]  # of u with the teacher's directions off v
@@ -68,5 +96,10 @@ def add_drift_direction(
         [[root, np.zeros((t, 1))], [-(overlap @ root)[None] / rest, np.ones((1, 1)) / rest]]
     )
     to_all = np.concatenate([off.Mv_to_teacher, w * off.Mv_to_Mv], axis=1)
-    f, f2 = (T @ off.integral(x)[:, 0] for x in (to_all, once * to_all))
-    return T @ G @ T.T, T @ S @ T.T, f, f2
+    twice = once * to_all
+    if square is not None:
+        twice = np.concatenate([square.Tv_to_teacher, w * square.Tv_to_Mv], axis=1)
+    f, f2 = (T @ off.integral(x)[:, 0] for x in (to_all, twice))
+    squares = None if square is None else T @ TT @ T.T
+    nodes = gauss_nodes(off.points, off.jacobian, T @ G @ T.T, T @ S @ T.T, squares)
+    return nodes, f, f2

@@ -30,11 +30,13 @@ class SpectralMeasure:
     """Nodes of M with the energy s = u^T S u of its eigenvectors.
 
     vector : (R, m), the eigenvectors along m directions of unit mass.
+    excess : of |M^T u|^2 over the square of u^T M u, where M is not symmetric.
     """
 
     mu: Floats
     s: Floats
     vector: Floats
+    excess: Floats | float = 0.0
 
     @property
     def weight(self) -> Floats:
@@ -43,16 +45,23 @@ class SpectralMeasure:
 
 
 def gauss_nodes(
-    points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes
+    points: Complexes,
+    jacobian: Complexes,
+    G: Complexes,
+    S: Complexes,
+    T: Complexes | None = None,
 ) -> SpectralMeasure:
     r"""Return nodes of the measure with resolvent G, (C, m, m), and energies from resolvent S.
 
     G is normalised to unit mass by its symmetric root on both sides.
+
+    T : the same of :math:`MM^\top` where M is not symmetric, and G of its symmetric part.
     """
     m = G.shape[-1]
     root = symmetric_matrix_power(-np.tensordot(jacobian, G, axes=1).real, -0.5)
     c = -(root @ G @ root) * jacobian[:, None, None]
-    cs = -(root @ S @ root) * jacobian[:, None, None]
+    both = np.stack([S] if T is None else [S, T])
+    cs = -(root @ both @ root) * jacobian[:, None, None]  # (1 or 2, C, m, m)
     z = points[:, None, None]
 
     def inner(P: Complexes, Q: Complexes) -> Floats:
@@ -60,11 +69,11 @@ def gauss_nodes(
 
     blocks = LANCZOS_BLOCKS.get(m, MIN_LANCZOS_BLOCKS)
     J = np.zeros((m * blocks, m * blocks))
-    energy = np.zeros((m, m * blocks))
+    energy = np.zeros((len(both), m, m * blocks))
     previous, current = np.zeros_like(c), np.broadcast_to(np.eye(m) + 0j, c.shape)
     for k in range(blocks):
         here, after = slice(m * k, m * (k + 1)), slice(m * (k + 1), m * (k + 2))
-        energy[:, here] = (cs @ current).sum(0).real
+        energy[:, :, here] = (cs @ current).sum(1).real
         J[here, here] = inner(current, z * current)
         following = z * current - current @ J[here, here]
         if k:
@@ -72,7 +81,7 @@ def gauss_nodes(
         square = inner(following, following)
         terms = float(np.abs(following.swapaxes(1, 2) @ c @ following).sum())
         if k == blocks - 1 or np.linalg.eigvalsh(square)[0] <= MIN_RELATIVE_PRODUCT * terms:
-            J, energy = J[: here.stop, : here.stop], energy[:, : here.stop]
+            J, energy = J[: here.stop, : here.stop], energy[:, :, : here.stop]
             break
         B = symmetric_matrix_power(square, 0.5)
         J[after, here], J[here, after] = B, B.T
@@ -80,8 +89,9 @@ def gauss_nodes(
     nodes, vectors = np.linalg.eigh((J + J.T) / 2)
     first = vectors[:m].T  # (R, m)
     # the first rows of S in this basis, as if S were diagonal with M
-    s = (first * (energy @ vectors).T).sum(1) / (first**2).sum(1)
-    return SpectralMeasure(nodes, np.maximum(s, 0.0), first)
+    s = (first.T * (energy @ vectors)).sum(1) / (first**2).sum(1)
+    excess = np.maximum(s[1] - nodes**2, 0.0) if T is not None else 0.0
+    return SpectralMeasure(nodes, np.maximum(s[0], 0.0), first, excess)
 
 
 def symmetric_matrix_power(A: Floats, power: float) -> Floats:

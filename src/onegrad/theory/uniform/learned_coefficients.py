@@ -29,7 +29,7 @@ from onegrad.exceptions import NotConverged, OutOfScope
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
-from onegrad.theory.uniform.concerns import require_covered
+from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import State, solve_fixed_point
 from onegrad.theory.uniform.label_law import LabelLaw
@@ -69,7 +69,7 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
 
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
-    require_covered(problem)
+    require_covered(problem, ONE_STEP_FIELDS)
     if LabelLaw.of(problem).fit.has_direction:
         raise OutOfScope("learned_coefficients", "labels", problem.labels, "plain, centred")
     eq = equations(prepare_problem(problem), LEARNED_NODES)

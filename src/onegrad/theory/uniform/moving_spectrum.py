@@ -23,7 +23,7 @@ from onegrad.theory.spectral_law import (
     make_spikes,
 )
 from onegrad.theory.uniform.accuracy import slope_kurtosis
-from onegrad.theory.uniform.concerns import require_covered
+from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretisation import Equations
 from onegrad.theory.uniform.fixed_point import Solution, solve_fixed_point
 from onegrad.theory.uniform.gauss_nodes import Numbers
@@ -55,7 +55,7 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
     are those of the mean part; alignments are squared cosines with He_k of the learned index.
     See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
     """
-    require_covered(problem)
+    require_covered(problem, ONE_STEP_FIELDS)
     warnings: tuple[AssumptionWarning, ...] = ()
     if slope_kurtosis(problem.sigma) > MAX_SLOPE_KURTOSIS:
         text = (

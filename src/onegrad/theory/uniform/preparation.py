@@ -19,6 +19,7 @@ from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear, unit_linear
+from onegrad.theory.uniform.preconditioned import preconditioned
 from onegrad.theory.uniform.quadrature_nodes import (
     bulk_variance,
     conditional_readouts,
@@ -64,7 +65,11 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
         constant = float(np.mean(output_constants(problem)))
     labels = LabelLaw.of(problem)
     step = take_step(problem, constant, labels)
-    covariance = _covariance(problem, step, labels)
+    if problem.update == "preconditioned":
+        step, covariance = preconditioned(problem, step, labels)
+    else:
+        covariance = _covariance(problem, step, labels)
+    covariance = _as_neurons_lean(problem, step, covariance)
     slopes = slopes_by_length(problem)
     rules = _rules(problem, step, labels, covariance, slopes)
     return Prepared(problem, step, labels, covariance, slopes, *rules)
@@ -113,12 +118,13 @@ def with_a_direction(problem: Problem) -> Problem:
     if problem.step:
         return problem
     rows = problem.n if problem.labels == "plain" else problem.n_step  # a fit to them stays
-    return problem.replace(readout="gaussian", residual="labels", n_step=rows)
+    plainest = {"readout": "gaussian", "residual": "labels", "update": "gradient"}
+    return problem.replace(n_step=rows, **plainest)
 
 
 def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCovariance:
     """Return the spectral measures of the matrices by which the step moves the bulk."""
-    covariance = step_covariance(
+    return step_covariance(
         labels,
         step.residual_noise,
         problem.phi_step,
@@ -127,8 +133,14 @@ def _covariance(problem: Problem, step: StepNumbers, labels: LabelLaw) -> StepCo
         output=step.backward * step.b,
         constant=step.residual_mean,
     )
+
+
+def _as_neurons_lean(
+    problem: Problem, step: StepNumbers, covariance: StepCovariance
+) -> StepCovariance:
+    """Return the measures of M with its shift, seen from all directions that neurons lean along."""
     if step.c2 and problem.readout == "constant":
-        # neurons lean as one along Kv, K = (1 + epsilon (M + shift))^2
+        # as one along Kv, K = (1 + epsilon (M + shift))^2
         epsilon = 2 * step.c2 * step.gamma
         covariance = covariance.with_drift(1 + epsilon * step.shift, epsilon / 2)
     return covariance.shifted(step.shift)

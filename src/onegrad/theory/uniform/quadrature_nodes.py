@@ -153,12 +153,15 @@ def bulk_variance(
 
     .. math:: \kappa_r = |w|^2[(1 + \epsilon + 2c_2\gamma g\mu_r)^2 + \gamma^2g^2\nu\phi_0 s_r]
 
+    and :math:`4c_2^2\gamma^2g^2` times the excess of a matrix that is not symmetric.
+
     norm, own : squared lengths :math:`|w|^2` and steps :math:`\epsilon` along their own weights.
     """
     gamma_g = step.gamma * g[:, None]
     norm, own = np.asarray(norm)[..., None], np.asarray(own)[..., None]
     along = 1 + own + 2 * step.c2 * gamma_g * measure.mu
-    return np.asarray(norm * (along**2 + gamma_g**2 * step.nu * phi_step * measure.s))
+    noise = step.nu * phi_step * measure.s + 4 * step.c2**2 * measure.excess
+    return np.asarray(norm * (along**2 + gamma_g**2 * noise))
 
 
 def neurons_of_one_length(

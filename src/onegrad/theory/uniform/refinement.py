@@ -20,6 +20,7 @@ from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import (
     PLAIN_ROUTE,
     NeglectedSizes,
+    neglected_of_directions,
     neglected_sizes,
     stated_accuracy,
 )
@@ -34,6 +35,7 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import (
     HasStep,
     NodeCounts,
+    Prepared,
     node_counts,
     prepare_constants,
 )
@@ -97,11 +99,18 @@ class Refinement:
 
 
 def fresh_row_errors(
-    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
+    problems: Sequence[Problem],
+    rtol: float,
+    nodes: NodeCounts | None,
+    route: str = PLAIN_ROUTE,
+    more_sizes: Callable[[Prepared], NeglectedSizes] | None = None,
 ) -> list[Errors]:
     """Return the errors of ridge on fresh rows, one value per problem.
 
     Each problem starts from the solution of the one before it.
+
+    route, more_sizes : coefficients of the accuracy, and what a route neglects beyond the plain
+        theory; see `stated_accuracy`.
     """
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
@@ -112,7 +121,9 @@ def fresh_row_errors(
         else:
             fixed = evaluate_at_nodes(constants, nodes, start)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        points.append(errors_of_one(problem, constants, refinement))
+        sizes = neglected_of_directions(mean.problem, mean.step, mean.covariance)
+        sizes |= more_sizes(mean) if more_sizes else {}
+        points.append(errors_of_one(problem, constants, refinement, route, sizes))
         start, spacings = refinement.last, refinement.spacings
     return points
 

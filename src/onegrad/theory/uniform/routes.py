@@ -21,6 +21,7 @@ from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
+from onegrad.theory.uniform.preconditioned.prediction import preconditioned_errors
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.same_rows.prediction import same_row_errors
@@ -52,6 +53,7 @@ ROUTES = (
     Route(("inputs",), covariance_errors, {"labels": ("plain", "centred"), "residual": OUTPUTS}),
     Route(("ridge_rows",), same_row_errors, {"labels": ("plain",), "residual": OUTPUTS}),
     Route(("steps",), two_step_errors),
+    Route(("update",), preconditioned_errors),
     Route((), fresh_row_errors),
 )
 EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)

@@ -1,0 +1,153 @@
+"""Preconditioned steps: the theory agrees with networks, tends to the gradient, and says its end.
+
+The settings are six of 28 random ones, four steps each, simulated with 200 networks
+(benchmarks/uniform_settings.py compares all of them).
+"""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from onegrad.theory import learned_coefficients
+
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+MAX_DEVIATION = 4.0  # standard errors, in 48 values
+SETTINGS = json.loads((Path(__file__).parents[3] / "numbers" / "preconditioned.json").read_text())
+MEASURED = ("id", "alphas", "mean", "se", "networks")
+STUDY = Path(__file__).parents[4] / "docs" / "open" / "other-steps.csv"
+
+
+def deviations(problem, setting):
+    """Return (prediction - mean)/se of train and test at each step."""
+    found = og.predict(problem, alpha=setting["alphas"])
+    return (np.column_stack([found.train, found.test]) - setting["mean"]) / setting["se"]
+
+
+def problem_of(setting):
+    return og.Problem(**{k: v for k, v in setting.items() if k not in MEASURED})
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['activation']}-{s['readout']}")
+def test_errors_agree_in_standard_errors(setting):
+    assert np.abs(deviations(problem_of(setting), setting)).max() < MAX_DEVIATION
+
+
+@pytest.mark.parametrize("ridge", ["0.01", "1"])
+def test_bars_hold_at_any_step_of_the_study(ridge):
+    """Steps up to n^1.5: the theory is up to 16 % low at the last, and says so."""
+    fields = {"inputs": "gaussian", "update": "preconditioned", "ridge": ridge}
+    with STUDY.open() as file:
+        rows = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in fields.items())]
+    problem = og.Problem(
+        n=1000, d=250, N=400, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.1,
+        ridge=float(ridge), update="preconditioned",
+    )  # fmt: skip
+    for name in ("train", "test"):
+        alphas, mean, se = np.array(
+            [[float(r[k]) for k in ("alpha", "mean", "se")] for r in rows if r["quantity"] == name]
+        ).T
+        assert len(alphas) == 15
+        found = og.predict(problem, alpha=list(alphas))
+        value, bar = getattr(found, name), getattr(found.accuracy, name)
+        assert (np.abs(value - mean) < bar * value + 3 * se).all()
+        small = alphas < 0.5
+        assert (np.abs(value - mean) < 3 * se)[small].all()
+
+
+@pytest.mark.parametrize("change", [{"update": "gradient"}, {"rows": 0.5}, {"step": 1.3}], ids=str)
+def test_another_step_disagrees(change):
+    """Of the gradient, of half the rows, and of a step that is longer by a third."""
+    setting = SETTINGS[0]
+    problem = problem_of(setting)
+    if "rows" in change:
+        problem = problem.replace(n_step=int(change["rows"] * problem.n_step))
+    elif "step" in change:
+        alphas = np.array(setting["alphas"]) + np.log(change["step"]) / np.log(problem.n)
+        setting = setting | {"alphas": list(alphas)}
+    else:
+        problem = problem.replace(**change)
+    assert np.abs(deviations(problem, setting)).max() > 2 * MAX_DEVIATION
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"activation": "tanh"},
+        {"activation": "relu"},
+        {"activation": "softplus", "residual": "full"},
+        {"activation": "relu", "readout": "constant"},
+        {"activation": "relu:raw", "residual": "full", "intercept": True, "corrupted": 0.2},
+    ],
+    ids=str,
+)
+def test_many_rows_have_the_identity_as_covariance(fields):
+    """C is then a number, and the step, which keeps its length, that of the gradient."""
+    problem = og.Problem(
+        n=1000, d=300, N=400, teacher="H1 + H2/sqrt(2)", noise=0.3, alpha=0.4, **fields
+    )
+    off = []
+    for rows in (10**4, 10**6):
+        gradient = og.predict(problem.replace(n_step=rows))
+        found = og.predict(problem.replace(n_step=rows, update="preconditioned"))
+        off.append(max(abs(found.train / gradient.train - 1), abs(found.test / gradient.test - 1)))
+    assert off[1] < 1e-3
+    assert off[1] < 0.05 * off[0]  # like 1/rows
+
+
+@pytest.mark.parametrize(
+    ("fields", "eigenvalue", "se"),
+    [
+        # 40 networks each: networks.spectrum(problem, seeds=40)
+        ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 8.0}, 11.795, 0.203),
+        ({"activation": "tanh", "teacher": "tanh", "noise": 0.1, "eta": 20.0}, 21.013, 0.348),
+        ({"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "eta": 12.0}, 17.465, 0.646),
+    ],
+    ids=lambda x: x["activation"] if isinstance(x, dict) else "",
+)
+def test_outliers_are_those_of_networks(fields, eigenvalue, se):
+    problem = og.Problem(n=400, d=200, N=300, **fields)
+    of_step, of_gradient = (
+        og.spectrum(problem.replace(update=update), method="uniform").spikes[0].eigenvalue
+        for update in ("preconditioned", "gradient")
+    )
+    assert abs(of_step - eigenvalue) < 3 * se
+    assert of_gradient - eigenvalue > 3 * se
+
+
+def test_least_squares_learn_more_of_a_linear_part_than_the_gradient():
+    problem = og.Problem(
+        n=600, d=200, N=300, activation="tanh", teacher="H1 + H3/sqrt(6)", noise=0.3, alpha=0.4
+    )
+    plain, least_squares = (
+        learned_coefficients(problem.replace(update=update)).learned[1]
+        for update in ("gradient", "preconditioned")
+    )
+    assert plain < least_squares < 1.0
+
+
+def test_no_step_has_no_direction():
+    problem = og.Problem(n=600, d=300, N=400, activation="relu", eta=0.0)
+    found = og.predict(problem.replace(update="preconditioned"))
+    assert found.test == og.predict(problem).test
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"update": "spectral"}, "update"),
+        ({"labels": "residual-linear"}, "labels"),
+        ({"ridge_rows": "same"}, "update"),
+        ({"inputs": "spiked(5)"}, "update"),
+        ({"steps": 2}, "update"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_what_is_not_derived_is_refused(changes, named):
+    base = {"n": 600, "d": 300, "N": 400, "alpha": 0.3, "update": "preconditioned"}
+    with pytest.raises(og.OutOfScope, match=named) as error:
+        og.predict(og.Problem(**base | changes))
+    assert "\n" not in str(error.value)
