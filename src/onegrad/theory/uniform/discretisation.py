@@ -66,12 +66,21 @@ class Equations:
     mean_error: float  # standard deviation of a mean that was taken off the labels
     # blocks after those read with B: their strengths, (r, U), and how they are read, (U, K)
     products: tuple[tuple[Floats, Floats], ...] = ()
+    # (U,): the coefficients a_u, about; functions that they do not make visible are left out
+    about_a: Floats | None = None
 
     @cached_property
     def space(self) -> FunctionSpace:
         """The space of functions of a sample that neurons read."""
         largest = self.strength[: self.bulk].max(0)[:, None] * self.B
         constant = [np.ones((1, len(self.p)))] if self.intercept else []
+        if self.about_a is not None:
+            root = np.sqrt(self.about_a)[:, None]
+            read = math.sqrt(self.d) * root  # how strongly single functions are read
+            bend = np.sqrt(self.squares.fluctuation[:, 0]) * self.squares.bend
+            return FunctionSpace.fitted_by(
+                [root * largest, read * self.A, read * bend, *constant], self.p
+            )
         rows = [largest, self.A, self.squares.bend, *constant]
         return FunctionSpace.spanned_by(rows, self.p, visible=1 / self.N)
 

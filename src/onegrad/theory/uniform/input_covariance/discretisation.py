@@ -126,6 +126,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         N,
         d,
     )
+    C2 = np.maximum(noise - products.energy, 0.0)
     # all neurons lean along one vector: one more block, of its length
     sign = np.sign(lean[np.argmax((lean**2) @ neurons.weight)])
     length_of_lean = sign * np.sqrt((lean**2).sum(0))
@@ -139,7 +140,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         index=indices[0],
         p=p,
         weight=neurons.weight,
-        C2=np.maximum(noise - products.energy, 0.0),
+        C2=C2,
         B=B,
         strength=np.vstack([np.sqrt(kappa.T), math.sqrt(d) * length_of_lean]),
         omega=np.concatenate([omega, [1 / d], products.omega, [1 / d]]),
@@ -157,6 +158,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=step.labels.replaced,
         mean_error=step.labels.fit.mean_error,
+        about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
     )
 
 
