@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import NotConverged, OutOfScope
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
@@ -16,23 +16,33 @@ from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, sta
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.bulk import concentration
 from onegrad.theory.uniform.input_covariance.discretisation import draw_equations, step_numbers
-from onegrad.theory.uniform.input_covariance.preparation import PreparedDraw, prepare_draws
+from onegrad.theory.uniform.input_covariance.preparation import (
+    PreparedDraw,
+    prepare_draws,
+    with_fewer_nodes,
+)
 from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
 from onegrad.theory.uniform.input_covariance.teacher_draws import MANY_DRAWS
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
     SPACINGS,
+    Evaluation,
     Refinement,
     errors_of_refinement,
     evaluate_at_nodes,
     refine,
 )
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
 from onegrad.theory.uniform.spread import spread
 
 COVARIANCE_LAWS = ("power-law", "spiked")
 MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
+# distances of nodes, and numbers of those of smaller fluctuations, with which draws are compared
+COARSER_RULES = ((16 / 9, 0.5), (4 / 3, 0.5), (4 / 3, 1.0))
+MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
+SAME = RidgeErrors(1.0, 1.0, 1.0, 1.0)
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
 MAX_NEURON_NODES = 24  # of a point on which more draws are taken: with more a draw takes seconds
 MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
@@ -71,10 +81,10 @@ def covariance_errors(
         if _is_too_large(problem, draws[0]):
             covered = "constant and rademacher where a second direction is learned"
             raise OutOfScope("uniform", "readout", problem.readout, covered)
-        before = _mean_over_draws(draws, rtol, nodes, before)
+        before, rule = _mean_over_draws(draws, rtol, nodes, before)
         if _needs_more_draws(draws, before):
             draws = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
-            before = _at_the_same_nodes(draws, before)
+            before = _at_coarser_nodes(draws, before, rule)
         points.append(_with_bars(problem, draws, before, carried))
     return points
 
@@ -101,28 +111,84 @@ def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
     return problem.readout == "gaussian" and len(draw.indices) > 1 and multiplied
 
 
+@dataclass(frozen=True)
+class CoarserRule:
+    """Fewer nodes, for all draws of the teacher, and what they change in the hardest of them.
+
+    coarsening, sparing : factors of the distance of nodes, and of the numbers of nodes across the
+        weight along v and of the noise of M.
+    nodes : numbers of nodes.
+    change : errors of the hardest draw with all nodes over those with fewer.
+    """
+
+    coarsening: float
+    sparing: float
+    nodes: NodeCounts
+    change: RidgeErrors
+
+    def applied(self, values: RidgeErrors) -> RidgeErrors:
+        """Return errors with fewer nodes, corrected."""
+        pairs = zip(astuple(values), astuple(self.change), strict=True)
+        return RidgeErrors(*(value * factor for value, factor in pairs))
+
+
 def _mean_over_draws(
     draws: tuple[PreparedDraw, ...],
     rtol: float,
     nodes: NodeCounts | None,
     before: Refinement | None,
-) -> Refinement:
+) -> tuple[Refinement, CoarserRule]:
     """Return means over the draws; the one that asks for most nodes decides for all."""
     start, spacings = (before.last, before.spacings) if before else (None, SPACINGS)
+    hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
-        return Refinement(means, float("nan"), True, spacings, means.last)
-    hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
+        rule = CoarserRule(1.0, 1.0, nodes, SAME)
+        return Refinement(means, float("nan"), True, spacings, means.last), rule
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
-    return _at_the_same_nodes(draws, refined)
+    rule = _coarser_rule(hardest, refined.finest, rtol)
+    return _at_coarser_nodes(draws, refined, rule), rule
 
 
-def _at_the_same_nodes(draws: tuple[PreparedDraw, ...], refined: Refinement) -> Refinement:
-    """Return means over draws with the nodes of a refinement."""
-    means = evaluate_at_nodes(
-        draws, refined.finest.nodes, refined.finest.last, draw_equations, MEAN_TOLERANCE
+def _coarser_rule(hardest: PreparedDraw, finest: Evaluation, rtol: float) -> CoarserRule:
+    """Return the coarsest rule that changes errors so little that one draw says by how much."""
+    fine = finest.values[0]
+    for coarsening, sparing in COARSER_RULES:
+        nodes = NodeCounts(
+            *(math.ceil((count - 1) / coarsening) + 1 for count in astuple(finest.nodes))
+        )
+        try:
+            coarse = evaluate_at_nodes(
+                [with_fewer_nodes(hardest, sparing)], nodes, finest.last, draw_equations
+            ).values[0]
+        except NotConverged:
+            continue
+        change = [
+            after / before if before else 1.0
+            for after, before in zip(astuple(fine), astuple(coarse), strict=True)
+        ]
+        rule = CoarserRule(coarsening, sparing, nodes, RidgeErrors(*change))
+        if max(abs(rule.change.train - 1), abs(rule.change.test - 1)) < MAX_CHANGE * rtol:
+            return rule
+    return CoarserRule(1.0, 1.0, finest.nodes, SAME)
+
+
+def _at_coarser_nodes(
+    draws: tuple[PreparedDraw, ...], refined: Refinement, rule: CoarserRule
+) -> Refinement:
+    """Return means over draws with fewer nodes than those of a refinement."""
+    thinned = [with_fewer_nodes(draw, rule.sparing) for draw in draws]
+    start = refined.finest.last
+    means = evaluate_at_nodes(thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE)
+    values = tuple(rule.applied(v) for v in means.values)
+    finest = replace(
+        refined.finest,
+        values=values,
+        train=float(np.mean([v.train for v in values])),
+        test=float(np.mean([v.test for v in values])),
+        squared_loss=float(np.mean([v.train - v.penalty for v in values])),
     )
-    return replace(refined, finest=means, last=means.last)
+    return replace(refined, finest=finest)
 
 
 def _needs_more_draws(draws: tuple[PreparedDraw, ...], refinement: Refinement) -> bool:
