@@ -68,6 +68,8 @@ class Equations:
     products: tuple[tuple[Floats, Floats], ...] = ()
     # (U,): the coefficients a_u, about; functions that they do not make visible are left out
     about_a: Floats | None = None
+    # shapes of the nodes of samples and of neurons, where they are grids of several rules
+    grids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @cached_property
     def space(self) -> FunctionSpace:

@@ -55,9 +55,11 @@ Discretise = Callable[[Any, NodeCounts], Equations]
 
 @dataclass(frozen=True)
 class WarmStart:
-    """A solution to start the next one from: pi over the samples' probabilities, and delta."""
+    """A solution to start the next one from: pi over the samples' probabilities, and delta.
 
-    nodes: NodeCounts
+    Both are arrays over a grid of nodes, the last axis being that of the rule.
+    """
+
     relative_pi: Numbers
     delta: Numbers
 
@@ -172,7 +174,9 @@ def evaluate_at_nodes(
     for prepared in constants:
         eq = discretise(prepared, nodes)
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
-        start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
+        samples, neurons = _grids(eq, nodes)
+        relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
+        start = WarmStart(relative_pi.reshape(samples), delta.reshape(neurons))
         values.append(ridge_errors(eq, solution))
         solutions.append(solution)
     assert start is not None
@@ -193,10 +197,11 @@ def _solve_from(
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
-        relative_pi = _resampled(start.relative_pi, start.nodes.index, nodes.index)
-        delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron)
-        if relative_pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
-            before = eq.p * relative_pi, delta
+        samples, neurons = _grids(eq, nodes)
+        relative_pi = _resampled(start.relative_pi, samples)
+        delta = _resampled(start.delta, neurons)
+        if relative_pi.shape == samples and delta.shape == neurons:
+            before = eq.p * relative_pi.ravel(), delta.ravel()
             try:
                 return solve_fixed_point(eq, ridge, before, tolerance, MAX_WARM_ITERATIONS)
             except NotConverged:
@@ -208,12 +213,27 @@ def _relative_change(a: Evaluation, b: Evaluation) -> float:
     return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
-def _resampled(values: Numbers, old: int, new: int) -> Numbers:
-    """Interpolate positive values from `old` nodes of a rule, the last axis, to `new` ones."""
-    if old == new:
+def _grids(eq: Equations, nodes: NodeCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of the nodes of samples and neurons, that of the rule last."""
+    if eq.grids is not None:
+        return eq.grids
+    return (len(eq.p) // nodes.index, nodes.index), (len(eq.weight) // nodes.neuron, nodes.neuron)
+
+
+def _resampled(values: Numbers, shape: tuple[int, ...]) -> Numbers:
+    """Interpolate positive values on a grid to one of another shape, along axes that are rules.
+
+    Of a grid of two axes the first counts fluctuations that have no order.
+    """
+    if values.shape == shape or len(values.shape) != len(shape):
         return values
-    rows = np.log(values).reshape(-1, old)
-    return np.asarray(np.exp(rows @ _interpolation(old, new)).ravel())
+    logs = np.log(values)
+    for axis in range(int(len(shape) == 2), len(shape)):
+        old, new = values.shape[axis], shape[axis]
+        if old != new:
+            along = np.moveaxis(logs, axis, -1) @ _interpolation(old, new)
+            logs = np.moveaxis(along, -1, axis)
+    return np.asarray(np.exp(logs))
 
 
 @lru_cache(maxsize=256)

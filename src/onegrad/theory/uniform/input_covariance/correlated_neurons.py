@@ -29,6 +29,7 @@ class CorrelatedNeurons:
     inside : covariance of those, times d, (U, i, i).
     regression : mean weights in the explicit space per unit of the deviations, (D, i, U).
     coefficients : of the kernels in K_u, (KERNELS, U).
+    grid : shape of the nodes: along a second index, of biases and lengths, across, and along v.
     """
 
     g: Floats
@@ -43,6 +44,7 @@ class CorrelatedNeurons:
     regression: Floats
     weight: Floats
     coefficients: Floats
+    grid: tuple[int, ...]
 
 
 def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
@@ -58,7 +60,7 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
     size = len(along) // prepared.slopes.size  # of one bias and one length
     length = np.tile(np.repeat(TWO_POINT_NODES, size), len(step.activations))
     weight = weight * np.repeat(step.bias_weights, 2 * size) / 2
-    c1 = np.repeat(prepared.slopes.ravel(), size)
+    c1, base = np.repeat(prepared.slopes.ravel(), size), len(weight)
     node = np.repeat(np.arange(len(step.activations)), 2 * size)
     across = np.zeros(len(g))
     if prepared.second_rules is not None:
@@ -110,6 +112,7 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
         np.asarray(regression, dtype=np.float64),
         weight,
         coefficients,
+        (len(g) // base, prepared.slopes.size, size // k, k),
     )
 
 

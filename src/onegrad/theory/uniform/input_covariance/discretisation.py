@@ -158,6 +158,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=step.labels.replaced,
         mean_error=step.labels.fit.mean_error,
+        grids=((2 * len(scales), x.shape[1] // nodes.index, nodes.index), neurons.grid),
         about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
     )
 
