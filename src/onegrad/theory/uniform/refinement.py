@@ -90,6 +90,7 @@ class Refinement:
 
     resolved : whether the tolerance was met before the largest number of nodes.
     spacings, last : where the next problem starts.
+    changes : relative changes by coarser rules of the index and of a neuron, see `COARSER`.
     """
 
     finest: Evaluation
@@ -97,6 +98,7 @@ class Refinement:
     resolved: bool
     spacings: tuple[float, float]
     last: WarmStart
+    changes: tuple[float, ...] = ()
 
 
 def fresh_row_errors(
@@ -160,7 +162,9 @@ def refine(
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, finer
     following = min(spacing[0] * COARSER, SPACINGS[0]), min(spacing[1] * COARSER, SPACINGS[1])
-    return Refinement(finest, sum(estimates), resolved, following, finest.last)
+    return Refinement(
+        finest, sum(estimates), resolved, following, finest.last, changes=tuple(changes)
+    )
 
 
 def evaluate_at_nodes(

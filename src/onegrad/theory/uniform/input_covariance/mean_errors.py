@@ -26,8 +26,8 @@ from onegrad.theory.uniform.input_covariance.teacher_draws import MANY_DRAWS
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
+    COARSER,
     SPACINGS,
-    Evaluation,
     Refinement,
     errors_of_refinement,
     evaluate_at_nodes,
@@ -39,8 +39,8 @@ from onegrad.theory.uniform.spread import spread
 COVARIANCE_LAWS = ("power-law", "spiked")
 MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
-# distances of nodes, and numbers of those of smaller fluctuations, with which draws are compared
-COARSER_RULES = ((16 / 9, 0.5), (4 / 3, 0.5), (4 / 3, 1.0))
+# factors of the numbers of nodes across the weight along v and of M's noise, for all draws
+FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
 SAME = RidgeErrors(1.0, 1.0, 1.0, 1.0)
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
@@ -115,15 +115,14 @@ def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
 class CoarserRule:
     """Fewer nodes, for all draws of the teacher, and what they change in the hardest of them.
 
-    coarsening, sparing : factors of the distance of nodes, and of the numbers of nodes across the
-        weight along v and of the noise of M.
     nodes : numbers of nodes.
+    across, noise : factors of the numbers of nodes across the weight along v and of M's noise.
     change : errors of the hardest draw with all nodes over those with fewer.
     """
 
-    coarsening: float
-    sparing: float
     nodes: NodeCounts
+    across: float
+    noise: float
     change: RidgeErrors
 
     def applied(self, values: RidgeErrors) -> RidgeErrors:
@@ -143,23 +142,25 @@ def _mean_over_draws(
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
-        rule = CoarserRule(1.0, 1.0, nodes, SAME)
+        rule = CoarserRule(nodes, 1.0, 1.0, SAME)
         return Refinement(means, float("nan"), True, spacings, means.last), rule
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
-    rule = _coarser_rule(hardest, refined.finest, rtol)
+    rule = _coarser_rule(hardest, refined, rtol)
     return _at_coarser_nodes(draws, refined, rule), rule
 
 
-def _coarser_rule(hardest: PreparedDraw, finest: Evaluation, rtol: float) -> CoarserRule:
+def _coarser_rule(hardest: PreparedDraw, refined: Refinement, rtol: float) -> CoarserRule:
     """Return the coarsest rule that changes errors so little that one draw says by how much."""
-    fine = finest.values[0]
-    for coarsening, sparing in COARSER_RULES:
-        nodes = NodeCounts(
-            *(math.ceil((count - 1) / coarsening) + 1 for count in astuple(finest.nodes))
-        )
+    finest, fine = refined.finest, refined.finest.values[0]
+    index, neuron = (
+        math.ceil((count - 1) / _coarsening(change / rtol)) + 1
+        for count, change in zip(astuple(finest.nodes), refined.changes, strict=True)
+    )
+    nodes = NodeCounts(index, neuron)
+    for across, noise in FEWER_NODES:
         try:
             coarse = evaluate_at_nodes(
-                [with_fewer_nodes(hardest, sparing)], nodes, finest.last, draw_equations
+                [with_fewer_nodes(hardest, across, noise)], nodes, finest.last, draw_equations
             ).values[0]
         except NotConverged:
             continue
@@ -167,17 +168,25 @@ def _coarser_rule(hardest: PreparedDraw, finest: Evaluation, rtol: float) -> Coa
             after / before if before else 1.0
             for after, before in zip(astuple(fine), astuple(coarse), strict=True)
         ]
-        rule = CoarserRule(coarsening, sparing, nodes, RidgeErrors(*change))
+        rule = CoarserRule(nodes, across, noise, RidgeErrors(*change))
         if max(abs(rule.change.train - 1), abs(rule.change.test - 1)) < MAX_CHANGE * rtol:
             return rule
-    return CoarserRule(1.0, 1.0, finest.nodes, SAME)
+    return CoarserRule(finest.nodes, 1.0, 1.0, SAME)
+
+
+def _coarsening(change: float) -> float:
+    """Return how much farther nodes may be apart than in the finest rule.
+
+    change : by a rule that is coarser by a factor of `COARSER`, in units of the tolerance.
+    """
+    return COARSER**2 if change < MAX_CHANGE / 20 else COARSER if change < MAX_CHANGE else 1.0
 
 
 def _at_coarser_nodes(
     draws: tuple[PreparedDraw, ...], refined: Refinement, rule: CoarserRule
 ) -> Refinement:
     """Return means over draws with fewer nodes than those of a refinement."""
-    thinned = [with_fewer_nodes(draw, rule.sparing) for draw in draws]
+    thinned = [with_fewer_nodes(draw, rule.across, rule.noise) for draw in draws]
     start = refined.finest.last
     means = evaluate_at_nodes(thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE)
     values = tuple(rule.applied(v) for v in means.values)

@@ -188,14 +188,14 @@ def _prepare(step: ExplicitStep, second: Floats | None, share: float) -> Prepare
     )
 
 
-def with_fewer_nodes(prepared: PreparedDraw, factor: float) -> PreparedDraw:
-    """Return the same with a fraction of the nodes across the weight along v, and of M's noise."""
-    across, noise = prepared.across, prepared.noise
-    fewer = max(int(factor * len(across[0])), MIN_NODES)
-    if fewer < len(across[0]):
-        across = gauss_hermite(fewer) if fewer > MIN_NODES else TWO_POINT_RULE
-    fewer = max(int(factor * len(noise.mu)), MIN_NODES)
-    return replace(prepared, across=across, noise=noise.with_fewer_nodes(fewer))
+def with_fewer_nodes(prepared: PreparedDraw, across: float, noise: float) -> PreparedDraw:
+    """Return the same with fractions of the nodes across the weight along v, and of M's noise."""
+    rule, before = prepared.across, len(prepared.across[0])
+    count = max(int(across * before), MIN_NODES)
+    if count < before:
+        rule = gauss_hermite(count) if count > MIN_NODES else TWO_POINT_RULE
+    fewer = max(int(noise * len(prepared.noise.mu)), MIN_NODES)
+    return replace(prepared, across=rule, noise=prepared.noise.with_fewer_nodes(fewer))
 
 
 def second_direction(step: ExplicitStep) -> tuple[Floats, float]:
