@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,16 @@ from onegrad.theory.uniform.neuron_tilt import neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared
 from onegrad.theory.uniform.quadratic_part import QuadraticPart, orthonormal_span, quadratic_part
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes, sample_nodes
+
+
+@dataclass(frozen=True)
+class NodeGrid:
+    """Nodes among those of a grid of rules, the last axis of which is that of the first index.
+
+    kept : True for the nodes, an array of the shape of the grid.
+    """
+
+    kept: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -68,8 +79,8 @@ class Equations:
     products: tuple[tuple[Floats, Floats], ...] = ()
     # (U,): the coefficients a_u, about; functions that they do not make visible are left out
     about_a: Floats | None = None
-    # shapes of the nodes of samples and of neurons, where they are grids of several rules
-    grids: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    # of samples and of neurons, where they are on grids of several rules
+    grids: tuple[NodeGrid, NodeGrid] | None = None
 
     @cached_property
     def space(self) -> FunctionSpace:

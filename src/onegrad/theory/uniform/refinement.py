@@ -24,7 +24,7 @@ from onegrad.theory.uniform.accuracy import (
     stated_accuracy,
 )
 from onegrad.theory.uniform.concerns import concerns
-from onegrad.theory.uniform.discretisation import Equations, equations
+from onegrad.theory.uniform.discretisation import Equations, NodeGrid, equations
 from onegrad.theory.uniform.fixed_point import (
     FIXED_POINT_TOLERANCE,
     Solution,
@@ -181,7 +181,7 @@ def evaluate_at_nodes(
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
         samples, neurons = _grids(eq, nodes)
         relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
-        start = WarmStart(relative_pi.reshape(samples), delta.reshape(neurons))
+        start = WarmStart(_on_grid(relative_pi, samples), _on_grid(delta, neurons))
         values.append(ridge_errors(eq, solution))
         solutions.append(solution)
     assert start is not None
@@ -203,10 +203,10 @@ def _solve_from(
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
         samples, neurons = _grids(eq, nodes)
-        relative_pi = _resampled(start.relative_pi, samples)
-        delta = _resampled(start.delta, neurons)
-        if relative_pi.shape == samples and delta.shape == neurons:
-            before = eq.p * relative_pi.ravel(), delta.ravel()
+        relative_pi = _resampled(start.relative_pi, samples.kept.shape)
+        delta = _resampled(start.delta, neurons.kept.shape)
+        if relative_pi.shape == samples.kept.shape and delta.shape == neurons.kept.shape:
+            before = eq.p * relative_pi[samples.kept], delta[neurons.kept]
             try:
                 return solve_fixed_point(
                     eq, ridge, before, tolerance, MAX_WARM_ITERATIONS, WARM_PLAIN_ITERATIONS
@@ -220,11 +220,20 @@ def _relative_change(a: Evaluation, b: Evaluation) -> float:
     return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
-def _grids(eq: Equations, nodes: NodeCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shapes of the nodes of samples and neurons, that of the rule last."""
+def _grids(eq: Equations, nodes: NodeCounts) -> tuple[NodeGrid, NodeGrid]:
+    """Return the grids of the nodes of samples and of neurons, the axis of the rule last."""
     if eq.grids is not None:
         return eq.grids
-    return (len(eq.p) // nodes.index, nodes.index), (len(eq.weight) // nodes.neuron, nodes.neuron)
+    samples, neurons = (len(eq.p), nodes.index), (len(eq.weight), nodes.neuron)
+    first, second = (np.ones((size // k, k), bool) for size, k in (samples, neurons))
+    return NodeGrid(first), NodeGrid(second)
+
+
+def _on_grid(values: Numbers, grid: NodeGrid) -> Numbers:
+    """Return positive values on a grid; nodes that are left out have the geometric mean."""
+    on_grid = np.full(grid.kept.shape, np.exp(np.log(values).mean()))
+    on_grid[grid.kept] = values
+    return on_grid
 
 
 def _resampled(values: Numbers, shape: tuple[int, ...]) -> Numbers:
