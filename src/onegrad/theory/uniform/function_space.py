@@ -63,7 +63,8 @@ class FunctionSpace:
         root = np.sqrt(weights)
         scaled = np.vstack(rows) * root
         strength, vectors = np.linalg.eigh(scaled.T @ scaled)
-        count = max(int((strength > MIN_FITTED_STRENGTH).sum()), 1)
+        smallest = max(MIN_FITTED_STRENGTH, RELATIVE_TOLERANCE * strength[-1])  # no rounding
+        count = max(int((strength > smallest).sum()), 1)
         return cls(vectors[:, -count:] / root[:, None], weights)
 
     def coordinates(self, values: Numbers) -> Numbers:

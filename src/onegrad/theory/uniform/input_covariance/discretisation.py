@@ -164,6 +164,13 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     )
 
 
+def number_of_nodes(prepared: PreparedDraw, nodes: NodeCounts) -> int:
+    """Return how many samples and neurons `draw_equations` would have."""
+    samples, scales = _sample_nodes(prepared, nodes.index)[1], prepared.step.spectrum.scales[0]
+    neurons = correlated_neurons(prepared, nodes.neuron)
+    return 2 * len(scales) * len(samples) + len(neurons.g)
+
+
 def _sample_nodes(
     prepared: PreparedDraw, k: int
 ) -> tuple[Floats, Floats, np.ndarray[Any, np.dtype[np.bool_]]]:

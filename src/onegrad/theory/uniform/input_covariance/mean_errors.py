@@ -15,7 +15,11 @@ from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.bulk import concentration
-from onegrad.theory.uniform.input_covariance.discretisation import draw_equations, step_numbers
+from onegrad.theory.uniform.input_covariance.discretisation import (
+    draw_equations,
+    number_of_nodes,
+    step_numbers,
+)
 from onegrad.theory.uniform.input_covariance.preparation import (
     PreparedDraw,
     prepare_draws,
@@ -42,7 +46,10 @@ COVARIANCE_LABELS = ("plain", "centred")
 # factors of the numbers of nodes across the weight along v and of M's noise, for all draws
 FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
-SAME = RidgeErrors(1.0, 1.0, 1.0, 1.0)
+# of samples and neurons: with more, a point takes more than a second or so for each draw
+MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 1000, 2000
+LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
+MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
 MAX_NEURON_NODES = 24  # of a point on which more draws are taken: with more a draw takes seconds
 MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
@@ -75,6 +82,9 @@ def covariance_errors(
         inputs = spectrum or InputSpectrum.of_law(problem)
         draws = prepare_draws(with_a_direction(problem), inputs)
         carried = float(np.mean([concentration(draw) for draw in draws]))
+        if _multiplied_weight(draws) > MAX_MULTIPLIED_WEIGHT:
+            covered = "steps that multiply no weight by more than some hundreds"
+            raise OutOfScope("uniform", "eta", problem.step, covered)
         if carried > MAX_CONCENTRATION:
             covered = "steps after which more than two directions beside the learned one count"
             raise OutOfScope("uniform", "eta", problem.step, covered)
@@ -102,6 +112,19 @@ def _require_covered_here(problem: Problem, spectrum: InputSpectrum | None) -> N
         raise OutOfScope("uniform", "inputs", problem.inputs, covered)
 
 
+def _multiplied_weight(draws: tuple[PreparedDraw, ...]) -> float:
+    r"""Return how many times the step multiplies weights along the strongest direction, by noise.
+
+    .. math:: \epsilon_2\,s_{\max}\sqrt{\phi_0Er^2}
+
+    Far above one, neurons are functions of more directions than two.
+    """
+    steps = [draw.step for draw in draws]
+    largest = float(steps[0].spectrum.values.max())
+    multiplied = [abs(step.gamma * step.activation.d2) * math.sqrt(step.energy) for step in steps]
+    return largest * math.sqrt(steps[0].problem.phi_step) * float(np.mean(multiplied))
+
+
 def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
     """Return whether normal readouts, two indices and a step that multiplies weights meet.
 
@@ -117,18 +140,23 @@ class CoarserRule:
 
     nodes : numbers of nodes.
     across, noise : factors of the numbers of nodes across the weight along v and of M's noise.
-    change : errors of the hardest draw with all nodes over those with fewer.
+    train, test : errors of the hardest draw with all nodes over those with fewer.
     """
 
     nodes: NodeCounts
-    across: float
-    noise: float
-    change: RidgeErrors
+    across: float = 1.0
+    noise: float = 1.0
+    train: float = 1.0
+    test: float = 1.0
 
     def applied(self, values: RidgeErrors) -> RidgeErrors:
         """Return errors with fewer nodes, corrected."""
-        pairs = zip(astuple(values), astuple(self.change), strict=True)
-        return RidgeErrors(*(value * factor for value, factor in pairs))
+        return replace(
+            values,
+            train=self.train * values.train,
+            penalty=self.train * values.penalty,
+            test=self.test * values.test,
+        )
 
 
 def _mean_over_draws(
@@ -142,8 +170,12 @@ def _mean_over_draws(
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
-        rule = CoarserRule(nodes, 1.0, 1.0, SAME)
-        return Refinement(means, float("nan"), True, spacings, means.last), rule
+        return Refinement(means, float("nan"), True, spacings, means.last), CoarserRule(nodes)
+    size = number_of_nodes(hardest, node_counts(hardest, *spacings))
+    if size > MAX_NODES_OF_A_DRAW:
+        raise NotConverged(f"uniform theory: {size} nodes are more than {MAX_NODES_OF_A_DRAW}")
+    if size > MANY_NODES_OF_A_DRAW:
+        rtol *= LOOSER_TOLERANCE
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
     rule = _coarser_rule(hardest, refined, rtol)
     return _at_coarser_nodes(draws, refined, rule), rule
@@ -164,14 +196,10 @@ def _coarser_rule(hardest: PreparedDraw, refined: Refinement, rtol: float) -> Co
             ).values[0]
         except NotConverged:
             continue
-        change = [
-            after / before if before else 1.0
-            for after, before in zip(astuple(fine), astuple(coarse), strict=True)
-        ]
-        rule = CoarserRule(nodes, across, noise, RidgeErrors(*change))
-        if max(abs(rule.change.train - 1), abs(rule.change.test - 1)) < MAX_CHANGE * rtol:
-            return rule
-    return CoarserRule(finest.nodes, 1.0, 1.0, SAME)
+        train, test = fine.train / coarse.train, fine.test / coarse.test
+        if max(abs(train - 1), abs(test - 1)) < MAX_CHANGE * rtol:
+            return CoarserRule(nodes, across, noise, train, test)
+    return CoarserRule(finest.nodes)
 
 
 def _coarsening(change: float) -> float:
