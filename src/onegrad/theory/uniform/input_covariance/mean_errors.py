@@ -47,7 +47,7 @@ COVARIANCE_LABELS = ("plain", "centred")
 FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
 # of samples and neurons: with more, a point takes more than a second or so for each draw
-MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 1000, 2000
+MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 1000, 1600
 LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
 MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
@@ -175,7 +175,7 @@ def _mean_over_draws(
     if size > MAX_NODES_OF_A_DRAW:
         raise NotConverged(f"uniform theory: {size} nodes are more than {MAX_NODES_OF_A_DRAW}")
     if size > MANY_NODES_OF_A_DRAW:
-        rtol *= LOOSER_TOLERANCE
+        rtol, spacings = LOOSER_TOLERANCE * rtol, (COARSER * spacings[0], COARSER * spacings[1])
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
     rule = _coarser_rule(hardest, refined, rtol)
     return _at_coarser_nodes(draws, refined, rule), rule
