@@ -22,7 +22,8 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 RELATIVE_TOLERANCE = 1e-13  # of what is left of the profiles outside the space
 NEGLIGIBLE = 1e-5  # of a function that makes a difference: in N neurons one of relative size 1/N
 PLANE_NODES, PLANE_TOLERANCE = 150, 1e-4  # on more nodes than one index has
-MIN_FITTED_STRENGTH = 1e-5  # of a function over the noise, in all neurons together
+# of a function over the noise, in all neurons together
+MIN_FITTED_STRENGTH, MIN_PLANE_STRENGTH = 1e-5, 1e-3
 MIN_NODE_WEIGHT = 1e-24  # that a node counts with
 
 
@@ -63,7 +64,8 @@ class FunctionSpace:
         root = np.sqrt(weights)
         scaled = np.vstack(rows) * root
         strength, vectors = np.linalg.eigh(scaled.T @ scaled)
-        smallest = max(MIN_FITTED_STRENGTH, RELATIVE_TOLERANCE * strength[-1])  # no rounding
+        fitted = MIN_FITTED_STRENGTH if len(p) < PLANE_NODES else MIN_PLANE_STRENGTH
+        smallest = max(fitted, RELATIVE_TOLERANCE * strength[-1])  # no rounding
         count = max(int((strength > smallest).sum()), 1)
         return cls(vectors[:, -count:] / root[:, None], weights)
 

@@ -47,7 +47,7 @@ from onegrad.theory.uniform.quadratic_part import QuadraticPart
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, without_negligible
 
 KRYLOV_STEPS = 7
-MIN_BLOCK = 1e-9  # squared part of a block in the directions that count
+MIN_BLOCK = 1e-6  # squared part of a block in the directions that count
 MAX_OVERLAP = 1 - 1e-9  # of the teacher with the indices
 
 

@@ -47,7 +47,7 @@ COVARIANCE_LABELS = ("plain", "centred")
 FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
 # of samples and neurons: with more, a point takes more than a second or so for each draw
-MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 1000, 1600
+MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 700, 1600
 LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
 MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
