@@ -204,7 +204,8 @@ def solve_fixed_point(
         if start is None:
             pi = 0.5 * eq.p + 0 * lam
             start, plain = (pi, lam + eq.C2 @ pi), PLAIN_ITERATIONS
-        return _newton(eq, lam, _plain(eq, lam, *start, plain), tol, limit)
+        pi, delta = start
+        return _newton(eq, lam, _plain(eq, lam, pi, delta, plain), tol, limit)
     except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
         raise NotConverged(f"uniform theory at ridge {lam:g}: {error}") from error
 

@@ -82,15 +82,15 @@ def covariance_errors(
         inputs = spectrum or InputSpectrum.of_law(problem)
         draws = prepare_draws(with_a_direction(problem), inputs)
         carried = float(np.mean([concentration(draw) for draw in draws]))
-        if _multiplied_weight(draws) > MAX_MULTIPLIED_WEIGHT:
-            covered = "steps that multiply no weight by more than some hundreds"
-            raise OutOfScope("uniform", "eta", problem.step, covered)
         if carried > MAX_CONCENTRATION:
             covered = "steps after which more than two directions beside the learned one count"
             raise OutOfScope("uniform", "eta", problem.step, covered)
         if _is_too_large(problem, draws[0]):
             covered = "constant and rademacher where a second direction is learned"
             raise OutOfScope("uniform", "readout", problem.readout, covered)
+        if _multiplied_weight(draws) > MAX_MULTIPLIED_WEIGHT:
+            covered = "steps that multiply no weight by more than some hundreds"
+            raise OutOfScope("uniform", "eta", problem.step, covered)
         before, rule = _mean_over_draws(draws, rtol, nodes, before)
         if _needs_more_draws(draws, before):
             draws = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
