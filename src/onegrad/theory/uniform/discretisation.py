@@ -34,10 +34,10 @@ from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes,
 class NodeGrid:
     """Nodes among those of a grid of rules, the last axis of which is that of the first index.
 
-    kept : True for the nodes, an array of the shape of the grid.
+    mask : True for the nodes, an array of the shape of the grid.
     """
 
-    kept: np.ndarray[Any, np.dtype[np.bool_]]
+    mask: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)

@@ -215,13 +215,13 @@ def _newton(
 ) -> Solution:
     """Solve by Newton's method; near the end the same linear response serves several steps."""
     pi, delta = start
-    tangent: Tangent | None = None
+    tangent: NewtonTangent | None = None
     size = np.inf
     for iteration in range(1, limit + 1):
         x = evaluate_state(eq, pi, delta)
         exact = tangent is None
         if tangent is None:
-            tangent = _tangent(eq, x)
+            tangent = _newton_tangent(eq, x)
         dlog_pi, dlog_delta = tangent.newton_step(eq, lam, x)
         before = size
         size = max(float(np.abs(dlog_pi).max()), float(np.abs(dlog_delta).max()))
@@ -241,7 +241,7 @@ def _newton(
 
 
 @dataclass(frozen=True)
-class Tangent:
+class NewtonTangent:
     """The linear response at a point, factorised: Newton's method may use it at points nearby.
 
     W : stiffness^-1 T.
@@ -261,13 +261,13 @@ class Tangent:
         return dlog_pi, (self.W @ (x.pi * dlog_pi) - y0) / x.a
 
 
-def _tangent(eq: Equations, x: State) -> Tangent:
+def _newton_tangent(eq: Equations, x: State) -> NewtonTangent:
     """Return the linear response at a point."""
     r = linear_response(eq, x)
     stiffness = lu_factor(r.stiffness)
     W = lu_solve(stiffness, r.T, check_finite=False)
     matrix = np.diag(1 + chi(eq, x)) - chi_response(eq, r, W) * x.pi
-    return Tangent(r, W, stiffness, lu_factor(matrix))
+    return NewtonTangent(r, W, stiffness, lu_factor(matrix))
 
 
 def _plain(

@@ -80,9 +80,9 @@ def plane_nodes(
 def without_negligible(p: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return True for all nodes but the least likely ones, the corners of a grid of rules."""
     order = np.argsort(p)
-    kept = np.ones(len(p), bool)
-    kept[order] = np.cumsum(p[order]) > NEGLIGIBLE_MASS * p.sum()
-    return kept
+    mask = np.ones(len(p), bool)
+    mask[order] = np.cumsum(p[order]) > NEGLIGIBLE_MASS * p.sum()
+    return mask
 
 
 def length_fluctuation(problem: Problem) -> float:

@@ -203,10 +203,10 @@ def _solve_from(
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
         samples, neurons = _grids(eq, nodes)
-        relative_pi = _resampled(start.relative_pi, samples.kept.shape)
-        delta = _resampled(start.delta, neurons.kept.shape)
-        if relative_pi.shape == samples.kept.shape and delta.shape == neurons.kept.shape:
-            before = eq.p * relative_pi[samples.kept], delta[neurons.kept]
+        relative_pi = _resampled(start.relative_pi, samples.mask.shape)
+        delta = _resampled(start.delta, neurons.mask.shape)
+        if relative_pi.shape == samples.mask.shape and delta.shape == neurons.mask.shape:
+            before = eq.p * relative_pi[samples.mask], delta[neurons.mask]
             try:
                 return solve_fixed_point(
                     eq, ridge, before, tolerance, MAX_WARM_ITERATIONS, WARM_PLAIN_ITERATIONS
@@ -231,8 +231,8 @@ def _grids(eq: Equations, nodes: NodeCounts) -> tuple[NodeGrid, NodeGrid]:
 
 def _on_grid(values: Numbers, grid: NodeGrid) -> Numbers:
     """Return positive values on a grid; nodes that are left out have the geometric mean."""
-    on_grid = np.full(grid.kept.shape, np.exp(np.log(values).mean()))
-    on_grid[grid.kept] = values
+    on_grid = np.full(grid.mask.shape, np.exp(np.log(values).mean()))
+    on_grid[grid.mask] = values
     return on_grid
 
 

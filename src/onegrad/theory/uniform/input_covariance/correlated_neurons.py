@@ -65,13 +65,13 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
     size = len(along) // prepared.slopes.size  # of one bias and one length
     length = np.tile(np.repeat(TWO_POINT_NODES, size), len(step.activations))
     weight = weight * np.repeat(step.bias_weights, 2 * size) / 2
-    c1, kept = np.repeat(prepared.slopes.ravel(), size), np.ones(len(weight), bool)
+    c1, mask = np.repeat(prepared.slopes.ravel(), size), np.ones(len(weight), bool)
     node = np.repeat(np.arange(len(step.activations)), 2 * size)
     across = np.zeros(len(g))
     if prepared.second_rules is not None:
         across, weight, at = _across_second_index(prepared, k, length * sign, weight)
-        kept = without_negligible(weight)
-        across, weight, at = across[kept], weight[kept] / weight[kept].sum(), at[kept]
+        mask = without_negligible(weight)
+        across, weight, at = across[mask], weight[mask] / weight[mask].sum(), at[mask]
         g, along, omega, sign, length = (y[at] for y in (g, along, omega, sign, length))
         c1, node = c1[at], node[at]
 
@@ -119,7 +119,7 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
         np.asarray(regression, dtype=np.float64),
         weight,
         coefficients,
-        NodeGrid(kept.reshape(-1, prepared.slopes.size, size // k, k)),
+        NodeGrid(mask.reshape(-1, prepared.slopes.size, size // k, k)),
     )
 
 

@@ -69,7 +69,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     rho2 = plain * (1 + neurons.length * lengths.weights) + (lean**2).sum(0)
     rho = np.sqrt(rho2)[:, None]
 
-    x, p, kept = _sample_nodes(prepared, nodes.index)  # (i, K)
+    x, p, mask = _sample_nodes(prepared, nodes.index)  # (i, K)
     scales, scale_weights = spectrum.scales
     scale = np.tile(np.repeat(scales, len(p)), 2)
     indices = np.tile((x[:, None] * np.sqrt(scales)[:, None]).reshape(len(V), -1), 2)
@@ -159,7 +159,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=step.labels.replaced,
         mean_error=step.labels.fit.mean_error,
-        grids=(NodeGrid(np.tile(kept, (2 * len(scales), 1, 1))), neurons.grid),
+        grids=(NodeGrid(np.tile(mask, (2 * len(scales), 1, 1))), neurons.grid),
         about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
     )
 
@@ -184,8 +184,8 @@ def _sample_nodes(
     rule = prepared.second_rules[0]
     y, q = rule.nodes(rule.count(second_spacing(prepared.index_rule, k)))
     indices, p = np.array([np.tile(x, len(y)), np.repeat(y, k)]), np.outer(q, p).ravel()
-    kept = without_negligible(p)
-    return indices[:, kept], p[kept] / p[kept].sum(), kept.reshape(len(y), k)
+    mask = without_negligible(p)
+    return indices[:, mask], p[mask] / p[mask].sum(), mask.reshape(len(y), k)
 
 
 def _directions(step: ExplicitStep, indices: Floats) -> Floats:
