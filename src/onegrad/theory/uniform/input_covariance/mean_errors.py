@@ -72,7 +72,8 @@ def covariance_errors(
     spectrum : eigenvalues of the inputs' covariance; by default those of the problems' laws.
 
     Holds for one step on Gaussian inputs with a covariance, then ridge on fresh rows.
-    See docs/input_covariance.md; tests/theory/uniform/test_inputs_with_a_covariance_match_simulation.py.
+    See docs/input_covariance.md;
+    tests/theory/uniform/test_inputs_with_a_covariance_match_simulation.py.
     """
     for problem in problems:
         _require_covered_here(problem, spectrum)
