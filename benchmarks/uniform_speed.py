@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 import onegrad as og
 from onegrad.theory.uniform import NodeCounts, uniform_errors, uniform_spectrum
@@ -47,6 +48,11 @@ EXTENSIONS = {
     "spiked(20), two indices": {**WIDE, "inputs": "spiked(20)", "alpha": 0.5}
     | FULL_EVEN
     | RELU_LABELS,
+}
+DIGITS = {
+    "alpha 0.2": {"alpha": 0.2},
+    "alpha 0.4": {"alpha": 0.4},
+    "two indices": {"alpha": 0.3, "activation": "gelu", "readout": "rademacher"},
 }
 
 
@@ -85,6 +91,19 @@ def print_extensions() -> None:
         problem = base.replace(**fields)
         first, again = (best(lambda p=problem: uniform_errors([p]), k) for k in (1, 3))
         print(f"| {name} | {1e3 * first:.0f} ms | {1e3 * again:.0f} ms |")
+    X = standardised_digits()
+    base = og.Problem(n=500, d=X.shape[1], N=300, teacher="H1 + H2/4", noise=0.3, ridge=0.01)
+    for name, fields in DIGITS.items():
+        problem = base.replace(**fields)
+        seconds = best(lambda p=problem: og.predict(p, rows=X), 1)
+        print(f"| digits, {name} | | {1e3 * seconds:.0f} ms |", flush=True)
+
+
+def standardised_digits() -> np.ndarray:
+    """Return scikit-learn's digits, each pixel that varies at mean zero and variance one."""
+    X = load_digits().data
+    X = X[:, X.std(0) > 0]
+    return (X - X.mean(0)) / X.std(0)
 
 
 def main() -> None:

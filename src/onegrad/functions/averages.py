@@ -58,8 +58,29 @@ def gaussian_averages(
     if f.polynomial is not None:  # exact for f^2 times He_4: degree < 2k
         z, p = gauss_hermite(len(f.polynomial) + 2)
         return _sum(f, mean, deviation, z, p * (1 - flattening * _he4(z)))
-    halvings = np.ceil(np.log2(max(float(deviation.max()) / _MAX_COARSE_DEVIATION, 1.0)))
-    halvings = int(min(halvings, _MAX_HALVINGS - 1))
+    halvings = _first_halvings(deviation)
+    classes = np.unique(halvings)
+    if len(classes) == 1:
+        return _trapezoidal(f, mean, deviation, flattening, tol, int(classes[0]))
+    averages = np.empty((3, *mean.shape))
+    for first in classes:  # few deviations are large: the others need fewer points
+        part = halvings == first
+        averages[:, part] = _trapezoidal(
+            f, mean[part], deviation[part], flattening, tol, int(first)
+        )
+    return Averages(*averages)
+
+
+def _first_halvings(deviation: Floats) -> Floats:
+    """Return how often the trapezoidal step is halved before its error is looked at."""
+    needed = np.ceil(np.log2(np.maximum(deviation / _MAX_COARSE_DEVIATION, 1.0)))
+    return np.asarray(np.minimum(needed, _MAX_HALVINGS - 1))
+
+
+def _trapezoidal(
+    f: Function, mean: Floats, deviation: Floats, flattening: float, tol: float, halvings: int
+) -> Averages:
+    """Return averages by the trapezoidal rule, halved until the error is below tol."""
     step = 0.5**halvings
     z = np.arange(-_HALF_WIDTH, _HALF_WIDTH + step / 2, step)
     fine = _sum(f, mean, deviation, z, step * _density(z, flattening))

@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform.input_covariance import InputSpectrum, preparation, products
+from onegrad.theory.uniform.input_covariance import (
+    InputSpectrum,
+    mean_errors,
+    preparation,
+    products,
+)
 from onegrad.theory.uniform.routes import uniform_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
@@ -147,3 +152,33 @@ def test_normal_readouts_with_a_second_index_are_refused_before_anything_is_solv
     with pytest.raises(og.OutOfScope, match="constant and rademacher"):
         og.predict(problem)
     assert og.predict(problem.replace(alpha=-1.0)).test > 0
+
+
+def test_a_step_that_multiplies_weights_by_hundreds_is_refused_before_anything_is_solved():
+    problem = og.Problem(
+        n=3000, d=2663, N=3811, n_step=1500, activation="H1 + H2/2", teacher="silu", noise=0.0,
+        ridge=0.035, weights="sphere", readout="rademacher", residual="full",
+        inputs="power-law(1)", alpha=0.5,
+    )  # fmt: skip
+    with pytest.raises(og.OutOfScope, match="multiply no weight"):
+        og.predict(problem)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"inputs": "power-law(0.5)", "activation": "silu", "alpha": 0.5},
+        {"inputs": "spiked(20)", "activation": "gelu", "residual": "full", "alpha": 0.3},
+        {"inputs": "power-law(0.75)", "activation": "H1 + H2/2", "readout": "rademacher",
+         "alpha": 0.4},
+    ],
+    ids=lambda fields: fields["inputs"],
+)  # fmt: skip
+def test_fewer_nodes_for_all_draws_but_one_make_no_difference(fields, monkeypatch):
+    problem = og.Problem(n=1000, d=400, N=500, teacher="H1 + H2/2", noise=0.3, **fields)
+    fewer = og.predict(problem)
+    monkeypatch.setattr(mean_errors, "MAX_CHANGE", 0.0)
+    all_nodes = og.predict(problem)
+    assert fewer.train == pytest.approx(all_nodes.train, rel=2e-3)
+    assert fewer.test == pytest.approx(all_nodes.test, rel=2e-3)
+    assert (fewer.train, fewer.test) != (all_nodes.train, all_nodes.test)

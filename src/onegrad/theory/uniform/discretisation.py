@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,16 @@ from onegrad.theory.uniform.neuron_tilt import neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared
 from onegrad.theory.uniform.quadratic_part import QuadraticPart, orthonormal_span, quadratic_part
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes, sample_nodes
+
+
+@dataclass(frozen=True)
+class NodeGrid:
+    """Nodes among those of a grid of rules, the last axis of which is that of the first index.
+
+    mask : True for the nodes, an array of the shape of the grid.
+    """
+
+    mask: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -66,12 +77,23 @@ class Equations:
     mean_error: float  # standard deviation of a mean that was taken off the labels
     # blocks after those read with B: their strengths, (r, U), and how they are read, (U, K)
     products: tuple[tuple[Floats, Floats], ...] = ()
+    # (U,): the coefficients a_u, about; functions that they do not make visible are left out
+    about_a: Floats | None = None
+    # of samples and of neurons, where they are on grids of several rules
+    grids: tuple[NodeGrid, NodeGrid] | None = None
 
     @cached_property
     def space(self) -> FunctionSpace:
         """The space of functions of a sample that neurons read."""
         largest = self.strength[: self.bulk].max(0)[:, None] * self.B
         constant = [np.ones((1, len(self.p)))] if self.intercept else []
+        if self.about_a is not None:
+            root = np.sqrt(self.about_a)[:, None]
+            read = math.sqrt(self.d) * root  # how strongly single functions are read
+            bend = np.sqrt(self.squares.fluctuation[:, 0]) * self.squares.bend
+            return FunctionSpace.fitted_by(
+                [root * largest, read * self.A, read * bend, *constant], self.p
+            )
         rows = [largest, self.A, self.squares.bend, *constant]
         return FunctionSpace.spanned_by(rows, self.p, visible=1 / self.N)
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
@@ -39,6 +40,8 @@ PLAIN_ITERATIONS = 8  # of the equations themselves, before Newton's method
 MAX_ROUNDING_STEP = 1e-6  # a Newton step this small that no longer shrinks is rounding
 MAX_ITERATIONS_OF_NEWTON = 60
 MAX_LOG_CHANGE = 1.0  # of pi and delta in one Newton step
+MAX_STEP_OF_OLD_TANGENT = 0.1  # a Newton step after which the same linear response is used again
+OLD_TANGENT_GAIN = 0.2  # factor by which it has to shorten the next step
 CACHED_ENTRIES = 1 << 18  # of matrices of blocks that are formed at once
 
 
@@ -188,58 +191,90 @@ def solve_fixed_point(
     start: tuple[Numbers, Numbers] | None = None,
     tol: float = FIXED_POINT_TOLERANCE,
     limit: int = MAX_ITERATIONS_OF_NEWTON,
+    plain: int = 0,
 ) -> Solution:
     """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.
+
+    plain : iterations of the equations themselves between `start` and Newton's method.
 
     Raises NotConverged with the residual and the number of iterations.
     See tests/theory/uniform/test_fast_solver_agrees_with_the_naive_one.py.
     """
     try:
-        return _solve(eq, lam, start, tol, limit)
-    except np.linalg.LinAlgError as error:
+        if start is None:
+            pi = 0.5 * eq.p + 0 * lam
+            start, plain = (pi, lam + eq.C2 @ pi), PLAIN_ITERATIONS
+        pi, delta = start
+        return _newton(eq, lam, _plain(eq, lam, pi, delta, plain), tol, limit)
+    except (np.linalg.LinAlgError, ValueError) as error:  # singular, or not finite
         raise NotConverged(f"uniform theory at ridge {lam:g}: {error}") from error
 
 
-def _solve(
-    eq: Equations, lam: complex, start: tuple[Numbers, Numbers] | None, tol: float, limit: int
+def _newton(
+    eq: Equations, lam: complex, start: tuple[Numbers, Numbers], tol: float, limit: int
 ) -> Solution:
-    pi, delta = start if start is not None else _plain(eq, lam)
+    """Solve by Newton's method; near the end the same linear response serves several steps."""
+    pi, delta = start
+    tangent: NewtonTangent | None = None
     size = np.inf
     for iteration in range(1, limit + 1):
         x = evaluate_state(eq, pi, delta)
-        r = linear_response(eq, x)
-        dlog_pi, dlog_delta = _newton_step(eq, lam, x, r)
+        exact = tangent is None
+        if tangent is None:
+            tangent = _newton_tangent(eq, x)
+        dlog_pi, dlog_delta = tangent.newton_step(eq, lam, x)
         before = size
         size = max(float(np.abs(dlog_pi).max()), float(np.abs(dlog_delta).max()))
         if not np.isfinite(size):
             break
-        shorten = min(1.0, MAX_LOG_CHANGE / size) if size else 1.0
+        if size < tol or (exact and size < MAX_ROUNDING_STEP and size > before / 2):
+            response = tangent.response if exact else linear_response(eq, x)
+            return Solution(lam, x, response, size, iteration)
+        shorten = min(1.0, MAX_LOG_CHANGE / size)
         pi, delta = pi * np.exp(shorten * dlog_pi), delta * np.exp(shorten * dlog_delta)
-        if size < tol or (size < MAX_ROUNDING_STEP and size > before / 2):
-            return Solution(lam, x, r, size, iteration)
+        if size > MAX_STEP_OF_OLD_TANGENT or not (exact or size < OLD_TANGENT_GAIN * before):
+            tangent = None
     raise NotConverged(
         f"uniform theory at ridge {lam:g}: Newton step {size:.1e} after {iteration} iterations "
         f"(tolerance {tol:.0e})"
     )
 
 
-def _newton_step(eq: Equations, lam: complex, x: State, r: Response) -> tuple[Numbers, Numbers]:
-    """Return the changes of log(pi) and log(delta)."""
-    defect = x.delta - lam - self_energy(eq, x)
-    solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, defect]))
-    W, y0 = solved[:, :-1], solved[:, -1]
-    one_plus_chi = 1 + chi(eq, x)
-    matrix = np.diag(one_plus_chi) - chi_response(eq, r, W) * x.pi
-    defect_pi = eq.p / x.pi - one_plus_chi - eq.d / eq.n * (r.T.T @ y0)
-    dlog_pi = np.linalg.solve(matrix, defect_pi)
-    return dlog_pi, (W @ (x.pi * dlog_pi) - y0) / x.a
+@dataclass(frozen=True)
+class NewtonTangent:
+    """The linear response at a point, factorised: Newton's method may use it at points nearby.
+
+    W : stiffness^-1 T.
+    stiffness, matrix : factors of the stiffness and of what multiplies the change of log(pi).
+    """
+
+    response: Response
+    W: Numbers
+    stiffness: tuple[Numbers, Numbers]
+    matrix: tuple[Numbers, Numbers]
+
+    def newton_step(self, eq: Equations, lam: complex, x: State) -> tuple[Numbers, Numbers]:
+        """Return the changes of log(pi) and log(delta)."""
+        y0 = lu_solve(self.stiffness, x.delta - lam - self_energy(eq, x), check_finite=False)
+        defect_pi = eq.p / x.pi - 1 - chi(eq, x) - eq.d / eq.n * (self.response.T.T @ y0)
+        dlog_pi = lu_solve(self.matrix, defect_pi, check_finite=False)
+        return dlog_pi, (self.W @ (x.pi * dlog_pi) - y0) / x.a
 
 
-def _plain(eq: Equations, lam: complex) -> tuple[Numbers, Numbers]:
+def _newton_tangent(eq: Equations, x: State) -> NewtonTangent:
+    """Return the linear response at a point."""
+    r = linear_response(eq, x)
+    stiffness = lu_factor(r.stiffness)
+    W = lu_solve(stiffness, r.T, check_finite=False)
+    matrix = np.diag(1 + chi(eq, x)) - chi_response(eq, r, W) * x.pi
+    return NewtonTangent(r, W, stiffness, lu_factor(matrix))
+
+
+def _plain(
+    eq: Equations, lam: complex, pi: Numbers, delta: Numbers, iterations: int
+) -> tuple[Numbers, Numbers]:
     """Iterate the equations themselves a few times, pi averaged geometrically."""
-    pi = 0.5 * eq.p + 0 * lam
-    delta = lam + eq.C2 @ pi
-    for _ in range(PLAIN_ITERATIONS):
+    for _ in range(iterations):
         x = evaluate_state(eq, pi, delta)
         delta = lam + self_energy(eq, x)
         pi = np.sqrt(pi * eq.p / (1 + chi(eq, x)))

@@ -22,6 +22,8 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 RELATIVE_TOLERANCE = 1e-13  # of what is left of the profiles outside the space
 NEGLIGIBLE = 1e-5  # of a function that makes a difference: in N neurons one of relative size 1/N
 PLANE_NODES, PLANE_TOLERANCE = 150, 1e-4  # on more nodes than one index has
+# of a function over the noise, in all neurons together
+MIN_FITTED_STRENGTH, MIN_PLANE_STRENGTH = 1e-5, 1e-3
 MIN_NODE_WEIGHT = 1e-24  # that a node counts with
 
 
@@ -48,6 +50,24 @@ class FunctionSpace:
             tolerance = PLANE_TOLERANCE
         rank = max(int((sizes > tolerance * sizes[0]).sum()), 1)
         return cls(Q[:, :rank] / root[:, None], weights)
+
+    @classmethod
+    def fitted_by(cls, rows: Sequence[Floats], p: Floats) -> FunctionSpace:
+        r"""Return the space of the functions that ridge fits, on nodes of probability p.
+
+        rows : profiles times the roots of their coefficients, (m, K) each: the eigenvalues of
+            :math:`\Gamma = \sum aa^\top` are how much more than the noise a function is read.
+
+        A function of eigenvalue :math:`\ll1` is not fitted: :math:`(I + \Gamma\Pi)^{-1}` leaves it.
+        """
+        weights = np.maximum(p, MIN_NODE_WEIGHT)
+        root = np.sqrt(weights)
+        scaled = np.vstack(rows) * root
+        strength, vectors = np.linalg.eigh(scaled.T @ scaled)
+        fitted = MIN_FITTED_STRENGTH if len(p) < PLANE_NODES else MIN_PLANE_STRENGTH
+        smallest = max(fitted, RELATIVE_TOLERANCE * strength[-1])  # no rounding
+        count = max(int((strength > smallest).sum()), 1)
+        return cls(vectors[:, -count:] / root[:, None], weights)
 
     def coordinates(self, values: Numbers) -> Numbers:
         """Return the coordinates, (..., F), of functions with these values, (..., K)."""

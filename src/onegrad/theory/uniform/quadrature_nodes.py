@@ -23,6 +23,7 @@ A sample has the index :math:`\kappa = v\cdot x` and the squared length
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule
 
 TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
 TWO_POINT_RULE = TWO_POINT_NODES, np.full(2, 0.5)
+NEGLIGIBLE_MASS = 1e-7  # of all nodes together that are left out of a grid
 MIN_GROWTH_RATE = 0.2  # of the deviation of bulk weights with the readout; below it two nodes do
 CONDITIONAL_SPACING = 1.6  # of nodes of the readout, in the variable of their rule
 
@@ -73,6 +75,14 @@ def plane_nodes(
     indices = np.array([np.tile(x, m), np.repeat(y, k)])
     norm = 1 + np.repeat(TWO_POINT_NODES, k * m) * np.sqrt(2 / d)
     return np.tile(indices, 2), norm, np.tile(np.outer(q, p).ravel(), 2) / 2
+
+
+def without_negligible(p: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return True for all nodes but the least likely ones, the corners of a grid of rules."""
+    order = np.argsort(p)
+    mask = np.ones(len(p), bool)
+    mask[order] = np.cumsum(p[order]) > NEGLIGIBLE_MASS * p.sum()
+    return mask
 
 
 def length_fluctuation(problem: Problem) -> float:

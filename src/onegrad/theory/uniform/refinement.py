@@ -25,7 +25,7 @@ from onegrad.theory.uniform.accuracy import (
     stated_accuracy,
 )
 from onegrad.theory.uniform.concerns import concerns
-from onegrad.theory.uniform.discretisation import Equations, equations
+from onegrad.theory.uniform.discretisation import Equations, NodeGrid, equations
 from onegrad.theory.uniform.fixed_point import (
     FIXED_POINT_TOLERANCE,
     Solution,
@@ -49,6 +49,7 @@ SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine proble
 MIN_SPACING = 0.25
 ROUGH_TOLERANCE = 0.03  # of rtol: the Newton step at which a coarser rule is solved well enough
 MAX_NODES = NodeCounts(64, 96)
+WARM_PLAIN_ITERATIONS = 3  # they make most of the way, at a third of the cost
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
 
 # discretises something prepared, which has a problem and the rules of its index and its neurons
@@ -57,9 +58,11 @@ Discretise = Callable[[Any, NodeCounts], Equations]
 
 @dataclass(frozen=True)
 class WarmStart:
-    """A solution to start the next one from: pi over the samples' probabilities, and delta."""
+    """A solution to start the next one from: pi over the samples' probabilities, and delta.
 
-    nodes: NodeCounts
+    Both are arrays over a grid of nodes, the last axis being that of the rule.
+    """
+
     relative_pi: Numbers
     delta: Numbers
 
@@ -89,6 +92,7 @@ class Refinement:
 
     resolved : whether the tolerance was met before the largest number of nodes.
     spacings, last : where the next problem starts.
+    changes : relative changes by coarser rules of the index and of a neuron, see `COARSER`.
     """
 
     finest: Evaluation
@@ -96,6 +100,7 @@ class Refinement:
     resolved: bool
     spacings: tuple[float, float]
     last: WarmStart
+    changes: tuple[float, ...] = ()
 
 
 def fresh_row_errors(
@@ -168,7 +173,9 @@ def refine(
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, finer
     following = min(spacing[0] * COARSER, SPACINGS[0]), min(spacing[1] * COARSER, SPACINGS[1])
-    return Refinement(finest, sum(estimates), resolved, following, finest.last)
+    return Refinement(
+        finest, sum(estimates), resolved, following, finest.last, changes=tuple(changes)
+    )
 
 
 def evaluate_at_nodes(
@@ -183,7 +190,9 @@ def evaluate_at_nodes(
     for prepared in constants:
         eq = discretise(prepared, nodes)
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
-        start = WarmStart(nodes, solution.state.pi / eq.p, solution.state.delta)
+        samples, neurons = _grids(eq, nodes)
+        relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
+        start = WarmStart(_on_grid(relative_pi, samples), _on_grid(delta, neurons))
         values.append(ridge_errors(eq, solution))
         solutions.append(solution)
     assert start is not None
@@ -204,12 +213,15 @@ def _solve_from(
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
-        relative_pi = _resampled(start.relative_pi, start.nodes.index, nodes.index)
-        delta = _resampled(start.delta, start.nodes.neuron, nodes.neuron)
-        if relative_pi.shape == eq.p.shape and delta.shape == eq.weight.shape:
-            before = eq.p * relative_pi, delta
+        samples, neurons = _grids(eq, nodes)
+        relative_pi = _resampled(start.relative_pi, samples.mask.shape)
+        delta = _resampled(start.delta, neurons.mask.shape)
+        if relative_pi.shape == samples.mask.shape and delta.shape == neurons.mask.shape:
+            before = eq.p * relative_pi[samples.mask], delta[neurons.mask]
             try:
-                return solve_fixed_point(eq, ridge, before, tolerance, MAX_WARM_ITERATIONS)
+                return solve_fixed_point(
+                    eq, ridge, before, tolerance, MAX_WARM_ITERATIONS, WARM_PLAIN_ITERATIONS
+                )
             except NotConverged:
                 pass
     return solve_fixed_point(eq, ridge, tol=tolerance)
@@ -219,12 +231,36 @@ def _relative_change(a: Evaluation, b: Evaluation) -> float:
     return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
-def _resampled(values: Numbers, old: int, new: int) -> Numbers:
-    """Interpolate positive values from `old` nodes of a rule, the last axis, to `new` ones."""
-    if old == new:
+def _grids(eq: Equations, nodes: NodeCounts) -> tuple[NodeGrid, NodeGrid]:
+    """Return the grids of the nodes of samples and of neurons, the axis of the rule last."""
+    if eq.grids is not None:
+        return eq.grids
+    samples, neurons = (len(eq.p), nodes.index), (len(eq.weight), nodes.neuron)
+    first, second = (np.ones((size // k, k), bool) for size, k in (samples, neurons))
+    return NodeGrid(first), NodeGrid(second)
+
+
+def _on_grid(values: Numbers, grid: NodeGrid) -> Numbers:
+    """Return positive values on a grid; nodes that are left out have the geometric mean."""
+    on_grid = np.full(grid.mask.shape, np.exp(np.log(values).mean()))
+    on_grid[grid.mask] = values
+    return on_grid
+
+
+def _resampled(values: Numbers, shape: tuple[int, ...]) -> Numbers:
+    """Interpolate positive values on a grid to one of another shape, along axes that are rules.
+
+    Of a grid of two axes the first counts fluctuations that have no order.
+    """
+    if values.shape == shape or len(values.shape) != len(shape):
         return values
-    rows = np.log(values).reshape(-1, old)
-    return np.asarray(np.exp(rows @ _interpolation(old, new)).ravel())
+    logs = np.log(values)
+    for axis in range(int(len(shape) == 2), len(shape)):
+        old, new = values.shape[axis], shape[axis]
+        if old != new:
+            along = np.moveaxis(logs, axis, -1) @ _interpolation(old, new)
+            logs = np.moveaxis(along, -1, axis)
+    return np.asarray(np.exp(logs))
 
 
 @lru_cache(maxsize=256)

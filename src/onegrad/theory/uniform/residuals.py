@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import erfcinv, gammaln, stdtrit
@@ -237,17 +238,22 @@ def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
     if law.name == "rademacher":
         return np.array([-1.0, 1.0]), np.full(2, 0.5)
     if law.name == "uniform":
-        x, w = np.polynomial.legendre.leggauss(NOISE_NODES)
+        x, w = _legendre(NOISE_NODES)
         return np.sqrt(3) * x, w / 2
     assert law.name == "student-t" and law.parameter is not None
     nu = law.parameter
     edge = float(stdtrit(nu, 1 - 1 / (2 * max(rows, 20))))
-    t, w = np.polynomial.legendre.leggauss(TAIL_NODES)
+    t, w = _legendre(TAIL_NODES)
     top = np.arcsinh(edge)
     x = np.sinh(top * t)
     log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
     p = w * np.exp(log_p) * np.cosh(top * t)
     return x * np.sqrt(1 - 2 / nu), p / p.sum()
+
+
+@lru_cache
+def _legendre(k: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(k)
 
 
 def normal_cutoff(count: int) -> float:
@@ -257,7 +263,7 @@ def normal_cutoff(count: int) -> float:
 
 def cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
     """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
-    t, w = np.polynomial.legendre.leggauss(k)
+    t, w = _legendre(k)
     x = edge * t
     p = w * np.exp(-x * x / 2)
     p /= p.sum()

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.theory.uniform.discretisation import NodeGrid
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.input_covariance.preparation import SECOND_SPACING, PreparedDraw
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, neurons_of_one_length
+from onegrad.theory.uniform.quadrature_nodes import (
+    TWO_POINT_NODES,
+    neurons_of_one_length,
+    without_negligible,
+)
 
 MIN_ALONG_V = 0.02  # of the initial variance along v
 MIN_VARIANCE_OFF_V = 1e-6  # along a second index, relative to that before the step
@@ -29,6 +34,7 @@ class CorrelatedNeurons:
     inside : covariance of those, times d, (U, i, i).
     regression : mean weights in the explicit space per unit of the deviations, (D, i, U).
     coefficients : of the kernels in K_u, (KERNELS, U).
+    grid : of the nodes: along a second index, of biases and lengths, across, and along v.
     """
 
     g: Floats
@@ -43,6 +49,7 @@ class CorrelatedNeurons:
     regression: Floats
     weight: Floats
     coefficients: Floats
+    grid: NodeGrid
 
 
 def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
@@ -58,11 +65,13 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
     size = len(along) // prepared.slopes.size  # of one bias and one length
     length = np.tile(np.repeat(TWO_POINT_NODES, size), len(step.activations))
     weight = weight * np.repeat(step.bias_weights, 2 * size) / 2
-    c1 = np.repeat(prepared.slopes.ravel(), size)
+    c1, mask = np.repeat(prepared.slopes.ravel(), size), np.ones(len(weight), bool)
     node = np.repeat(np.arange(len(step.activations)), 2 * size)
     across = np.zeros(len(g))
     if prepared.second_rules is not None:
         across, weight, at = _across_second_index(prepared, k, length * sign, weight)
+        mask = without_negligible(weight)
+        across, weight, at = across[mask], weight[mask] / weight[mask].sum(), at[mask]
         g, along, omega, sign, length = (y[at] for y in (g, along, omega, sign, length))
         c1, node = c1[at], node[at]
 
@@ -110,6 +119,7 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
         np.asarray(regression, dtype=np.float64),
         weight,
         coefficients,
+        NodeGrid(mask.reshape(-1, prepared.slopes.size, size // k, k)),
     )
 
 

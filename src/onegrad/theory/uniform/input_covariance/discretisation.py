@@ -14,12 +14,13 @@ of Q in its Krylov space.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
-from onegrad.theory.uniform.discretisation import Equations
+from onegrad.theory.uniform.discretisation import Equations, NodeGrid
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.input_covariance.bulk import (
     BulkBlocks,
@@ -43,10 +44,10 @@ from onegrad.theory.uniform.input_covariance.products import product_blocks
 from onegrad.theory.uniform.label_law import labels_given_index
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.quadratic_part import QuadraticPart
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
+from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, without_negligible
 
 KRYLOV_STEPS = 7
-MIN_BLOCK = 1e-9  # squared part of a block in the directions that count
+MIN_BLOCK = 1e-6  # squared part of a block in the directions that count
 MAX_OVERLAP = 1 - 1e-9  # of the teacher with the indices
 
 
@@ -68,7 +69,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     rho2 = plain * (1 + neurons.length * lengths.weights) + (lean**2).sum(0)
     rho = np.sqrt(rho2)[:, None]
 
-    x, p = _sample_nodes(prepared, nodes.index)  # (i, K)
+    x, p, mask = _sample_nodes(prepared, nodes.index)  # (i, K)
     scales, scale_weights = spectrum.scales
     scale = np.tile(np.repeat(scales, len(p)), 2)
     indices = np.tile((x[:, None] * np.sqrt(scales)[:, None]).reshape(len(V), -1), 2)
@@ -126,6 +127,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         N,
         d,
     )
+    C2 = np.maximum(noise - products.energy, 0.0)
     # all neurons lean along one vector: one more block, of its length
     sign = np.sign(lean[np.argmax((lean**2) @ neurons.weight)])
     length_of_lean = sign * np.sqrt((lean**2).sum(0))
@@ -139,7 +141,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         index=indices[0],
         p=p,
         weight=neurons.weight,
-        C2=np.maximum(noise - products.energy, 0.0),
+        C2=C2,
         B=B,
         strength=np.vstack([np.sqrt(kappa.T), math.sqrt(d) * length_of_lean]),
         omega=np.concatenate([omega, [1 / d], products.omega, [1 / d]]),
@@ -157,17 +159,33 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=step.labels.replaced,
         mean_error=step.labels.fit.mean_error,
+        grids=(NodeGrid(np.tile(mask, (2 * len(scales), 1, 1))), neurons.grid),
+        about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
     )
 
 
-def _sample_nodes(prepared: PreparedDraw, k: int) -> tuple[Floats, Floats]:
-    """Return the indices, (i, K), and probabilities of samples: k values of the first index."""
+def number_of_nodes(prepared: PreparedDraw, nodes: NodeCounts) -> int:
+    """Return how many samples and neurons `draw_equations` would have."""
+    samples, scales = _sample_nodes(prepared, nodes.index)[1], prepared.step.spectrum.scales[0]
+    neurons = correlated_neurons(prepared, nodes.neuron)
+    return 2 * len(scales) * len(samples) + len(neurons.g)
+
+
+def _sample_nodes(
+    prepared: PreparedDraw, k: int
+) -> tuple[Floats, Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Return the indices, (i, K), and probabilities of samples: k values of the first index.
+
+    The last says which nodes of a grid, (second, first), they are.
+    """
     x, p = prepared.index_rule.nodes(k)
     if prepared.second_rules is None:
-        return x[None], p
+        return x[None], p, np.ones((1, k), bool)
     rule = prepared.second_rules[0]
     y, q = rule.nodes(rule.count(second_spacing(prepared.index_rule, k)))
-    return np.array([np.tile(x, len(y)), np.repeat(y, k)]), np.outer(q, p).ravel()
+    indices, p = np.array([np.tile(x, len(y)), np.repeat(y, k)]), np.outer(q, p).ravel()
+    mask = without_negligible(p)
+    return indices[:, mask], p[mask] / p[mask].sum(), mask.reshape(len(y), k)
 
 
 def _directions(step: ExplicitStep, indices: Floats) -> Floats:

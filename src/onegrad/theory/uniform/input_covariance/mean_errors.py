@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from onegrad.exceptions import OutOfScope
+from onegrad.exceptions import NotConverged, OutOfScope
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, stated_accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.bulk import concentration
-from onegrad.theory.uniform.input_covariance.discretisation import draw_equations, step_numbers
-from onegrad.theory.uniform.input_covariance.preparation import PreparedDraw, prepare_draws
+from onegrad.theory.uniform.input_covariance.discretisation import (
+    draw_equations,
+    number_of_nodes,
+    step_numbers,
+)
+from onegrad.theory.uniform.input_covariance.preparation import (
+    PreparedDraw,
+    prepare_draws,
+    with_fewer_nodes,
+)
 from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
 from onegrad.theory.uniform.input_covariance.teacher_draws import MANY_DRAWS
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
+    COARSER,
     SPACINGS,
     Refinement,
     errors_of_refinement,
     evaluate_at_nodes,
     refine,
 )
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
 from onegrad.theory.uniform.spread import spread
 
 COVARIANCE_LAWS = ("power-law", "spiked")
 MEAN_TOLERANCE = 1e-5  # Newton step that is small enough for a mean over draws
 COVARIANCE_LABELS = ("plain", "centred")
+# factors of the numbers of nodes across the weight along v and of M's noise, for all draws
+FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
+MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
+# of samples and neurons: with more, a point takes more than a second or so for each draw
+MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 700, 1600
+LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
+MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
 MAX_NEURON_NODES = 24  # of a point on which more draws are taken: with more a draw takes seconds
 MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
@@ -55,7 +72,8 @@ def covariance_errors(
     spectrum : eigenvalues of the inputs' covariance; by default those of the problems' laws.
 
     Holds for one step on Gaussian inputs with a covariance, then ridge on fresh rows.
-    See docs/input_covariance.md; tests/agreement/test_inputs_with_a_covariance.py.
+    See docs/input_covariance.md;
+    tests/theory/uniform/test_inputs_with_a_covariance_match_simulation.py.
     """
     for problem in problems:
         _require_covered_here(problem, spectrum)
@@ -71,10 +89,13 @@ def covariance_errors(
         if _is_too_large(problem, draws[0]):
             covered = "constant and rademacher where a second direction is learned"
             raise OutOfScope("uniform", "readout", problem.readout, covered)
-        before = _mean_over_draws(draws, rtol, nodes, before)
+        if _multiplied_weight(draws) > MAX_MULTIPLIED_WEIGHT:
+            covered = "steps that multiply no weight by more than some hundreds"
+            raise OutOfScope("uniform", "eta", problem.step, covered)
+        before, rule = _mean_over_draws(draws, rtol, nodes, before)
         if _needs_more_draws(draws, before):
             draws = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
-            before = _at_the_same_nodes(draws, before)
+            before = _at_coarser_nodes(draws, before, rule)
         points.append(_with_bars(problem, draws, before, carried))
     return points
 
@@ -92,6 +113,19 @@ def _require_covered_here(problem: Problem, spectrum: InputSpectrum | None) -> N
         raise OutOfScope("uniform", "inputs", problem.inputs, covered)
 
 
+def _multiplied_weight(draws: tuple[PreparedDraw, ...]) -> float:
+    r"""Return how many times the step multiplies weights along the strongest direction, by noise.
+
+    .. math:: \epsilon_2\,s_{\max}\sqrt{\phi_0Er^2}
+
+    Far above one, neurons are functions of more directions than two.
+    """
+    steps = [draw.step for draw in draws]
+    largest = float(steps[0].spectrum.values.max())
+    multiplied = [abs(step.gamma * step.activation.d2) * math.sqrt(step.energy) for step in steps]
+    return largest * math.sqrt(steps[0].problem.phi_step) * float(np.mean(multiplied))
+
+
 def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
     """Return whether normal readouts, two indices and a step that multiplies weights meet.
 
@@ -101,28 +135,98 @@ def _is_too_large(problem: Problem, draw: PreparedDraw) -> bool:
     return problem.readout == "gaussian" and len(draw.indices) > 1 and multiplied
 
 
+@dataclass(frozen=True)
+class CoarserRule:
+    """Fewer nodes, for all draws of the teacher, and what they change in the hardest of them.
+
+    nodes : numbers of nodes.
+    across, noise : factors of the numbers of nodes across the weight along v and of M's noise.
+    train, test : errors of the hardest draw with all nodes over those with fewer.
+    """
+
+    nodes: NodeCounts
+    across: float = 1.0
+    noise: float = 1.0
+    train: float = 1.0
+    test: float = 1.0
+
+    def applied(self, values: RidgeErrors) -> RidgeErrors:
+        """Return errors with fewer nodes, corrected."""
+        return replace(
+            values,
+            train=self.train * values.train,
+            penalty=self.train * values.penalty,
+            test=self.test * values.test,
+        )
+
+
 def _mean_over_draws(
     draws: tuple[PreparedDraw, ...],
     rtol: float,
     nodes: NodeCounts | None,
     before: Refinement | None,
-) -> Refinement:
+) -> tuple[Refinement, CoarserRule]:
     """Return means over the draws; the one that asks for most nodes decides for all."""
     start, spacings = (before.last, before.spacings) if before else (None, SPACINGS)
+    hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
-        return Refinement(means, float("nan"), True, spacings, means.last)
-    hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
+        return Refinement(means, float("nan"), True, spacings, means.last), CoarserRule(nodes)
+    size = number_of_nodes(hardest, node_counts(hardest, *spacings))
+    if size > MAX_NODES_OF_A_DRAW:
+        raise NotConverged(f"uniform theory: {size} nodes are more than {MAX_NODES_OF_A_DRAW}")
+    if size > MANY_NODES_OF_A_DRAW:
+        rtol, spacings = LOOSER_TOLERANCE * rtol, (COARSER * spacings[0], COARSER * spacings[1])
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
-    return _at_the_same_nodes(draws, refined)
+    rule = _coarser_rule(hardest, refined, rtol)
+    return _at_coarser_nodes(draws, refined, rule), rule
 
 
-def _at_the_same_nodes(draws: tuple[PreparedDraw, ...], refined: Refinement) -> Refinement:
-    """Return means over draws with the nodes of a refinement."""
-    means = evaluate_at_nodes(
-        draws, refined.finest.nodes, refined.finest.last, draw_equations, MEAN_TOLERANCE
+def _coarser_rule(hardest: PreparedDraw, refined: Refinement, rtol: float) -> CoarserRule:
+    """Return the coarsest rule that changes errors so little that one draw says by how much."""
+    finest, fine = refined.finest, refined.finest.values[0]
+    index, neuron = (
+        math.ceil((count - 1) / _coarsening(change / rtol)) + 1
+        for count, change in zip(astuple(finest.nodes), refined.changes, strict=True)
     )
-    return replace(refined, finest=means, last=means.last)
+    nodes = NodeCounts(index, neuron)
+    for across, noise in FEWER_NODES:
+        try:
+            coarse = evaluate_at_nodes(
+                [with_fewer_nodes(hardest, across, noise)], nodes, finest.last, draw_equations
+            ).values[0]
+        except NotConverged:
+            continue
+        train, test = fine.train / coarse.train, fine.test / coarse.test
+        if max(abs(train - 1), abs(test - 1)) < MAX_CHANGE * rtol:
+            return CoarserRule(nodes, across, noise, train, test)
+    return CoarserRule(finest.nodes)
+
+
+def _coarsening(change: float) -> float:
+    """Return how much farther nodes may be apart than in the finest rule.
+
+    change : by a rule that is coarser by a factor of `COARSER`, in units of the tolerance.
+    """
+    return COARSER**2 if change < MAX_CHANGE / 20 else COARSER if change < MAX_CHANGE else 1.0
+
+
+def _at_coarser_nodes(
+    draws: tuple[PreparedDraw, ...], refined: Refinement, rule: CoarserRule
+) -> Refinement:
+    """Return means over draws with fewer nodes than those of a refinement."""
+    thinned = [with_fewer_nodes(draw, rule.across, rule.noise) for draw in draws]
+    start = refined.finest.last
+    means = evaluate_at_nodes(thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE)
+    values = tuple(rule.applied(v) for v in means.values)
+    finest = replace(
+        refined.finest,
+        values=values,
+        train=float(np.mean([v.train for v in values])),
+        test=float(np.mean([v.test for v in values])),
+        squared_loss=float(np.mean([v.train - v.penalty for v in values])),
+    )
+    return replace(refined, finest=finest)
 
 
 def _needs_more_draws(draws: tuple[PreparedDraw, ...], refinement: Refinement) -> bool:

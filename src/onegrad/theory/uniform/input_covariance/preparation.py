@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from onegrad.theory.uniform.input_covariance.teacher_draws import FEW_DRAWS, tea
 from onegrad.theory.uniform.label_law import along_linear
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, TWO_POINT_RULE
 
+MIN_NODES = 2  # of any fluctuation
 NODES_OF_THE_NOISE = 4  # of M
 NODES_OF_STRONG_NOISE = 8  # where it makes weights of many directions vanish
 SECOND_SPACING = 1.4  # of the nodes of a second index, relative to those of the first
@@ -86,6 +87,17 @@ class NoiseOfStep:
     mu: Floats
     s: Floats
     weight: Floats
+
+    def with_fewer_nodes(self, count: int) -> NoiseOfStep:
+        """Return the Gauss rule with fewer nodes."""
+        if count >= len(self.mu):
+            return self
+        if np.ptp(self.mu) == 0:  # nodes of S itself
+            s, weight = gauss_rule(self.s, self.weight, count)
+            return NoiseOfStep(np.zeros(len(s)), s, weight)
+        mu, weight = gauss_rule(self.mu, self.weight, count)
+        s = np.interp(mu, self.mu, self.s)
+        return NoiseOfStep(mu, s / (weight @ s), weight)
 
 
 @dataclass(frozen=True)
@@ -174,6 +186,16 @@ def _prepare(step: ExplicitStep, second: Floats | None, share: float) -> Prepare
         indices,
         None if second is None else _second_rules(step, second, share),
     )
+
+
+def with_fewer_nodes(prepared: PreparedDraw, across: float, noise: float) -> PreparedDraw:
+    """Return the same with fractions of the nodes across the weight along v, and of M's noise."""
+    rule, before = prepared.across, len(prepared.across[0])
+    count = max(int(across * before), MIN_NODES)
+    if count < before:
+        rule = gauss_hermite(count) if count > MIN_NODES else TWO_POINT_RULE
+    fewer = max(int(noise * len(prepared.noise.mu)), MIN_NODES)
+    return replace(prepared, across=rule, noise=prepared.noise.with_fewer_nodes(fewer))
 
 
 def second_direction(step: ExplicitStep) -> tuple[Floats, float]:

@@ -15,8 +15,9 @@ with :math:`E w^\alpha \ne 0` act through the length of a sample, which is a coo
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -116,26 +117,33 @@ def _binned(
 
     variance : of weights along directions of each type, (U, T); counts : numbers of those, (T,).
     """
-    products, numbers = [], []
-    for types in itertools.combinations_with_replacement(range(len(counts)), degree):
-        product = variance[:, list(types)].prod(1)
-        if weight @ product > smallest:
-            products.append(product)
-            numbers.append(_multisets(types, counts))
-    if not products:
+    factors = _multisets(len(counts), degree - 1)  # all but the last, which no type follows
+    table = variance.T[factors].prod(1)  # (P, U)
+    means = (table * weight) @ variance  # (P, T)
+    shorter, last = np.nonzero((means > smallest) & (np.arange(len(counts)) >= factors[:, -1:]))
+    if not len(last):
         return np.zeros((0, len(weight))), np.zeros(0)
-    table, number = np.array(products), np.array(numbers)
-    place = np.floor(BINS_PER_OCTAVE * np.log2(table @ weight / smallest)).astype(int)
-    bins = [place == b for b in np.unique(place)]
-    total = np.array([number[b].sum() for b in bins])
-    means = [number[b] @ table[b] / max(n, 1e-300) for b, n in zip(bins, total, strict=True)]
-    return np.array(means), total
+    table, means = table[shorter] * variance.T[last], means[shorter, last]
+    number = _numbers(np.column_stack([factors[shorter], last]), counts)
+    place = np.floor(BINS_PER_OCTAVE * np.log2(means / smallest)).astype(int)
+    bins = (place == np.unique(place)[:, None]) * number  # (B, products)
+    total = bins.sum(1)
+    return bins @ table / np.maximum(total, 1e-300)[:, None], total
 
 
-def _multisets(types: tuple[int, ...], counts: Floats) -> float:
-    """Return how many products of directions of these types there are."""
-    number = 1.0
-    for kind, times in Counter(types).items():
-        for i in range(times):
-            number *= (max(float(counts[kind]), 0.0) + i) / (i + 1)
+@lru_cache
+def _multisets(types: int, degree: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Return all sets of so many types, one per row and in order, in which types may repeat."""
+    return np.array(list(itertools.combinations_with_replacement(range(types), degree)))
+
+
+def _numbers(types: np.ndarray[Any, np.dtype[np.intp]], counts: Floats) -> Floats:
+    """Return how many products of directions of these types there are, (P,).
+
+    m directions of one type have m (m + 1) ... (m + j - 1)/j! products of j factors.
+    """
+    number, before = np.ones(len(types)), np.zeros(len(types))
+    for i, kind in enumerate(types.T):
+        before = np.where(kind == types[:, i - 1], before + 1, 0) if i else before
+        number *= (np.maximum(counts[kind], 0.0) + before) / (before + 1)
     return number
