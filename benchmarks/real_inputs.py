@@ -22,7 +22,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import LogLocator
 from sklearn.datasets import load_digits
 
 import onegrad as og
@@ -112,8 +112,9 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
         for q, colour in (("test", "C0"), ("train", "C1")):
             draw_error(panel, case, q, colour)
         panel.set_yscale("log")
-        panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
-        panel.yaxis.set_major_formatter("{x:.2g}")
+        panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        for set_formatter in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
+            set_formatter("{x:.2g}")
         panel.tick_params(axis="y", which="both", labelsize=7)
         panel.set_title(f"{case['inputs']}, {case['kind']} (d = {case['d']})", fontsize=9)
     for panel in panels[-1]:
