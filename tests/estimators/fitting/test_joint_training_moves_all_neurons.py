@@ -8,7 +8,7 @@ from onegrad.arrays import get_ops
 from onegrad.data.sample import sample_block
 from onegrad.estimators.fitting import task
 from onegrad.estimators.fitting.coded_training import CodedTraining
-from onegrad.estimators.fitting.first_layer import alternating, joint_training
+from onegrad.estimators.fitting.first_layer import alternating, alternating_settings, joint_training
 from onegrad.estimators.fitting.first_layer.joint_training import (
     balanced,
     mean_loss,
@@ -72,7 +72,7 @@ def test_noise_is_not_learned():
 
 
 def test_heads_make_classes_without_noise_better(monkeypatch):
-    monkeypatch.setattr(alternating, "MANY_ROWS", 100)
+    monkeypatch.setattr(alternating_settings, "MANY_ROWS", 100)
     nothing = CodedTraining()
     monkeypatch.setattr(alternating.AlternatingSettings, "coded_training", lambda *_: nothing)
     small = SMALL | {"budget": "default", "width": 400}

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.training_set import TrainingSet
@@ -37,6 +38,10 @@ class Settings(Protocol):
     @property
     def corrects(self) -> bool:
         """True if held-out rows may correct the prediction by further parts."""
+
+    @property
+    def boosting(self) -> Boosting:
+        """How trees are grown that correct predictions."""
 
     def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
         """Return the training set with inputs on the scale that the settings ask for."""

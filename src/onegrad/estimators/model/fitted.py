@@ -17,6 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Link, Targets
@@ -310,6 +311,7 @@ class Fitted:
     changes: RowChanges = RowChanges()
     neighbours: Neighbours | None = None
     networks: tuple[CodedNetwork, ...] = ()
+    trees: BoostedTrees | None = None
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"
@@ -320,6 +322,11 @@ class Fitted:
     @property
     def layers(self) -> tuple[Layer, ...]:
         return tuple(member.layer for member in self.members)
+
+    @property
+    def fixed_parts(self) -> tuple[CodedNetwork | BoostedTrees, ...]:
+        """The parts of the prediction that further rows do not change."""
+        return self.networks if self.trees is None else (*self.networks, self.trees)
 
     @property
     def rows(self) -> int:
@@ -389,10 +396,10 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
-        if self.networks or self.neighbours is not None:
+        if self.fixed_parts or self.neighbours is not None:
             z = self.layers[0].scaling(x)
-            for network in self.networks:
-                scores += network(z)
+            for part in self.fixed_parts:
+                scores += part(z)
             if self.neighbours is not None:
                 scores += self.neighbours.share * self.neighbours(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_ROWS,
     AlternatingSettings,
 )
