@@ -3,11 +3,12 @@ r"""Growth of boosted symmetric trees on the gradient of the loss.
 Inputs fall into bins between quantiles. A level of a tree takes the question that explains most of
 the gradients r in all leaves together,
 
-.. math:: \max_{c, \theta} \sum_{\text{leaves}} \frac{|\sum w r|^2}{\sum w + \lambda},
+.. math:: \max_{c, \theta} \sum_{\text{leaves}} \frac{(\sum w r)^2}{\sum w + \lambda},
 
-over the rows and inputs that are drawn for this tree; where outputs are many, r is a random
-projection to a few. The value of a leaf is a share of one Newton step over all rows. The number of
-trees is the one whose loss on held-out rows is lowest.
+over the rows and inputs that are drawn for this tree. Where there are several outputs, r is a
+random combination of them, another one for every tree: it costs as much as one. The value of a leaf
+is a share of one Newton step over all rows. The number of trees is the one whose loss on held-out
+rows is lowest.
 """
 
 from __future__ import annotations
@@ -28,20 +29,26 @@ from onegrad.layers.rows import ScaledRows
 MAX_BINS = 128  # of an input
 PERIOD = 4  # of the edges that one tree looks at
 DEPTH = 6  # questions of a tree
-RATE = 0.1  # share of a Newton step
 PENALTY = 1.0  # lambda, and what is added to the second derivatives of a leaf
 ROW_SHARE, COLUMN_SHARE = 0.8, 0.7  # of rows and inputs that a tree's questions are chosen among
-MAX_CELLS, MAX_COLUMNS = 200_000, 64  # rows times inputs, and inputs, of these at most
-MAX_PROJECTED = 3  # outputs that gradients are projected to
+MAX_CELLS, MAX_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
 CHECK_PERIOD = 10  # trees between two looks at the held-out rows
 FAR = 1e6  # beyond all scaled inputs
 
 
 @dataclass(frozen=True)
 class Boosting:
-    """The growth of boosted trees: how many at most, and how many in a row may bring nothing."""
+    """The growth of boosted trees.
+
+    Parameters
+    ----------
+    trees : their number, at most.
+    rate : share of a Newton step that a tree makes.
+    patience : trees in a row that may bring nothing before growth ends.
+    """
 
     trees: int = 0
+    rate: float = 0.1
     patience: int = 40
 
 
@@ -61,17 +68,19 @@ class Grower:
     Parameters
     ----------
     rows, targets : scaled inputs, targets and weights, and their loss.
+    rate : share of a Newton step that a tree makes.
     edges : (d, B) upper ends of the bins of each input but the last; far away where it has fewer.
     bins : (n, d) the bin of each input.
     """
 
     rows: ScaledRows
     targets: Targets
+    rate: float
     edges: Floats
     bins: Any
 
     @classmethod
-    def of(cls, rows: ScaledRows, targets: Targets, columns: int) -> Grower:
+    def of(cls, rows: ScaledRows, targets: Targets, rate: float, columns: int) -> Grower:
         """Place the bins of the first inputs, so many."""
         edges = np.full((columns, MAX_BINS), FAR)
         bins = np.empty((len(rows), columns), np.uint8)
@@ -79,7 +88,7 @@ class Grower:
             ends = bin_edges(x)
             edges[j, : len(ends)] = ends
             bins[:, j] = np.searchsorted(ends, x)  # bin > b where x > ends[b]
-        return cls(rows, targets, edges, bins)
+        return cls(rows, targets, rate, edges, bins)
 
     def leaves(self, tree: Tree) -> Leaves:
         """Return the leaf of each row."""
@@ -94,8 +103,7 @@ class Grower:
         columns = np.sort(rng.choice(d, count, replace=False))
         some = np.flatnonzero(rng.random(n) < min(ROW_SHARE, MAX_CELLS / (n * count)))
         r = w[some] * residual[some]
-        if r.shape[1] > MAX_PROJECTED:
-            r = r @ rng.standard_normal((r.shape[1], MAX_PROJECTED))
+        r = r @ rng.standard_normal(r.shape[1])
         bins = self.bins[some[:, None], columns]
         # one in so many edges, other ones for every tree: as good as all, in a part of the time
         period = np.where(bins.max(0, initial=0) < MAX_BINS // PERIOD, 1, PERIOD)
@@ -109,7 +117,7 @@ class Grower:
             p = (t > 0) - residual
             curvature = p * (1 - p)
         step = leaf_sums(leaf, w * residual) / (leaf_sums(leaf, w * curvature) + PENALTY)
-        return replace(tree, values=RATE / logits_per_score(self.targets) * step)
+        return replace(tree, values=self.rate / logits_per_score(self.targets) * step)
 
     def sum(self, trees: Sequence[Tree]) -> BoostedTrees:
         """Return the sum of trees as a function of scaled inputs."""
@@ -139,25 +147,27 @@ def bin_edges(x: Floats) -> Floats:
 
 
 def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
-    """Return the inputs (D,) and bins (D,) of the questions that explain r (n, s) best."""
+    """Return the inputs (D,) and bins (D,) of the questions that explain r (n,) best.
+
+    `r` are gradients times the weights w (n,).
+    """
     n, d = bins.shape
     counts = bins.max(0, initial=0).astype(np.intp) + 1
     ends = np.cumsum(counts)
     column = np.repeat(np.arange(d), counts)  # of each cell: the bins of all inputs in a row
     cells = bins + (ends - counts)
-    weights = [np.repeat(v, d) for v in (*r.T, w)]
+    r, w = np.repeat(r, d), np.repeat(w, d)
     leaf = np.zeros(n, np.intp)
     chosen = []
     for level in range(DEPTH):
         index = (cells + (leaf * ends[-1])[:, None]).ravel()
         size = 2**level * ends[-1]
-        sums = np.stack([np.bincount(index, v, size) for v in weights])
-        below = sums.reshape(len(weights), 2**level, -1)
+        below = np.stack([np.bincount(index, v, size) for v in (r, w)])
+        below = below.reshape(2, 2**level, -1)
         np.cumsum(below, 2, out=below)
         total = below[:, :, -1:] / d  # every input has all rows in its bins
         below -= column * total
-        gain = explained(below.astype(np.float32), total.astype(np.float32))
-        cell = int(np.argmax(gain))
+        cell = int(np.argmax(explained(below.astype(np.float32), total.astype(np.float32))))
         c = int(column[cell])
         b = cell - int(ends[c] - counts[c])
         leaf += (bins[:, c] > b).astype(np.intp) << level
@@ -167,21 +177,18 @@ def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
 
 
 def explained(below: Any, total: Any) -> Any:
-    """(cells,) sums over the leaves and both sides of |sum w r|^2 / (sum w + lambda).
+    """(cells,) sums over the leaves and both sides of (sum w r)^2 / (sum w + lambda).
 
-    `below` (s + 1, leaves, cells) and `total` (s + 1, leaves, 1) are sums of w r and, last, of w.
+    `below` (2, leaves, cells) and `total` (2, leaves, 1) are sums of w r and of w.
     """
-    gain = np.zeros(below.shape[1:], np.float32)
-    for part in (below, total - below):
-        square = part[0] * part[0]
-        for each in part[1:-1]:
-            square += each * each
-        weight = part[-1]
-        np.maximum(weight, 0, out=weight)
+    both = []
+    for side in (below, total - below):
+        weight = np.maximum(side[1], 0)  # rounding may leave less than nothing
         weight += np.float32(PENALTY)
+        square = side[0] * side[0]
         square /= weight
-        gain += square
-    return gain.sum(0)
+        both.append(square.sum(0))
+    return both[0] + both[1]
 
 
 def leaf_sums(leaf: Leaves, values: Floats) -> Floats:
@@ -196,7 +203,7 @@ def grow_trees(training_set: TrainingSet, plan: Boosting, rng: np.random.Generat
     """
     rows, held_out = training_set.update, training_set.held_out
     rows = replace(rows, w=rows.w / rows.w.mean())
-    grower = Grower.of(rows, training_set.targets, training_set.scaling.columns)
+    grower = Grower.of(rows, training_set.targets, plan.rate, training_set.scaling.columns)
     F, F_held_out = np.zeros_like(rows.t), np.zeros_like(held_out.t)
     trees: list[Tree] = []
     lowest, best = np.inf, 0

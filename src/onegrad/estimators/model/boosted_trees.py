@@ -18,7 +18,7 @@ from onegrad.arrays import Floats
 from onegrad.estimators.model.coded_network import Single
 from onegrad.layers.rows import row_slices
 
-PRODUCTS_PER_QUESTION = 100  # in the same time
+PRODUCTS_PER_QUESTION = 200  # in the same time
 
 Leaves = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -15,12 +15,12 @@ SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
 # networks on codes of single inputs, by budget
 CODED_TRAINING = {
-    "fast": CodedTraining(1, (256, 128), 25),
+    "fast": CodedTraining(),
     "few rows": CodedTraining(2, (256, 128), 25),  # of the default
     "default": CodedTraining(1),
     "best": CodedTraining(4),
 }
-BOOSTING = {"fast": Boosting(300), "default": Boosting(300), "best": Boosting(300)}  # trees
+BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
 # Adam's first steps of joint training that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
@@ -157,7 +157,7 @@ class AlternatingSettings:
     def coded_training(self, sample_rows: int) -> CodedTraining:
         """Return how networks on codes are trained: for numbers, only where rows are many."""
         fast, best = self.budget == "fast", self.budget == "best"
-        if not self.classes and (fast or sample_rows < MANY_ROWS) and not best:
+        if not self.classes and sample_rows < MANY_ROWS and not best:
             return CodedTraining()
         few = sample_rows < MANY_ROWS and not best
         plan = CODED_TRAINING["few rows" if few and not fast else self.budget]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import (
     FIRST_RIDGE,
     Candidate,
@@ -108,6 +109,10 @@ class OneStepSettings:
     @property
     def corrects(self) -> bool:
         return False
+
+    @property
+    def boosting(self) -> Boosting:
+        return Boosting()
 
     def choose_inputs(self, prepare: Prepare) -> TrainingSet:
         return prepare(self.inputs)
