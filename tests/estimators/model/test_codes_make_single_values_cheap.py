@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 SIDES = RNG.permuted(np.tile([False, True], (2, 8)), axis=1)  # of 16 values of two inputs
 X = np.column_stack([RNG.integers(0, 16, (2500, 2)), RNG.standard_normal(2500)])
 Y = np.logical_xor.reduce([side[x.astype(int)] for side, x in zip(SIDES, X.T, strict=False)])
-SMALL = {"budget": "fast", "rounds": 0, "random_state": 0}
+SMALL = {"rounds": 0, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

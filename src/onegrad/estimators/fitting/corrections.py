@@ -45,7 +45,7 @@ from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
 MIN_STANDARD_ERRORS = 2.0  # by which neighbours must lower the loss: the best of several trials
-MIN_PART_ERRORS = 0.5  # by which networks on codes, or trees, must
+MIN_PART_ERRORS = 1.0  # by which networks on codes, or trees, must
 MIN_ROWS = 50  # rows from which neighbours are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
