@@ -23,6 +23,7 @@ from onegrad.arrays import Floats
 from onegrad.estimators.fitting.gradient_steps import loss_residual
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.boosted_trees import BoostedTrees, Leaves, leaf_numbers
+from onegrad.estimators.model.coded_network import FAR
 from onegrad.estimators.model.targets import MultilabelTargets, NumericTargets, Targets
 from onegrad.layers.rows import ScaledRows
 
@@ -31,9 +32,8 @@ PERIOD = 4  # of the edges that one tree looks at
 DEPTH = 6  # questions of a tree
 PENALTY = 1.0  # lambda, and what is added to the second derivatives of a leaf
 ROW_SHARE, COLUMN_SHARE = 0.8, 0.7  # of rows and inputs that a tree's questions are chosen among
-MAX_CELLS, MAX_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
+MAX_TREE_CELLS, MAX_TREE_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
 CHECK_PERIOD = 10  # trees between two looks at the held-out rows
-FAR = 1e6  # beyond all scaled inputs
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,16 @@ class Grower:
         t, w = self.rows.t, self.rows.w[:, None]
         n, d = self.bins.shape
         residual = loss_residual(self.targets, t, F)
-        count = min(max(round(COLUMN_SHARE * d), 1), MAX_COLUMNS)
+        count = min(max(round(COLUMN_SHARE * d), 1), MAX_TREE_COLUMNS)
         columns = np.sort(rng.choice(d, count, replace=False))
-        some = np.flatnonzero(rng.random(n) < min(ROW_SHARE, MAX_CELLS / (n * count)))
-        r = w[some] * residual[some]
+        drawn = np.flatnonzero(rng.random(n) < min(ROW_SHARE, MAX_TREE_CELLS / (n * count)))
+        r = w[drawn] * residual[drawn]
         r = r @ rng.standard_normal(r.shape[1])
-        bins = self.bins[some[:, None], columns]
+        bins = self.bins[drawn[:, None], columns]
         # one in so many edges, other ones for every tree: as good as all, in a part of the time
         period = np.where(bins.max(0, initial=0) < MAX_BINS // PERIOD, 1, PERIOD)
         first = rng.integers(period)
-        chosen, coarse = questions((bins + first) // period, r, w[some, 0])
+        chosen, coarse = questions((bins + first) // period, r, w[drawn, 0])
         thresholds = np.maximum((coarse + 1) * period[chosen] - first[chosen] - 1, 0)
         tree = Tree(columns[chosen], thresholds, np.zeros((0, 1)))
         leaf = self.leaves(tree)
@@ -167,7 +167,7 @@ def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
         np.cumsum(below, 2, out=below)
         total = below[:, :, -1:] / d  # every input has all rows in its bins
         below -= column * total
-        cell = int(np.argmax(explained(below.astype(np.float32), total.astype(np.float32))))
+        cell = int(np.argmax(explained_squares(below.astype(np.float32), total.astype(np.float32))))
         c = int(column[cell])
         b = cell - int(ends[c] - counts[c])
         leaf += (bins[:, c] > b).astype(np.intp) << level
@@ -176,7 +176,7 @@ def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
     return columns, thresholds
 
 
-def explained(below: Any, total: Any) -> Any:
+def explained_squares(below: Any, total: Any) -> Any:
     """(cells,) sums over the leaves and both sides of (sum w r)^2 / (sum w + lambda).
 
     `below` (2, leaves, cells) and `total` (2, leaves, 1) are sums of w r and of w.

@@ -182,7 +182,7 @@ def choose_correction(
 
 @dataclass(frozen=True)
 class FixedParts:
-    """How networks on codes and trees are learned, which further rows do not change.
+    """The networks on codes and the trees, which further rows do not change.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Settings(Protocol):
 
     @property
     def boosting(self) -> Boosting:
-        """How trees are grown that correct predictions."""
+        """The growth of the trees that correct predictions."""
 
     def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
         """Return the training set with inputs on the scale that the settings ask for."""

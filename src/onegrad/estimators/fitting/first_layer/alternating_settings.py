@@ -165,7 +165,7 @@ class AlternatingSettings:
 
     @property
     def boosting(self) -> Boosting:
-        """How trees are grown that correct predictions."""
+        """The growth of the trees that correct predictions."""
         return BOOSTING[self.budget]
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
