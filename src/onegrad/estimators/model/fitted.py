@@ -285,10 +285,10 @@ class RowChanges:
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + c\,q(x)
+    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + s(x) + c\,q(x)
 
-    with networks g on codes of single inputs and the mean targets q of the nearest rows, where
-    held-out rows say that these help.
+    with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
+    rows, where held-out rows say that these help.
 
     Parameters
     ----------
@@ -299,8 +299,8 @@ class Fitted:
     tally : which rows are in the model; None where there are too many of them.
     neighbours : the local part of the prediction; None where there is none.
     changes : rows that came and went since the fit.
-    networks : on codes of single inputs, whose sum is part of the prediction; fixed like the first
-        layers.
+    networks, trees : on codes of single inputs, and boosted ones, whose sums are part of the
+        prediction; fixed like the first layers.
     """
 
     members: tuple[Member, ...]
