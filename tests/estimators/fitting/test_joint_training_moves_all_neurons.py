@@ -76,7 +76,7 @@ def test_heads_make_classes_without_noise_better(monkeypatch):
     monkeypatch.setattr(alternating_settings, "MANY_ROWS", 100)
     nothing = CodedTraining()
     monkeypatch.setattr(alternating.AlternatingSettings, "coded_training", lambda *_: nothing)
-    monkeypatch.setattr(alternating.AlternatingSettings, "boosting", Boosting())
+    monkeypatch.setattr(alternating.AlternatingSettings, "boosting", lambda *_: Boosting())
     small = SMALL | {"budget": "default", "width": 400}
     corrected, plain = (
         og.AlternatingClassifier(corrections=corrections, **small).fit(X[:1000], PARITY[:1000])

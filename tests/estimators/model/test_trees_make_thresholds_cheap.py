@@ -11,7 +11,7 @@ import pytest
 
 import onegrad as og
 from onegrad.estimators import load
-from onegrad.estimators.fitting.boosting import DEPTH, MAX_BINS, Grower, bin_edges, questions
+from onegrad.estimators.fitting.boosting import MAX_BINS, Boosting, Grower, bin_edges, questions
 from onegrad.estimators.model.boosted_trees import BoostedTrees, leaf_numbers
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.exceptions import InvalidInput
@@ -44,9 +44,9 @@ def test_the_first_question_explains_most():
     bins = rng.integers(0, [2, 9, 30], (400, 3)).astype(np.uint8)
     w = rng.random(400)
     r = w * (rng.standard_normal(400) + (bins[:, 2] > 17))
-    columns, thresholds = questions(bins, r, w)
+    columns, thresholds = questions(bins, r, w, 6)
     assert (columns[0], thresholds[0]) == naive_question(bins, r, w)
-    assert len(columns) == DEPTH
+    assert len(columns) == 6
 
 
 @pytest.mark.parametrize("values", [1, 2, 7, MAX_BINS, 5 * MAX_BINS])
@@ -63,7 +63,7 @@ def test_a_tree_says_the_same_of_bins_and_of_inputs():
     z = np.column_stack([rng.standard_normal(300), rng.integers(0, 4, 300)])
     y = rng.standard_normal(300)
     targets = NumericTargets.learn(y, np.ones(300), True)
-    grower = Grower.of(ScaledRows(z, targets.encode(y), np.ones(300)), targets, 0.1, 2)
+    grower = Grower.of(ScaledRows(z, targets.encode(y), np.ones(300)), targets, Boosting(), 2)
     trees = [grower.tree(np.zeros((300, 1)), rng) for _ in range(5)]
     by_bins = sum(tree.values[grower.leaves(tree)] for tree in trees)
     np.testing.assert_allclose(grower.sum(trees)(z), by_bins, rtol=1e-6)
@@ -99,7 +99,7 @@ def test_they_are_left_out_where_they_cannot_help():
 def test_several_outputs_share_their_trees():
     labels = BOX.astype(int) + (X[:, 3] > 0.5)
     both = og.AlternatingClassifier(100, budget="fast", **SMALL).fit(X[:1500], labels[:1500])
-    assert both.fitted_.trees.values.shape[1:] == (2**DEPTH, 3)
+    assert both.fitted_.trees.values.shape[1:] == (64, 3)
     assert both.score(X[1500:], labels[1500:]) > 0.9
 
 

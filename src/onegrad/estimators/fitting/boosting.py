@@ -29,7 +29,6 @@ from onegrad.layers.rows import ScaledRows
 
 MAX_BINS = 128  # of an input
 PERIOD = 4  # of the edges that one tree looks at
-DEPTH = 6  # questions of a tree
 PENALTY = 1.0  # lambda, and what is added to the second derivatives of a leaf
 ROW_SHARE, COLUMN_SHARE = 0.8, 0.7  # of rows and inputs that a tree's questions are chosen among
 MAX_TREE_CELLS, MAX_TREE_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
@@ -45,11 +44,13 @@ class Boosting:
     trees : their number, at most.
     rate : share of a Newton step that a tree makes.
     patience : trees in a row that may bring nothing before growth ends.
+    depth : questions of a tree.
     """
 
     trees: int = 0
     rate: float = 0.1
     patience: int = 40
+    depth: int = 6
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,19 @@ class Grower:
     Parameters
     ----------
     rows, targets : scaled inputs, targets and weights, and their loss.
-    rate : share of a Newton step that a tree makes.
+    plan : how they are grown.
     edges : (d, B) upper ends of the bins of each input but the last; far away where it has fewer.
     bins : (n, d) the bin of each input.
     """
 
     rows: ScaledRows
     targets: Targets
-    rate: float
+    plan: Boosting
     edges: Floats
     bins: Any
 
     @classmethod
-    def of(cls, rows: ScaledRows, targets: Targets, rate: float, columns: int) -> Grower:
+    def of(cls, rows: ScaledRows, targets: Targets, plan: Boosting, columns: int) -> Grower:
         """Place the bins of the first inputs, so many."""
         edges = np.full((columns, MAX_BINS), FAR)
         bins = np.empty((len(rows), columns), np.uint8)
@@ -88,7 +89,7 @@ class Grower:
             ends = bin_edges(x)
             edges[j, : len(ends)] = ends
             bins[:, j] = np.searchsorted(ends, x)  # bin > b where x > ends[b]
-        return cls(rows, targets, rate, edges, bins)
+        return cls(rows, targets, plan, edges, bins)
 
     def leaves(self, tree: Tree) -> Leaves:
         """Return the leaf of each row."""
@@ -108,7 +109,7 @@ class Grower:
         # one in so many edges, other ones for every tree: as good as all, in a part of the time
         period = np.where(bins.max(0, initial=0) < MAX_BINS // PERIOD, 1, PERIOD)
         first = rng.integers(period)
-        chosen, coarse = questions((bins + first) // period, r, w[drawn, 0])
+        chosen, coarse = questions((bins + first) // period, r, w[drawn, 0], self.plan.depth)
         thresholds = np.maximum((coarse + 1) * period[chosen] - first[chosen] - 1, 0)
         tree = Tree(columns[chosen], thresholds, np.zeros((0, 1)))
         leaf = self.leaves(tree)
@@ -116,16 +117,18 @@ class Grower:
         if not isinstance(self.targets, NumericTargets):
             p = (t > 0) - residual
             curvature = p * (1 - p)
-        step = leaf_sums(leaf, w * residual) / (leaf_sums(leaf, w * curvature) + PENALTY)
-        return replace(tree, values=self.rate / logits_per_score(self.targets) * step)
+        leaves = 2**self.plan.depth
+        sums, curvatures = (leaf_sums(leaf, w * v, leaves) for v in (residual, curvature))
+        step = sums / (curvatures + PENALTY)
+        return replace(tree, values=self.plan.rate / logits_per_score(self.targets) * step)
 
     def sum(self, trees: Sequence[Tree]) -> BoostedTrees:
         """Return the sum of trees as a function of scaled inputs."""
-        shape = len(trees), DEPTH
+        shape = len(trees), self.plan.depth
         columns = np.array([tree.columns for tree in trees], np.intp).reshape(shape)
         bins = np.array([tree.bins for tree in trees], np.intp).reshape(shape)
         values = np.array([tree.values for tree in trees], np.float32)
-        values = values.reshape(len(trees), 2**DEPTH, self.targets.outputs)
+        values = values.reshape(len(trees), 2**self.plan.depth, self.targets.outputs)
         return BoostedTrees(columns.astype(np.float64), self.edges[columns, bins], values)
 
 
@@ -146,7 +149,7 @@ def bin_edges(x: Floats) -> Floats:
     return np.asarray((values[1:] + values[:-1]) / 2)
 
 
-def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
+def questions(bins: Any, r: Floats, w: Floats, depth: int) -> tuple[Leaves, Leaves]:
     """Return the inputs (D,) and bins (D,) of the questions that explain r (n,) best.
 
     `r` are gradients times the weights w (n,).
@@ -159,7 +162,7 @@ def questions(bins: Any, r: Floats, w: Floats) -> tuple[Leaves, Leaves]:
     r, w = np.repeat(r, d), np.repeat(w, d)
     leaf = np.zeros(n, np.intp)
     chosen = []
-    for level in range(DEPTH):
+    for level in range(depth):
         index = (cells + (leaf * ends[-1])[:, None]).ravel()
         size = 2**level * ends[-1]
         below = np.stack([np.bincount(index, v, size) for v in (r, w)])
@@ -191,9 +194,9 @@ def explained_squares(below: Any, total: Any) -> Any:
     return both[0] + both[1]
 
 
-def leaf_sums(leaf: Leaves, values: Floats) -> Floats:
-    """(2^D, K) sums of values (n, K) by leaf."""
-    return np.stack([np.bincount(leaf, v, 2**DEPTH) for v in values.T], 1)
+def leaf_sums(leaf: Leaves, values: Floats, leaves: int) -> Floats:
+    """(leaves, K) sums of values (n, K) by leaf."""
+    return np.stack([np.bincount(leaf, v, leaves) for v in values.T], 1)
 
 
 def grow_trees(training_set: TrainingSet, plan: Boosting, rng: np.random.Generator) -> BoostedTrees:
@@ -203,7 +206,7 @@ def grow_trees(training_set: TrainingSet, plan: Boosting, rng: np.random.Generat
     """
     rows, held_out = training_set.update, training_set.held_out
     rows = replace(rows, w=rows.w / rows.w.mean())
-    grower = Grower.of(rows, training_set.targets, plan.rate, training_set.scaling.columns)
+    grower = Grower.of(rows, training_set.targets, plan, training_set.scaling.columns)
     F, F_held_out = np.zeros_like(rows.t), np.zeros_like(held_out.t)
     trees: list[Tree] = []
     lowest, best = np.inf, 0

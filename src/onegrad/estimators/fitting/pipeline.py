@@ -140,8 +140,9 @@ def fit(
         ]
         correction = no_correction(best)
         if settings.corrects:
-            plan = settings.coded_training(training_set.sample_rows)
-            correction = choose_correction(training_set, best, plan, settings.boosting, seed)
+            rows, outputs = training_set.sample_rows, training_set.targets.outputs
+            plans = settings.coded_training(rows), settings.boosting(rows, outputs)
+            correction = choose_correction(training_set, best, *plans, seed)
     targets, encoding = training_set.targets, training_set.encoding
     skip_below = training_set.step_rows_end
     if encoding is not None:

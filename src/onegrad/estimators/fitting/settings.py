@@ -39,10 +39,6 @@ class Settings(Protocol):
     def corrects(self) -> bool:
         """True if held-out rows may correct the prediction by further parts."""
 
-    @property
-    def boosting(self) -> Boosting:
-        """The growth of the trees that correct predictions."""
-
     def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
         """Return the training set with inputs on the scale that the settings ask for."""
 
@@ -51,6 +47,9 @@ class Settings(Protocol):
 
     def coded_training(self, sample_rows: int, /) -> CodedTraining:
         """Return how networks on codes of single inputs are trained, which correct predictions."""
+
+    def boosting(self, sample_rows: int, outputs: int, /) -> Boosting:
+        """Return how trees are grown, which correct predictions."""
 
     def max_candidates(self, training_set: TrainingSet, /) -> int:
         """Return how many candidates are tried at most, in all networks."""

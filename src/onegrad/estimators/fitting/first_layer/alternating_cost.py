@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from onegrad.estimators.fitting.boosting import DEPTH, MAX_TREE_CELLS, MAX_TREE_COLUMNS
+from onegrad.estimators.fitting.boosting import MAX_TREE_CELLS, MAX_TREE_COLUMNS
 from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_ROWS,
     AlternatingSettings,
@@ -91,10 +91,11 @@ def alternating_cost(
         # the networks are those of all members together
         passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks / capacity.members
         flops += passes * learned * 6 * weights
-        cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * DEPTH
+        boosting = settings.boosting(sampled, outputs)
+        cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
         per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
         # grown twice, without the held-out rows and with them
-        flops += 2 * TYPICAL_TREES * settings.boosting.trees * per_tree / capacity.members
+        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree / capacity.members
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

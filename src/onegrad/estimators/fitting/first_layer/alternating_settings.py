@@ -21,6 +21,7 @@ CODED_TRAINING = {
     "best": CodedTraining(4),
 }
 BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
+MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
 # Adam's first steps of joint training that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
@@ -163,10 +164,10 @@ class AlternatingSettings:
         plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
         return replace(plan, patience=self.patience or plan.patience)
 
-    @property
-    def boosting(self) -> Boosting:
-        """The growth of the trees that correct predictions."""
-        return BOOSTING[self.budget]
+    def boosting(self, sample_rows: int, outputs: int) -> Boosting:
+        """Return how trees are grown: larger ones where rows are many, and classes are not."""
+        large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
+        return MORE_BOOSTING if large else BOOSTING[self.budget]
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried.

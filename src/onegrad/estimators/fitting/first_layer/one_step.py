@@ -110,15 +110,14 @@ class OneStepSettings:
     def corrects(self) -> bool:
         return False
 
-    @property
-    def boosting(self) -> Boosting:
-        return Boosting()
-
     def choose_inputs(self, prepare: Prepare) -> TrainingSet:
         return prepare(self.inputs)
 
     def coded_training(self, _: int) -> CodedTraining:
         return CodedTraining()
+
+    def boosting(self, _: int, __: int) -> Boosting:
+        return Boosting()
 
     def committee_size(self, _: TrainingSet) -> int:
         return 1
