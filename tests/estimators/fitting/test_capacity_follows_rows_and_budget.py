@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_WIDTH,
     AlternatingSettings,
 )

@@ -7,8 +7,9 @@ import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.data.sample import sample_block
 from onegrad.estimators.fitting import task
+from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.coded_training import CodedTraining
-from onegrad.estimators.fitting.first_layer import alternating, joint_training
+from onegrad.estimators.fitting.first_layer import alternating, alternating_settings, joint_training
 from onegrad.estimators.fitting.first_layer.joint_training import (
     balanced,
     mean_loss,
@@ -72,9 +73,10 @@ def test_noise_is_not_learned():
 
 
 def test_heads_make_classes_without_noise_better(monkeypatch):
-    monkeypatch.setattr(alternating, "MANY_ROWS", 100)
+    monkeypatch.setattr(alternating_settings, "MANY_ROWS", 100)
     nothing = CodedTraining()
     monkeypatch.setattr(alternating.AlternatingSettings, "coded_training", lambda *_: nothing)
+    monkeypatch.setattr(alternating.AlternatingSettings, "boosting", lambda *_: Boosting())
     small = SMALL | {"budget": "default", "width": 400}
     corrected, plain = (
         og.AlternatingClassifier(corrections=corrections, **small).fit(X[:1000], PARITY[:1000])
@@ -88,7 +90,7 @@ def test_heads_make_classes_without_noise_better(monkeypatch):
     F = corrected.fitted_.features(X[1000:])
     near = corrected.fitted_.neighbours
     z = corrected.fitted_.layers[0].scaling(X[1000:])
-    others = sum(network(z)[:, 0] for network in corrected.fitted_.networks)
+    others = sum(part(z)[:, 0] for part in corrected.fitted_.fixed_parts)
     if near is not None:
         others += near.share * near(z)[:, 0]
     expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + others

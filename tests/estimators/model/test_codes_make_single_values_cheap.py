@@ -11,7 +11,7 @@ import pytest
 import onegrad as og
 from onegrad.estimators import load
 from onegrad.estimators.fitting.coded_training import tree_thresholds
-from onegrad.estimators.fitting.first_layer import alternating
+from onegrad.estimators.fitting.first_layer import alternating_settings
 from onegrad.estimators.model.coded_network import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.exceptions import InvalidInput
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 SIDES = RNG.permuted(np.tile([False, True], (2, 8)), axis=1)  # of 16 values of two inputs
 X = np.column_stack([RNG.integers(0, 16, (2500, 2)), RNG.standard_normal(2500)])
 Y = np.logical_xor.reduce([side[x.astype(int)] for side, x in zip(SIDES, X.T, strict=False)])
-SMALL = {"budget": "fast", "rounds": 0, "random_state": 0}
+SMALL = {"rounds": 0, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_they_help_where_single_values_matter(model):
 
 def test_they_are_left_out_where_they_cannot_help(monkeypatch):
     """A line with noise: the network knows nothing that ridge does not."""
-    monkeypatch.setattr(alternating, "MANY_ROWS", 1000)
+    monkeypatch.setattr(alternating_settings, "MANY_ROWS", 1000)
     line = X @ [1.0, -2.0, 1.0] + 3 * RNG.standard_normal(len(X))
     settings = {"rounds": 0, "corrections": "auto", "random_state": 0}
     line_model = og.AlternatingRegressor(50, **settings).fit(X, line)

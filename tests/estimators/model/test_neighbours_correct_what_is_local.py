@@ -61,9 +61,7 @@ def test_they_are_left_out_where_they_cannot_help():
 
 
 class Memory:
-    """In place of a network on codes: as good on held-out rows as neighbours are."""
-
-    weights = ()
+    """In place of trees: as good on held-out rows as neighbours are."""
 
     def __init__(self, training_set):
         self.means = local_means(training_set, np.eye(2), (1,))[1]
@@ -75,12 +73,12 @@ class Memory:
         return self
 
 
-def test_they_are_chosen_before_networks_on_codes(monkeypatch):
-    """Both explain the same; held-out rows join the neighbours after the fit, not a network."""
-    monkeypatch.setattr(corrections, "coded_networks", lambda rows, *_: (Memory(rows),))
+def test_they_are_chosen_before_parts_that_stay(monkeypatch):
+    """Both explain the same; held-out rows join the neighbours after the fit."""
+    monkeypatch.setattr(corrections, "grow_trees", lambda rows, *_: Memory(rows))
     model = og.AlternatingRegressor(**SMALL).fit(X, Y)
     assert model.choice_["neighbours_weight"] > 0.3
-    assert model.fitted_.networks == ()
+    assert model.fitted_.fixed_parts == ()
 
 
 def test_intervals_cover_with_them(local):

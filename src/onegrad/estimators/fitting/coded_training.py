@@ -68,15 +68,20 @@ def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
 
 
 def train_coded_network(
-    training_set: TrainingSet, plan: CodedTraining, bound: float, rng: np.random.Generator
-) -> CodedNetwork:
-    """Train a network on the rows that are not held out.
+    training_set: TrainingSet,
+    plan: CodedTraining,
+    bound: float,
+    rng: np.random.Generator,
+    last_epoch: int | None = None,
+) -> tuple[CodedNetwork, int]:
+    """Train a network on the rows that are not held out; return it with its epoch.
 
     Parameters
     ----------
     plan : how it is trained.
     bound : where the inputs that it sees as they are are clipped.
     rng : random numbers of its own.
+    last_epoch : the one that counts where no rows are held out to choose it.
     """
     rows, held_out, targets = training_set.update, training_set.held_out, training_set.targets
     d = training_set.scaling.columns
@@ -121,6 +126,10 @@ def train_coded_network(
                     slope *= np.float32(1 / (1 - DROPOUT))
             rate = RATE * 0.5 * (1 + math.cos(math.pi * (epoch - 1 + progress) / epochs))
             adam.step(gradients, rate, DECAY)
+        if last_epoch is not None:
+            if epoch == last_epoch or training_set.progress.stopped:
+                return network.scaled(1 / float(logits_per_score)), epoch
+            continue
         scores = (network.outputs(u_held_out) / logits_per_score).astype(np.float64)
         loss = training_set.score(training_set.losses(scores))
         if loss < lowest:
@@ -129,4 +138,4 @@ def train_coded_network(
             best = CodedNetwork(codes, first, bound, *copies)
         if epoch - best_epoch >= plan.patience or training_set.progress.stopped:
             break
-    return best.scaled(1 / float(logits_per_score))
+    return best.scaled(1 / float(logits_per_score)), best_epoch

@@ -1,12 +1,15 @@
 r"""Corrections of the networks' prediction, with weights that held-out rows choose.
 
-.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + c_3\,g(x) + c_4\,q(x)
+.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + c_3\,q(x) + c_4\,g(x) + c_5\,s(x)
 
 with ridge regression on the features; the head h, which was trained on the logistic loss with the
-first layer, or on the inputs alone where rows are few; the network g on codes of single inputs; and
-the mean targets q of the nearest rows in the learned metric. No weight is negative; for numbers
-they add up to one. Where the gain of a part is within the noise of the held-out rows its weight is
-zero, and it costs nothing.
+first layer, or on the inputs alone where rows are few; the mean targets q of the nearest rows in
+the learned metric; the network g on codes of single inputs; and the sum s of boosted trees. No
+weight is negative; for numbers they add up to one. Where the gain of a part is within the noise of
+the held-out rows its weight is zero, and it costs nothing.
+
+Weights and probabilities rest on parts that have not seen the held-out rows. In the model, further
+networks and the trees have seen all rows of the sample.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ import numpy as np
 import scipy
 
 from onegrad.arrays import Floats
+from onegrad.estimators.fitting.boosting import Boosting, grow_trees
 from onegrad.estimators.fitting.candidates import Candidate, significant_gain
 from onegrad.estimators.fitting.coded_training import CodedTraining, train_coded_network
 from onegrad.estimators.fitting.fit_progress import interruptible
 from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.fitted import mean
 from onegrad.estimators.model.neighbours import (
@@ -40,6 +45,7 @@ from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
 MIN_STANDARD_ERRORS = 2.0  # by which neighbours must lower the loss: the best of several trials
+MIN_PART_ERRORS = 1.0  # by which networks on codes, or trees, must
 MIN_ROWS = 50  # rows from which neighbours are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
@@ -50,7 +56,7 @@ MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are m
 MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not count
 MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
 LARGE = 1e3  # relative size of a constraint beside what it constrains
-CODED = 1  # number of the random numbers of networks on codes
+CODED, BOOSTED = 1, 2  # numbers of the random numbers of networks on codes and of trees
 SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 
 
@@ -60,9 +66,11 @@ class Correction:
 
     Parameters
     ----------
-    weights : of "ridge", "head", "networks" and "neighbours", of those that are there.
+    weights : of "ridge", "head", "neighbours", "networks" and "trees", of those that are there.
     predicted : (m, K) predictions of the held-out rows.
-    networks : on codes of single inputs, times their weights; none where they do not help.
+    judged_parts : network and trees, times their weights, that have not seen the held-out rows;
+        none where they do not help.
+    networks, trees : those of the model, times their weights.
     neighbours : the local part; None where it does not help.
     linear : logistic regression on the inputs in place of heads, without and with the held-out
         rows; None where there is none.
@@ -71,7 +79,9 @@ class Correction:
 
     weights: Mapping[str, float]
     predicted: Floats
+    judged_parts: tuple[CodedNetwork | BoostedTrees, ...] = ()
     networks: tuple[CodedNetwork, ...] = ()
+    trees: BoostedTrees | None = None
     neighbours: Neighbours | None = None
     linear: tuple[Readout, Readout] | None = None
     link: Link | None = None
@@ -121,14 +131,18 @@ def no_correction(best: Sequence[Candidate]) -> Correction:
 
 
 def choose_correction(
-    training_set: TrainingSet, best: Sequence[Candidate], plan: CodedTraining, seed: int
+    training_set: TrainingSet,
+    best: Sequence[Candidate],
+    plan: CodedTraining,
+    boosting: Boosting,
+    seed: int,
 ) -> Correction:
     """Weigh the parts of the prediction on the held-out rows that judged candidates.
 
     Parameters
     ----------
     best : the chosen candidate of each member.
-    plan : how networks on codes of single inputs are trained.
+    plan, boosting : how networks on codes of single inputs are trained, and trees are grown.
     seed : of these, and of the keys of the sample's rows.
     """
     plain = no_correction(best)
@@ -158,24 +172,82 @@ def choose_correction(
     if count:
         parts = {**parts, "neighbours": local[count]}
         correction = weighted(judged, parts)
-    networks: tuple[CodedNetwork, ...] = ()
-    without = correction
-    for numbers in (range(min(plan.networks, 1)), range(1, plan.networks)):
-        more = coded_networks(training_set, plan, best[0].layer.bound, seed, numbers)
-        if not more:
-            break
-        scores = mean([network(rows.z) for network in networks + more])
-        trial = weighted(judged, {**parts, "networks": scores})
-        if not is_better(judged, trial, without, 1.0):  # where the first does not help it is alone
-            break
-        correction, networks = trial, networks + more
-    share = correction.weights.get("neighbours", 0.0)
-    if share:
+    fixed = FixedParts(training_set, plan, boosting, best[0].layer.bound, seed)
+    correction = fixed.added(judged, parts, correction)
+    if share := correction.weights.get("neighbours", 0.0):
         near = Neighbours(root, count, share, sample_points(training_set, root), seed)
         correction = replace(correction, neighbours=near)
-    share = correction.weights.get("networks", 0.0)
-    used = tuple(network.scaled(share / len(networks)) for network in networks) if share else ()
-    return replace(correction, networks=used, linear=linear)
+    return replace(correction, linear=linear)
+
+
+@dataclass(frozen=True)
+class FixedParts:
+    """The networks on codes and the trees, which further rows do not change.
+
+    Parameters
+    ----------
+    plan, boosting : how networks are trained, and trees are grown.
+    bound : where the networks clip the inputs that they see as they are.
+    """
+
+    training_set: TrainingSet
+    plan: CodedTraining
+    boosting: Boosting
+    bound: float
+    seed: int
+
+    def added(
+        self, judged: TrainingSet, parts: Mapping[str, Floats], correction: Correction
+    ) -> Correction:
+        """Add those that lower the loss of the held-out rows, then learn them from all rows.
+
+        `parts` and `correction` are the others, and what they make of the held-out rows.
+        """
+        network = trees = None
+        epoch = 0
+        z, progress = judged.held_out.z, self.training_set.progress
+        with interruptible(progress):
+            if self.plan.networks and not progress.stopped:
+                network, epoch = self.network(self.training_set, 0)
+                trial = weighted(judged, {**parts, "networks": network(z)})
+                if is_better(judged, trial, correction, MIN_PART_ERRORS):
+                    parts, correction = {**parts, "networks": network(z)}, trial
+            if self.boosting.trees and not progress.stopped:
+                trees = grow_trees(self.training_set, self.boosting, self.generator(BOOSTED))
+                trial = weighted(judged, {**parts, "trees": trees(z)})
+                if is_better(judged, trial, correction, MIN_PART_ERRORS):
+                    correction = trial
+            all_rows = self.training_set.without_held_out
+            if network and (share := correction.weights.get("networks", 0.0)):
+                numbers = range(1, self.plan.networks)
+                more = [self.network(all_rows, number, epoch)[0] for number in numbers]
+                networks = [network] if progress.stopped else [network, *more]
+                correction = replace(
+                    correction,
+                    judged_parts=(network.scaled(share),),
+                    networks=tuple(each.scaled(share / len(networks)) for each in networks),
+                )
+            if trees and (share := correction.weights.get("trees", 0.0)):
+                again = replace(self.boosting, trees=len(trees))
+                trees_of_all = grow_trees(all_rows, again, self.generator(BOOSTED))
+                used = trees if progress.stopped else trees_of_all
+                correction = replace(
+                    correction,
+                    judged_parts=(*correction.judged_parts, trees.scaled(share)),
+                    trees=used.scaled(share),
+                )
+        return correction
+
+    def network(
+        self, training_set: TrainingSet, number: int, last_epoch: int | None = None
+    ) -> tuple[CodedNetwork, int]:
+        """Train the network of this number, and return the epoch that counts."""
+        rng = self.generator(CODED, number)
+        return train_coded_network(training_set, self.plan, self.bound, rng, last_epoch)
+
+    def generator(self, *purpose: int) -> np.random.Generator:
+        """Return the random numbers of one purpose."""
+        return np.random.default_rng([self.seed, *purpose])
 
 
 def neighbour_count(
@@ -201,20 +273,6 @@ def neighbour_count(
     count = min(trials, key=lambda count: training_set.score(losses[count]))
     helps = is_better(training_set, trials[count], correction, MIN_STANDARD_ERRORS)
     return count if helps else 0
-
-
-def coded_networks(
-    training_set: TrainingSet, plan: CodedTraining, bound: float, seed: int, numbers: range
-) -> tuple[CodedNetwork, ...]:
-    """Train networks on codes of single inputs, each with the random numbers of its number."""
-    progress = training_set.progress
-    with interruptible(progress):
-        generators = (np.random.default_rng([seed, CODED, k]) for k in numbers)
-        return tuple(
-            train_coded_network(training_set, plan, bound, rng)
-            for rng in generators
-            if not progress.stopped
-        )
 
 
 def fits_linearly(training_set: TrainingSet) -> bool:

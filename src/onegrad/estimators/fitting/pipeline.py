@@ -140,8 +140,9 @@ def fit(
         ]
         correction = no_correction(best)
         if settings.corrects:
-            plan = settings.coded_training(training_set.sample_rows)
-            correction = choose_correction(training_set, best, plan, seed)
+            rows, outputs = training_set.sample_rows, training_set.targets.outputs
+            plans = settings.coded_training(rows), settings.boosting(rows, outputs)
+            correction = choose_correction(training_set, best, *plans, seed)
     targets, encoding = training_set.targets, training_set.encoding
     skip_below = training_set.step_rows_end
     if encoding is not None:
@@ -179,6 +180,7 @@ def fit(
         tally,
         neighbours=correction.neighbours,
         networks=correction.networks,
+        trees=correction.trees,
     )
 
 
@@ -267,8 +269,8 @@ def describe_fit(
     if correction.neighbours is not None and len(rows):
         local = correction.neighbours(rows.z, exclude=calibration.keys)
         residuals -= correction.neighbours.share * local
-    for network in correction.networks:
-        residuals -= network(rows.z)
+    for part in correction.judged_parts:
+        residuals -= part(rows.z)
     link, loss, measures = NO_LINK, np.nan, {}
     if len(held_out):
         predicted = targets.clipped(rows.t - residuals)
@@ -285,7 +287,7 @@ def describe_fit(
             [(each.best.layer, correction.readout_of(each.best)) for each in learned],
             inputs_by_column(training_set.encoding, training_set.scaling),
             targets,
-            correction.networks,
+            correction.judged_parts,
         )
     return FitStatistics(
         metric=gradient_outer_product(training_set.update, *networks, by_column=True),

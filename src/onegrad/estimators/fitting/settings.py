@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.training_set import TrainingSet
@@ -46,6 +47,9 @@ class Settings(Protocol):
 
     def coded_training(self, sample_rows: int, /) -> CodedTraining:
         """Return how networks on codes of single inputs are trained, which correct predictions."""
+
+    def boosting(self, sample_rows: int, outputs: int, /) -> Boosting:
+        """Return how trees are grown, which correct predictions."""
 
     def max_candidates(self, training_set: TrainingSet, /) -> int:
         """Return how many candidates are tried at most, in all networks."""

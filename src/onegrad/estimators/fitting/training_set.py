@@ -101,6 +101,15 @@ class TrainingSet:
         """Return the layer with the grid of its features on the readout's first rows."""
         return layer.with_grid(self.fit.z[:FEATURE_BLOCK_ROWS])
 
+    @property
+    def without_held_out(self) -> TrainingSet:
+        """The training set that learns from all rows of the sample, and holds none out."""
+        parts = self.update, self.held_out
+        rows = ScaledRows(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in "ztw")
+        )
+        return replace(self, update=rows, fit=rows, held_out=self.held_out[:0])
+
     @cached_property
     def device_update(self) -> ScaledRows:
         """The rows of the update, on the device."""

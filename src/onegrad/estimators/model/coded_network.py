@@ -96,6 +96,11 @@ class CodedNetwork:
     weights: tuple[Single, ...]
     biases: tuple[Single, ...]
 
+    @property
+    def numbers_per_row(self) -> int:
+        """Number of products that the scores of one row take."""
+        return sum(W.size for W in self.weights)
+
     def inputs(self, z: Floats) -> Single:
         """Return what the first layer sees of scaled inputs."""
         seen = clip(z[:, self.first :], self.bound)

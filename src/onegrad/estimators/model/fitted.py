@@ -17,6 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Link, Targets
@@ -284,10 +285,10 @@ class RowChanges:
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + c\,q(x)
+    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + s(x) + c\,q(x)
 
-    with networks g on codes of single inputs and the mean targets q of the nearest rows, where
-    held-out rows say that these help.
+    with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
+    rows, where held-out rows say that these help.
 
     Parameters
     ----------
@@ -298,8 +299,8 @@ class Fitted:
     tally : which rows are in the model; None where there are too many of them.
     neighbours : the local part of the prediction; None where there is none.
     changes : rows that came and went since the fit.
-    networks : on codes of single inputs, whose sum is part of the prediction; fixed like the first
-        layers.
+    networks, trees : on codes of single inputs, and boosted ones, whose sums are part of the
+        prediction; fixed like the first layers.
     """
 
     members: tuple[Member, ...]
@@ -310,6 +311,7 @@ class Fitted:
     changes: RowChanges = RowChanges()
     neighbours: Neighbours | None = None
     networks: tuple[CodedNetwork, ...] = ()
+    trees: BoostedTrees | None = None
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"
@@ -320,6 +322,11 @@ class Fitted:
     @property
     def layers(self) -> tuple[Layer, ...]:
         return tuple(member.layer for member in self.members)
+
+    @property
+    def fixed_parts(self) -> tuple[CodedNetwork | BoostedTrees, ...]:
+        """The parts of the prediction that further rows do not change."""
+        return self.networks if self.trees is None else (*self.networks, self.trees)
 
     @property
     def rows(self) -> int:
@@ -389,10 +396,10 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
-        if self.networks or self.neighbours is not None:
+        if self.fixed_parts or self.neighbours is not None:
             z = self.layers[0].scaling(x)
-            for network in self.networks:
-                scores += network(z)
+            for part in self.fixed_parts:
+                scores += part(z)
             if self.neighbours is not None:
                 scores += self.neighbours.share * self.neighbours(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here

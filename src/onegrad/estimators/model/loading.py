@@ -17,6 +17,7 @@ import numpy as np
 
 from onegrad.data.encoding import Encoding
 from onegrad.data.tally import Tally
+from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes
 from onegrad.estimators.model.fitted import (
     FitStatistics,
@@ -41,6 +42,7 @@ from onegrad.estimators.model.saving import (
     SCALING_ARRAYS,
     STATISTICS_ARRAYS,
     TARGET_ARRAYS,
+    TREE_ARRAYS,
     Arrays,
     numbered,
 )
@@ -59,6 +61,8 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import MAX_INPUT, Scaling
 from onegrad.ridge import Moments, Readout
 
+MAX_DEPTH = 16  # of trees in a file
+IN_SINGLE = ("near_points", "tree_values")  # precision
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
 NUMERIC_ENTRIES = (
@@ -197,6 +201,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         RowChanges(int(added), int(removed)),
         _neighbours(header, arrays),
         tuple(_networks(header, arrays, targets)),
+        _trees(arrays),
     )
 
 
@@ -274,6 +279,15 @@ def _networks(header: dict[str, Any], arrays: Arrays, targets: Targets) -> Itera
         yield CodedNetwork(InputCodes(*codes), int(first), float(bound), *parts)
 
 
+def _trees(arrays: Arrays) -> BoostedTrees | None:
+    if "tree_values" not in arrays:
+        return None
+    trees = BoostedTrees(*(arrays[f"tree_{name}"] for name in TREE_ARRAYS))
+    if not ((trees.columns >= 0) & (trees.columns < arrays["W"].shape[1])).all():
+        raise InvalidInput("trees", problem="they ask about inputs that do not exist")
+    return trees
+
+
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     if header.get("labels") is not None:
         return MultilabelTargets(int(header["labels"]))
@@ -324,6 +338,10 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
         sizes |= {"p": len(arrays["near_w"]), "r": arrays["near_root"].shape[-1]}
         shapes = {f"near_{name}": shape for name, shape in NEARBY_ARRAYS.items()}
         _check_arrays(arrays, {**shapes, "near_root": "dr"}, sizes)
+    if "tree_values" in arrays:
+        T, D = arrays["tree_columns"].shape
+        shapes = {f"tree_{name}": shape for name, shape in TREE_ARRAYS.items()}
+        _check_arrays(arrays, shapes, sizes | {"T": T, "D": D, "L": 2 ** min(D, MAX_DEPTH)})
     for number in range(len(header["ridges"])):
         N = len(arrays[numbered("W", number)])
         sums = READOUT_ARRAYS if header.get("frozen") else MOMENT_ARRAYS
@@ -337,7 +355,7 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
 def _check_arrays(arrays: Arrays, shapes: Mapping[str, str], sizes: Mapping[str, int]) -> None:
     for name, letters in shapes.items():
         array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
-        dtype = np.float32 if name == "near_points" else np.float64
+        dtype = np.float32 if name in IN_SINGLE else np.float64
         if array.shape != shape or array.dtype != dtype:
             problem = f"{array.dtype}{array.shape}, not {dtype.__name__}{shape}"
             raise InvalidInput("array", name, problem=problem)

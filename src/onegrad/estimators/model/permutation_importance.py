@@ -15,6 +15,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
+from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.layers.layer import Layer
@@ -25,7 +26,7 @@ from onegrad.ridge import Readout
 MAX_WORK = 2e8  # rows times neurons times permutations that are computed
 MAX_PERMUTED_ROWS = 1000  # rows of which each column is permuted
 MIN_PERMUTED_ROWS = 30
-WEIGHTS_PER_NEURON = 25  # of a network that is computed anew, as costly as a neuron that is not
+NUMBERS_PER_NEURON = 25  # of a part that is computed anew, as costly as a neuron that is not
 SHIFTS = (1 / 3, 2 / 3)  # rows are in the order of hashes: a shift is a random permutation
 
 
@@ -34,7 +35,7 @@ def permutation_importances(
     networks: Sequence[tuple[Layer, Readout]],
     columns: Iterable[Sequence[int]],
     targets: Targets,
-    coded: Sequence[CodedNetwork] = (),
+    parts: Sequence[CodedNetwork | BoostedTrees] = (),
 ) -> Floats:
     """Return (columns,) importances that add up to one, or are zero where no column helps.
 
@@ -44,18 +45,18 @@ def permutation_importances(
     networks : first layers with their readouts, whose mean predicts.
     columns : the numbers of the inputs that each column becomes.
     targets : whose loss counts, of labels at the slope that is best for the rows as they are.
-    coded : networks on codes of single inputs, which add to the predictions.
+    parts : networks on codes of single inputs and trees, which add to the predictions.
     """
     inputs = [list(numbers) for numbers in columns]
     neurons = sum(len(layer.W) for layer, _ in networks)
-    neurons += sum(W.size for network in coded for W in network.weights) // WEIGHTS_PER_NEURON
+    neurons += sum(part.numbers_per_row for part in parts) // NUMBERS_PER_NEURON
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
     rows = rows[: int(min(max(MAX_WORK / work, MIN_PERMUTED_ROWS), MAX_PERMUTED_ROWS))]
     states = [_State(layer, readout, rows.z) for layer, readout in networks]
 
     def predict(z: Floats, changed: list[int]) -> Floats:
         predicted = np.mean([state.predict(z, changed) for state in states], axis=0)
-        return np.asarray(sum((network(z) for network in coded), predicted))
+        return np.asarray(sum((part(z) for part in parts), predicted))
 
     unchanged = predict(rows.z, [])
     if isinstance(targets, NumericTargets):

@@ -45,6 +45,7 @@ HEAD_ARRAYS = READOUT_ARRAYS  # after head_, of members that have one
 NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides their keys
 CODE_ARRAYS = ("column", "start", "rise", "stop", "fall")  # after code_, of networks on codes
 NETWORK_ARRAYS = ("network_W", "network_b")  # before the number of the layer, single precision
+TREE_ARRAYS = {"columns": "TD", "thresholds": "TD", "values": "TLK"}  # after tree_
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -169,6 +170,8 @@ def _arrays(fitted: Fitted) -> Arrays:
         for layer, pair in enumerate(zip(network.weights, network.biases, strict=True)):
             of_layer = (numbered(f"{name}_{layer}", number) for name in NETWORK_ARRAYS)
             arrays |= dict(zip(of_layer, pair, strict=True))
+    if fitted.trees is not None:
+        arrays |= {f"tree_{name}": getattr(fitted.trees, name) for name in TREE_ARRAYS}
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
         arrays["row_copies"] = fitted.tally.copies

@@ -129,7 +129,7 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
             [(member.layer, member.readout) for member in fitted.members],
             inputs_by_column(fitted.encoding, fitted.layers[0].scaling),
             targets,
-            fitted.networks,
+            fitted.fixed_parts,
         ),
         residuals=t - predicted,
         residual_weights=w,

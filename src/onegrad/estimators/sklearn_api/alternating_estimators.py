@@ -6,11 +6,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from onegrad.estimators.fitting.first_layer import alternating
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.fitting.first_layer.alternating_cost import alternating_cost
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SAMPLE_ROWS,
     AlternatingSettings,
 )
-from onegrad.estimators.fitting.first_layer.alternating_cost import alternating_cost
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
@@ -89,8 +89,8 @@ class AlternatingRegressor(_Alternating, Regression):
         classifiers unless a width is given, otherwise "standard".
     corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
         rows, it also adds the head trained with them (for classifiers), networks on encodings of
-        single inputs, and the mean target of the nearest rows in the learned metric. "none" does
-        not. None: "auto" unless a width is given.
+        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
+        "none" does not. None: "auto" unless a width is given.
     hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
         all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
     sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
@@ -163,8 +163,8 @@ class AlternatingClassifier(_Alternating, Classification):
         classifiers unless a width is given, otherwise "standard".
     corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
         rows, it also adds the head trained with them (for classifiers), networks on encodings of
-        single inputs, and the mean target of the nearest rows in the learned metric. "none" does
-        not. None: "auto" unless a width is given.
+        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
+        "none" does not. None: "auto" unless a width is given.
     hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
         all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
     sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;

@@ -1,241 +1,44 @@
 r"""The alternating family: ridge, first-layer update with the trained readout, ridge, and so on.
 
-Neurons are looked for in several *searches* of some hundreds each, which cost less than one search
-for all of them and find more; each has random numbers of its own, and one ridge readout goes over
-the neurons of all searches. A round of a search looks at the fitted function f and at what it
-leaves unexplained:
+Neurons are looked for in several *searches* of some hundreds each (:mod:`.neuron_search`), which
+cost less than one search for all of them and find more; each has random numbers of its own, and one
+ridge readout goes over the neurons of all searches.
 
-1. the metric :math:`M = \frac1n\sum_i \nabla f(x_i)\,\nabla f(x_i)^\top` says in which directions f
-   varies;
-2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
-   the penalised loss grows by without neuron i;
-3. the others make room for new ones, drawn with the metric in several ways (:mod:`.neurons`); of
-   every few entrants the one that fits the residual best comes in.
-
-Then gradient steps move all neurons together (:mod:`.joint_training`). A single search for classes
-makes a few long steps instead, :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`. Everything is
-judged on held-out rows. Inputs come on two scales, and searches take turns on them: where one scale
-is wrong for a table, ridge leaves its neurons alone.
+Then gradient steps move all neurons together (:mod:`.joint_training`). Everything is judged on
+held-out rows. Inputs come on two scales, and searches take turns on them: where one scale is wrong
+for a table, ridge leaves its neurons alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.estimators.fitting.candidates import (
-    FIRST_RIDGE,
-    MIN_SINGLE_RIDGE,
     Candidate,
     Candidates,
-    choose,
     evaluate_layer,
     lowest,
 )
-from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.corrections import mixed_score
-from onegrad.estimators.fitting.first_layer.joint_training import EPOCH_PATIENCE, train_jointly
-from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, NeuronSampler
-from onegrad.estimators.fitting.settings import (
-    Prepare,
-    check_layer,
-    check_parameter,
-    number_or_none,
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
+    SEARCH_ROWS,
+    AlternatingSettings,
 )
+from onegrad.estimators.fitting.first_layer.joint_training import EPOCH_PATIENCE, train_jointly
+from onegrad.estimators.fitting.first_layer.neuron_search import NeuronSearch
+from onegrad.estimators.fitting.first_layer.neurons import Neurons, NeuronSampler
+from onegrad.estimators.fitting.settings import number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.report import listed
-from onegrad.estimators.model.targets import NumericTargets, Targets
-from onegrad.exceptions import check_choice
-from onegrad.functions import Function, resolve_activation
-from onegrad.layers.gradient import gradient_outer_product, weight_gradient
-from onegrad.layers.layer import Layer, SingleLayer
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
 from onegrad.parallel import thread_map
 
-SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
-SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
-# networks on codes of single inputs, by budget
-CODED_TRAINING = {
-    "fast": CodedTraining(1, (256, 128), 25),
-    "few rows": CodedTraining(2, (256, 128), 25),  # of the default
-    "default": CodedTraining(1),
-    "best": CodedTraining(4),
-}
-INPUT_SCALES = ("standard", "robust", "both")
-
-SEARCH_WIDTH = 600  # neurons of one search
-FAST_SEARCH_WIDTH = 400  # with the fast budget
-MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
-MAX_NEURONS_PER_ROW = 6  # where rows are few
-MAX_COMMITTEE_ROWS = 600  # rows up to which a committee costs next to nothing
-BEST_MEMBERS = 3  # with the best budget
-MANY_ROWS = 8_000  # rows from which a further search pays
-MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
-
-# share of each kind of new neurons, by whether targets are classes
-NEURON_SHARES: dict[bool, Mapping[str, float]] = {
-    False: {"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3},
-    True: {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25},
-}
-# power of the metric, by whether targets are classes and whether there are several searches
-METRIC_POWER = {(False, True): 0.5, (False, False): 0.75, (True, True): 0.25, (True, False): 0.5}
-
-STAYING_SHARE = 0.4  # share of the neurons that stays in a round
-ENTRANTS_PER_PLACE = 4  # new neurons that compete for a place
-NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the others
-MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
-ROUND_PATIENCE = 4  # rounds without improvement after which they end
-STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
-# Adam's first steps that are tried, by whether targets are classes
-TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
-PREDICTION_PARTS = ("ridge", "head", "networks", "neighbours")  # of a prediction
-METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """The size of a committee of networks, and of the searches for their neurons.
-
-    Parameters
-    ----------
-    width, searches : neurons of a network, and searches for them.
-    members : number of networks.
-    rounds : largest number of rounds of new neurons in a search.
-    further : largest number of rounds with the neurons of all searches, where targets have no
-        noise.
-    steps : largest number of gradient steps after the rounds of a search.
-    """
-
-    width: int
-    searches: int
-    members: int
-    rounds: int
-    further: int
-    steps: int
-
-    @property
-    def max_candidates(self) -> int:
-        per_search = 1 + self.rounds + 2 * self.steps
-        pooled = 1 + self.further if self.searches > 1 else 0
-        return self.members * (self.searches * per_search + pooled)
-
-
-@dataclass(frozen=True)
-class AlternatingSettings:
-    """The parameters of the alternating estimators that say how rounds are made.
-
-    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
-    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
-    a width: then "none" and "standard".
-    """
-
-    width: int | None
-    members: int | None
-    rounds: int | None
-    budget: str
-    ridge: float | str
-    clip: float
-    inputs: str | None
-    corrections: str | None
-    classes: bool
-    patience: int | None = None
-
-    intercept: ClassVar[bool] = True
-    chooses: ClassVar[bool] = True
-    fresh_step_share: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
-        if self.members is not None:
-            check_parameter("members", self.members, 1, integer=True)
-        if self.rounds is not None:
-            check_parameter("rounds", self.rounds, 0, integer=True)
-        if self.patience is not None:
-            check_parameter("patience", self.patience, 1, integer=True)
-        check_choice("budget", self.budget, SAMPLE_ROWS)
-        if self.inputs is not None:
-            check_choice("inputs", self.inputs, INPUT_SCALES)
-        if self.corrections is not None:
-            check_choice("corrections", self.corrections, ("auto", "none"))
-
-    @property
-    def corrects(self) -> bool:
-        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
-
-    @property
-    def in_single(self) -> bool:
-        """True if candidates are compared in single precision where that is enough.
-
-        A width that was asked for gives the network of version 0.1.
-        """
-        return self.width is None
-
-    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
-        """Return the training set on the scale that is asked for.
-
-        By default, classes have both if there are several searches, which take turns.
-        """
-        training_set = prepare(self.inputs or "standard")
-        unset = self.inputs is None and self.width is None
-        if unset and self.classes and self.capacity_for(training_set).searches > 1:
-            return prepare("both")
-        return training_set
-
-    def capacity(self, rows: int, outputs: int) -> Capacity:
-        """Return the capacity for a sample of so many rows, and so many outputs."""
-        classes = outputs if self.classes else 0
-        fast, best = self.budget == "fast", self.budget == "best"
-        search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
-        many = rows >= MANY_ROWS
-        if self.width is None:
-            pays = 2 if fast else 3 + many + (1 + many if classes >= MANY_CLASSES else 0)
-            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), pays * search_width)
-            searches = -(-width // search_width)
-        else:
-            width = self.width
-            searches = 1 if width <= MAX_SINGLE_SEARCH else -(-width // search_width)
-        rounds = self.rounds
-        if rounds is None:
-            rounds = 32 if searches == 1 else 8 if classes else 24
-        further = (1 if fast or many else 2) * rounds
-        few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
-        members = self.members or (BEST_MEMBERS if best else 3 if few else 1)
-        # gradient steps: of no use to neurons that are pooled, and as costly as rounds
-        steps = 4 if classes and searches == 1 else 0
-        return Capacity(width, searches, members, rounds, further, steps)
-
-    def capacity_for(self, training_set: TrainingSet) -> Capacity:
-        """Return the capacity for a training set."""
-        return self.capacity(training_set.sample_rows, training_set.targets.outputs)
-
-    def committee_size(self, training_set: TrainingSet) -> int:
-        return self.capacity_for(training_set).members
-
-    def coded_training(self, sample_rows: int) -> CodedTraining:
-        """Return how networks on codes are trained: for numbers, only where rows are many."""
-        fast, best = self.budget == "fast", self.budget == "best"
-        if not self.classes and (fast or sample_rows < MANY_ROWS) and not best:
-            return CodedTraining()
-        few = sample_rows < MANY_ROWS and not best
-        plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
-        return replace(plan, patience=self.patience or plan.patience)
-
-    def training_rates(self, sample_rows: int) -> tuple[float, ...]:
-        """Return Adam's first steps of joint training that are tried.
-
-        None for classes where rows are few: networks on codes leave it nothing to gain.
-        """
-        few = self.classes and sample_rows < MANY_ROWS
-        return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
-
-    def max_candidates(self, training_set: TrainingSet) -> int:
-        return self.capacity_for(training_set).max_candidates
+PREDICTION_PARTS = ("ridge", "head", "networks", "trees", "neighbours")  # of a prediction
 
 
 def learn(
@@ -359,172 +162,3 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "neighbours" in choice:
         lines.append(("neighbours", f"distance of number {choice['neighbours']}"))
     return lines
-
-
-@cache
-def relu() -> Function:
-    """Return the activation of all neurons."""
-    return resolve_activation("relu:raw")
-
-
-@dataclass(frozen=True)
-class NeuronSearch:
-    """Everything that the rounds of one search share; a round maps a candidate to the next one.
-
-    Parameters
-    ----------
-    training_set, settings, capacity : as for the whole layer.
-    width : neurons that are looked for.
-    sampler, rng : draw neurons.
-    fine : whether the ridge is chosen by half decades.
-    """
-
-    training_set: TrainingSet
-    settings: AlternatingSettings
-    capacity: Capacity
-    width: int
-    sampler: NeuronSampler
-    rng: np.random.Generator
-    fine: bool = False
-
-    def run(self) -> Candidates:
-        """Try all rounds and steps, the untrained layer first, and let held-out rows choose."""
-        untrained = self.draw(self.width, np.eye(self.training_set.inputs))
-        tried = [self.evaluate(untrained, FIRST_RIDGE, {"update": "none", "round": 0})]
-        held_out = self.training_set.held_out
-        if len(held_out):
-            tried += self.rounds(tried[0])
-            tried += self.gradient_steps(lowest(tried))
-        return Candidates(tried[0].layer, tried, choose(tried, held_out.w))
-
-    def continue_from(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Make further rounds at full width; many more where targets have no noise."""
-        rounds = self.capacity.rounds
-        if not len(self.training_set.held_out) or not rounds:
-            return
-        if candidate.ridge <= MAX_NOISELESS_RIDGE:
-            count, patience = self.capacity.further, ROUND_PATIENCE
-        else:
-            count, patience = -(-rounds // 2), 1
-        numbers = range(1, count + 1)
-        yield from self.rounds_at(self.width, candidate, numbers, candidate.score, patience)
-
-    def rounds(self, first: Candidate) -> Iterator[Candidate]:
-        """Make rounds at full width, after a few at half of it, which cost a quarter."""
-        rounds = self.capacity.rounds
-        narrow_rounds = rounds // NARROW_PERIOD
-        half = (self.width + 1) // 2
-        narrow = list(self.rounds_at(half, first, range(1, narrow_rounds + 1)))
-        if self.training_set.progress.stopped:  # the best so far may be one of these
-            yield from narrow
-            return
-        best = lowest(narrow) if narrow else first
-        start = len(narrow) + 1
-        yield from self.rounds_at(self.width, best, range(start, start + rounds - narrow_rounds))
-
-    def rounds_at(
-        self,
-        width: int,
-        candidate: Candidate,
-        numbers: range,
-        lowest_score: float = np.inf,
-        patience: int = ROUND_PATIENCE,
-    ) -> Iterator[Candidate]:
-        """Make rounds at one width, until so many in a row do not lower the score."""
-        patience = self.settings.patience or patience
-        waited = 0
-        for number in numbers:
-            neurons = None
-            if not self.training_set.progress.stopped:
-                neurons = self.renew(candidate, width)
-            if neurons is None:
-                return
-            label = {"update": "neurons", "round": number}
-            candidate = self.evaluate(neurons, candidate.ridge, label)
-            yield candidate
-            waited = 0 if candidate.score < lowest_score else waited + 1
-            lowest_score = min(lowest_score, candidate.score)
-            if waited == patience:
-                return
-
-    def renew(self, candidate: Candidate, width: int) -> Neurons | None:
-        """Return the neurons that are worth most, and new ones; None where f is constant."""
-        ops, rows = self.training_set.ops, self.training_set.device_update
-        layer = candidate.layer.on(ops)
-        large = candidate.ridge > MIN_SINGLE_RIDGE
-        if self.settings.in_single and large and ops.device == "cpu":
-            ops, rows = get_ops("cpu", "float32"), self.training_set.in_single.update
-            layer = SingleLayer.of(candidate.layer)
-        outputs = rows.t.shape[1]
-        metric_rows = rows
-        if outputs > 1:
-            metric_rows = rows[: max(METRIC_GRADIENTS // outputs, self.training_set.inputs)]
-        coef = ops.asarray(candidate.update_readout.coef)
-        M = np.asarray(to_numpy(gradient_outer_product(metric_rows, (layer, coef))), np.float64)
-        if not M.any():
-            return None
-        stay = round(STAYING_SHARE * width)
-        entrants = self.draw(ENTRANTS_PER_PLACE * (width - stay), M)
-        readout = candidate.readout
-        coef = ops.asarray(readout.coef)
-        fitted = [to_numpy(layer.features(block.z) @ coef) for block in rows.blocks()]
-        residual = self.training_set.update.t - np.concatenate(fitted) - readout.intercept
-        assert candidate.worth is not None
-        best = np.argsort(-candidate.worth, kind="stable")[:stay]
-        staying = Neurons(candidate.layer.W[best], candidate.layer.b[best])
-        return staying + self.sampler.best_entrants(entrants, residual, ENTRANTS_PER_PLACE)
-
-    def gradient_steps(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Make gradient steps on the first layer, each of the better length, with new kinks."""
-        kinks = self.sampler.z[self.sampler.draw_rows(self.rng.random(self.width))]
-        for number in range(1, self.capacity.steps + 1 if self.capacity.rounds else 1):
-            W = candidate.layer.W
-            G = loss_gradient(self.training_set.update, candidate, self.training_set.targets)
-            length = np.linalg.norm(G)
-            if length == 0 or self.training_set.progress.stopped:
-                return
-            tried = []
-            for step in STEP_LENGTHS:
-                moved = self.sampler.place(W + step * np.linalg.norm(W) / length * G, kinks)
-                label = {"update": "gradient", "round": number, "step": step}
-                tried.append(self.evaluate(moved, candidate.ridge, label, worth=False))
-            yield from tried
-            candidate = lowest(tried)
-
-    def draw(self, count: int, M: Floats) -> Neurons:
-        """Draw new neurons of all kinds, for a metric M."""
-        classes = self.settings.classes
-        metric = Metric(M, METRIC_POWER[classes, self.capacity.searches > 1])
-        return self.sampler.draw(NEURON_SHARES[classes], count, metric, self.rng)
-
-    def evaluate(
-        self, neurons: Neurons, first_ridge: float, label: Mapping[str, Any], worth: bool = True
-    ) -> Candidate:
-        """Evaluate the layer of these neurons."""
-        clip, scaling = float(self.settings.clip), self.training_set.scaling
-        return evaluate_layer(
-            self.training_set,
-            Layer(scaling, neurons.W, neurons.b, relu(), True, clip),
-            label,
-            ridge=number_or_none(self.settings.ridge),
-            first_ridge=first_ridge,
-            fine=self.fine,
-            worth=worth,
-            single=self.settings.in_single,
-        )
-
-
-def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> Floats:
-    r"""Return minus the (N, d) gradient of the logistic loss in W.
-
-    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i)) \quad\text{is its residual.}
-    """
-    layer, readout = candidate.layer, candidate.readout
-    assert not isinstance(targets, NumericTargets)
-
-    def residual(block: ScaledRows, _: Floats) -> Floats:
-        f = layer.features(block.z) @ readout.coef + readout.intercept
-        r: Floats = (block.t > 0) - targets.probabilities(f)
-        return r
-
-    return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from onegrad.estimators.fitting.first_layer.alternating import (
+from onegrad.estimators.fitting.boosting import MAX_TREE_CELLS, MAX_TREE_COLUMNS
+from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_ROWS,
     AlternatingSettings,
 )
@@ -26,6 +27,8 @@ TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
 TYPICAL_EPOCHS = 18  # of joint training, at each rate
 TYPICAL_CODED_EPOCHS = 0.6  # share of the epochs of networks on codes
+TYPICAL_TREES = 0.7  # share of the trees that count
+OPERATIONS_PER_CELL = 60  # of a product, in the time that a tree takes for a row and an input
 EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
 SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
@@ -88,6 +91,11 @@ def alternating_cost(
         # the networks are those of all members together
         passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks / capacity.members
         flops += passes * learned * 6 * weights
+        boosting = settings.boosting(sampled, outputs)
+        cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
+        per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
+        # grown twice, without the held-out rows and with them
+        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree / capacity.members
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import (
     FIRST_RIDGE,
     Candidate,
@@ -114,6 +115,9 @@ class OneStepSettings:
 
     def coded_training(self, _: int) -> CodedTraining:
         return CodedTraining()
+
+    def boosting(self, _: int, __: int) -> Boosting:
+        return Boosting()
 
     def committee_size(self, _: TrainingSet) -> int:
         return 1

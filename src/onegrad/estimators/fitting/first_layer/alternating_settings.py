@@ -1,0 +1,181 @@
+"""Settings of the alternating family, and the size of networks and searches that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from onegrad.estimators.fitting.boosting import Boosting
+from onegrad.estimators.fitting.coded_training import CodedTraining
+from onegrad.estimators.fitting.settings import Prepare, check_layer, check_parameter
+from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.exceptions import check_choice
+
+SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
+SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
+# networks on codes of single inputs, by budget
+CODED_TRAINING = {
+    "fast": CodedTraining(),
+    "few rows": CodedTraining(2, (256, 128), 25),  # of the default
+    "default": CodedTraining(1),
+    "best": CodedTraining(4),
+}
+BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
+MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
+# Adam's first steps of joint training that are tried, by whether targets are classes
+TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
+INPUT_SCALES = ("standard", "robust", "both")
+
+SEARCH_WIDTH = 600  # neurons of one search
+FAST_SEARCH_WIDTH = 400  # with the fast budget
+MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
+MAX_NEURONS_PER_ROW = 6  # where rows are few
+MAX_COMMITTEE_ROWS = 600  # rows up to which a committee costs next to nothing
+BEST_MEMBERS = 3  # with the best budget
+MANY_ROWS = 8_000  # rows from which a further search pays
+MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The size of a committee of networks, and of the searches for their neurons.
+
+    Parameters
+    ----------
+    width, searches : neurons of a network, and searches for them.
+    members : number of networks.
+    rounds : largest number of rounds of new neurons in a search.
+    further : largest number of rounds with the neurons of all searches, where targets have no
+        noise.
+    steps : largest number of gradient steps after the rounds of a search.
+    """
+
+    width: int
+    searches: int
+    members: int
+    rounds: int
+    further: int
+    steps: int
+
+    @property
+    def max_candidates(self) -> int:
+        per_search = 1 + self.rounds + 2 * self.steps
+        pooled = 1 + self.further if self.searches > 1 else 0
+        return self.members * (self.searches * per_search + pooled)
+
+
+@dataclass(frozen=True)
+class AlternatingSettings:
+    """The parameters of the alternating estimators that say how rounds are made.
+
+    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
+    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
+    a width: then "none" and "standard".
+    """
+
+    width: int | None
+    members: int | None
+    rounds: int | None
+    budget: str
+    ridge: float | str
+    clip: float
+    inputs: str | None
+    corrections: str | None
+    classes: bool
+    patience: int | None = None
+
+    intercept: ClassVar[bool] = True
+    chooses: ClassVar[bool] = True
+    fresh_step_share: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
+        if self.members is not None:
+            check_parameter("members", self.members, 1, integer=True)
+        if self.rounds is not None:
+            check_parameter("rounds", self.rounds, 0, integer=True)
+        if self.patience is not None:
+            check_parameter("patience", self.patience, 1, integer=True)
+        check_choice("budget", self.budget, SAMPLE_ROWS)
+        if self.inputs is not None:
+            check_choice("inputs", self.inputs, INPUT_SCALES)
+        if self.corrections is not None:
+            check_choice("corrections", self.corrections, ("auto", "none"))
+
+    @property
+    def corrects(self) -> bool:
+        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
+
+    @property
+    def in_single(self) -> bool:
+        """True if candidates are compared in single precision where that is enough.
+
+        A width that was asked for gives the network of version 0.1.
+        """
+        return self.width is None
+
+    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
+        """Return the training set on the scale that is asked for.
+
+        By default, classes have both if there are several searches, which take turns.
+        """
+        training_set = prepare(self.inputs or "standard")
+        unset = self.inputs is None and self.width is None
+        if unset and self.classes and self.capacity_for(training_set).searches > 1:
+            return prepare("both")
+        return training_set
+
+    def capacity(self, rows: int, outputs: int) -> Capacity:
+        """Return the capacity for a sample of so many rows, and so many outputs."""
+        classes = outputs if self.classes else 0
+        fast, best = self.budget == "fast", self.budget == "best"
+        search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
+        many = rows >= MANY_ROWS
+        if self.width is None:
+            pays = 2 if fast else 3 + many + (1 + many if classes >= MANY_CLASSES else 0)
+            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), pays * search_width)
+            searches = -(-width // search_width)
+        else:
+            width = self.width
+            searches = 1 if width <= MAX_SINGLE_SEARCH else -(-width // search_width)
+        rounds = self.rounds
+        if rounds is None:
+            rounds = 32 if searches == 1 else 8 if classes else 24
+        further = (1 if fast or many else 2) * rounds
+        few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
+        members = self.members or (BEST_MEMBERS if best else 3 if few else 1)
+        # gradient steps: of no use to neurons that are pooled, and as costly as rounds
+        steps = 4 if classes and searches == 1 else 0
+        return Capacity(width, searches, members, rounds, further, steps)
+
+    def capacity_for(self, training_set: TrainingSet) -> Capacity:
+        """Return the capacity for a training set."""
+        return self.capacity(training_set.sample_rows, training_set.targets.outputs)
+
+    def committee_size(self, training_set: TrainingSet) -> int:
+        return self.capacity_for(training_set).members
+
+    def coded_training(self, sample_rows: int) -> CodedTraining:
+        """Return how networks on codes are trained: for numbers, only where rows are many."""
+        fast, best = self.budget == "fast", self.budget == "best"
+        if not self.classes and sample_rows < MANY_ROWS and not best:
+            return CodedTraining()
+        few = sample_rows < MANY_ROWS and not best
+        plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
+        return replace(plan, patience=self.patience or plan.patience)
+
+    def boosting(self, sample_rows: int, outputs: int) -> Boosting:
+        """Return how trees are grown: larger ones where rows are many, and classes are not."""
+        large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
+        return MORE_BOOSTING if large else BOOSTING[self.budget]
+
+    def training_rates(self, sample_rows: int) -> tuple[float, ...]:
+        """Return Adam's first steps of joint training that are tried.
+
+        None for classes where rows are few: networks on codes leave it nothing to gain.
+        """
+        few = self.classes and sample_rows < MANY_ROWS
+        return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
+
+    def max_candidates(self, training_set: TrainingSet) -> int:
+        return self.capacity_for(training_set).max_candidates
