@@ -17,7 +17,7 @@ from soak.ledger import AttackCounts
 
 REFUSALS = (og.InvalidInput, og.NotConverged)
 ROUNDING_ERROR = 1e-6
-CENTRED_SHARE = 1e-4  # of the labels' second moment, to which theory knows that of centred labels
+CENTRED_SHARE = 1e-3  # of the labels' second moment, to which theory knows that of centred labels
 ALPHA_STEP = 0.002  # between neighbours
 MAX_ASYMMETRY = 1e-3  # of errors that are equal by a symmetry, or in a limit
 MAX_JUMP = 0.01  # of the error, by which a point may be off the line through its neighbours

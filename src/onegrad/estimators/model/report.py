@@ -46,7 +46,8 @@ class Report:
         if not fitted.is_frozen:
             spectrum = fitted.spectrum
             largest = spectrum.untrained.max(initial=0.0)
-            above = f"{len(spectrum.spikes)} eigenvalues above the untrained features' largest"
+            count = len(spectrum.spikes)
+            above = f"{count} eigenvalue{'s' * (count != 1)} above the largest without training"
             lines.append(("spectrum", f"{above}, {largest:.3g}"))
         about = "importance of inputs"
         if fitted.changes:

@@ -149,10 +149,22 @@ def pool(layers: Sequence[Layer], scaling: Scaling, turns: Sequence[int]) -> Lay
     return replace(layers[0], scaling=scaling, W=neurons.W, b=neurons.b, step=None)
 
 
+UPDATE_NAMES = {"neurons": "new neurons", "gradient": "gradient steps"}
+
+
+def _flattened(value: Any) -> list[Any]:
+    """Return the values of all searches of all members; one may stand alone."""
+    return [x for item in value for x in _flattened(item)] if isinstance(value, list) else [value]
+
+
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines of a report, by name, on the rounds and corrections that were chosen."""
-    update, rounds = (listed("{}", choice[key]) for key in ("update", "round"))
-    lines = [("first layer", f"{update}, round {rounds}")]
+    updates, rounds = (_flattened(choice[key]) for key in ("update", "round"))
+    kinds = " or ".join(name for key, name in UPDATE_NAMES.items() if key in updates)
+    fewest, most = min(rounds), max(rounds)
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    layer = f"{count} round{'s' * (most != 1)} of {kinds}" if most else "as drawn: no round helped"
+    lines = [("first layer", layer)]
     if "epochs" in choice:
         lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
     parts = [name for name in PREDICTION_PARTS if choice.get(f"{name}_weight")]
