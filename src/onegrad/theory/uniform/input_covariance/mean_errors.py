@@ -84,7 +84,7 @@ def covariance_errors(
         draws = prepare_draws(with_a_direction(problem), inputs)
         carried = float(np.mean([concentration(draw) for draw in draws]))
         if carried > MAX_CONCENTRATION:
-            covered = "steps after which more than two directions beside the learned one count"
+            covered = "steps after which at most two directions beside the learned one count"
             raise OutOfScope("uniform", "eta", problem.step, covered)
         if _is_too_large(problem, draws[0]):
             covered = "constant and rademacher where a second direction is learned"
@@ -94,8 +94,9 @@ def covariance_errors(
             raise OutOfScope("uniform", "eta", problem.step, covered)
         before, rule = _mean_over_draws(draws, rtol, nodes, before)
         if _needs_more_draws(draws, before):
-            draws = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
-            before = _at_coarser_nodes(draws, before, rule)
+            more = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
+            if _are_quick(more, before.finest.nodes):
+                draws, before = more, _at_coarser_nodes(more, before, rule)
         points.append(_with_bars(problem, draws, before, carried))
     return points
 
@@ -230,14 +231,18 @@ def _at_coarser_nodes(
 
 
 def _needs_more_draws(draws: tuple[PreparedDraw, ...], refinement: Refinement) -> bool:
-    """Return whether errors differ so much between draws that few of them have no mean.
-
-    A second index or many nodes make each draw so slow that its bar has to say so.
-    """
+    """Return whether errors differ so much between draws that few of them have no mean."""
     uncertain = _error_of_mean(refinement) > MAX_ERROR_OF_MEAN
-    nodes = refinement.finest.nodes
-    quick = len(draws[0].indices) == 1 and nodes.neuron <= MAX_NEURON_NODES
+    quick = _are_quick(draws, refinement.finest.nodes)
     return uncertain and quick and draws[0].step.spectrum.singles > 0
+
+
+def _are_quick(draws: tuple[PreparedDraw, ...], nodes: NodeCounts) -> bool:
+    """Return whether no draw has a second index or many nodes.
+
+    These make draws so slow that the bar of a few has to do.
+    """
+    return nodes.neuron <= MAX_NEURON_NODES and all(len(draw.indices) == 1 for draw in draws)
 
 
 def _error_of_mean(refinement: Refinement) -> float:
