@@ -17,7 +17,6 @@ from soak.ledger import AttackCounts
 
 REFUSALS = (og.InvalidInput, og.NotConverged)
 ROUNDING_ERROR = 1e-6
-CENTRED_SHARE = 1e-3  # of the labels' second moment, to which theory knows that of centred labels
 ALPHA_STEP = 0.002  # between neighbours
 MAX_ASYMMETRY = 1e-3  # of errors that are equal by a symmetry, or in a limit
 MAX_JUMP = 0.01  # of the error, by which a point may be off the line through its neighbours
@@ -93,8 +92,7 @@ def _second_moment_of_labels(problem: og.Problem) -> float:
     moment = float(star.variance + star.c[0] ** 2 + problem.noise**2)
     if problem.labels == "plain":
         return moment
-    # the mean that is taken off is that of the step's rows; theory knows its share to that
-    return moment * (1 + 1 / problem.n_step + CENTRED_SHARE)
+    return moment * (1 + 1 / problem.n_step)  # the mean that is taken off is of the step's rows
 
 
 def find_jumps(rng: np.random.Generator, count: int, where: str) -> AttackCounts:

@@ -23,6 +23,30 @@ HOSTILE = (
     {"n": 1, "eta": 1.0, "alpha": None},
 )
 BASE = {"n": 1000, "d": 500, "N": 667, "alpha": 0.3}
+ATTACKS = (  # random problems that were off a bound or took minutes
+    og.Problem(
+        n=75, d=46, N=404, n_step=73, activation="H2", teacher="H1 + H30/sqrt(2.65e32)",
+        ridge=1.0833932046696898e-07, alpha=-0.041794262416266326, weights="sphere",
+        inputs="spiked(4)", corrupted=0.3,
+    ),
+    og.Problem(
+        n=1783, d=12053, N=3228, n_step=3680, activation="elu", teacher="erf:raw", noise=1.0,
+        ridge=2.3069e-06, alpha=0.15014, readout="constant", inputs="power-law(1)",
+    ),
+    og.Problem(
+        n=9193, d=7173, N=9245, n_step=311, activation="softplus", teacher="sigmoid", noise=1.0,
+        ridge=2.3233e-05, alpha=0.46003, readout="rademacher", residual="full", steps=2,
+        labels="centred",
+    ),
+    og.Problem(
+        n=118, d=9, N=6, n_step=147, activation="1e-6*H1:raw", noise=1.0, ridge=5.9495, eta=0.0,
+        teacher="H1 + H30/sqrt(2.65e32):raw", labels="centred", noise_law="student-t(3)",
+    ),
+    og.Problem(
+        n=194, d=29, N=152, n_step=81, activation="1e-6*H1:raw", teacher="erf:unit",
+        ridge=6.6519e-07, alpha=-0.0618, readout="constant", residual="full", labels="centred",
+    ),
+)  # fmt: skip
 
 
 def answer(call):
@@ -41,7 +65,9 @@ def assert_can_be_true(problem, found):
     labels = problem.teacher_function.second_moment + problem.noise**2
     if np.isfinite(found.label_energy):  # of inputs with a covariance
         labels = found.label_energy
-    if problem.labels != "plain":
+    if problem.labels == "centred":
+        labels *= 1 + 1 / problem.rows_of_step
+    elif problem.labels != "plain":
         labels = np.inf  # a fit may be worse than none
     assert np.isfinite([found.train, found.test, found.squared_loss, found.risk]).all()
     assert 0 <= found.squared_loss <= found.train <= labels
@@ -68,6 +94,13 @@ def test_random_problems(theory):
 def test_hostile_problems(theory, changes):
     problem = og.Problem(**BASE | changes)
     found = answer(lambda: og.predict(problem, theory=theory))
+    if found is not None:
+        assert_can_be_true(problem, found)
+
+
+@pytest.mark.parametrize("problem", ATTACKS, ids=str)
+def test_problems_that_attacks_found(problem):
+    found = answer(lambda: og.predict(problem))
     if found is not None:
         assert_can_be_true(problem, found)
 

@@ -62,13 +62,15 @@ def require_possible(theory: str, errors: Errors, problems: Sequence[Problem]) -
     """Return the errors, put on the bounds that hold for any fit where rounding is beyond them.
 
     Zero weights have the mean square of the labels as their objective, and no fit predicts the
-    noise of a new label: 0 <= loss <= objective <= E y^2 and test >= noise^2. (Labels less a fit
-    have no bound here: the fit may be worse than none.)
+    noise of a new label: 0 <= loss <= objective <= E y^2 and test >= noise^2. The mean of n_0 rows
+    adds at most E y^2/n_0 to centred labels. (Labels less a linear fit have no bound here: the fit
+    may be worse than none.)
     """
     noise = np.array([p.noise**2 for p in problems])
     labels = noise + [p.teacher_function.second_moment for p in problems]
     labels = np.where(np.isnan(errors.label_energy), labels, errors.label_energy)
-    labels = np.where([p.labels == "plain" for p in problems], labels, np.inf)
+    labels = labels * [1 + (p.labels == "centred") / p.rows_of_step for p in problems]
+    labels = np.where([p.labels in ("plain", "centred") for p in problems], labels, np.inf)
     train = _within(theory, "train", errors.train, np.zeros_like(labels), labels)
     test = _within(theory, "test", errors.test, noise, np.full_like(labels, np.inf))
     loss = _within(theory, "squared_loss", errors.squared_loss, np.zeros_like(labels), train)

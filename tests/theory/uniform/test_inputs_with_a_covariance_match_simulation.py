@@ -6,8 +6,6 @@ benchmarks/settings/reach_covariance.json.
 """
 
 import json
-import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,16 +182,3 @@ def test_fewer_nodes_for_all_draws_but_one_make_no_difference(fields, monkeypatc
     assert fewer.train == pytest.approx(all_nodes.train, rel=2e-3)
     assert fewer.test == pytest.approx(all_nodes.test, rel=2e-3)
     assert (fewer.train, fewer.test) != (all_nodes.train, all_nodes.test)
-
-
-def test_more_draws_are_not_taken_where_they_have_a_second_index():
-    """32 draws of thousands of nodes each took minutes, where eight of one index took 0.3 s."""
-    problem = og.Problem(
-        n=75, d=46, N=404, n_step=73, activation="H2", teacher="H1 + H30/sqrt(2.65e32)",
-        ridge=1.0833932046696898e-07, alpha=-0.041794262416266326, weights="sphere",
-        inputs="spiked(4)", corrupted=0.3,
-    )  # fmt: skip
-    start = time.process_time()
-    with suppress(og.NotConverged):
-        og.predict(problem)
-    assert time.process_time() - start < 10

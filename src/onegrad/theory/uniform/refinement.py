@@ -49,6 +49,7 @@ SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine proble
 MIN_SPACING = 0.25
 ROUGH_TOLERANCE = 0.03  # of rtol: the Newton step at which a coarser rule is solved well enough
 MAX_NODES = NodeCounts(64, 96)
+MAX_REFINED_SAMPLES = 800  # nodes of samples on a grid from which none are added: seconds each
 WARM_PLAIN_ITERATIONS = 3  # they make most of the way, at a third of the cost
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
 
@@ -165,6 +166,7 @@ def refine(
         spacing[i] /= COARSER
         nodes = node_counts(mean, *spacing)
         too_many = nodes.index > MAX_NODES.index or nodes.neuron > MAX_NODES.neuron
+        too_many |= finest.last.relative_pi.size > MAX_REFINED_SAMPLES
         if spacing[i] < MIN_SPACING or too_many:
             resolved = False
             break
