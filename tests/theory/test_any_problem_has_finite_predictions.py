@@ -30,6 +30,10 @@ ATTACKS = (  # random problems that were off a bound or took minutes
         inputs="spiked(4)", corrupted=0.3,
     ),
     og.Problem(
+        n=218, d=92, N=1052, n_step=350, activation="H1 + H2/sqrt(2)", ridge=1.8855e-05, eta=0.0,
+        teacher="H1 + H30/sqrt(2.65e32)", inputs="power-law(1)",
+    ),
+    og.Problem(
         n=1783, d=12053, N=3228, n_step=3680, activation="elu", teacher="erf:raw", noise=1.0,
         ridge=2.3069e-06, alpha=0.15014, readout="constant", inputs="power-law(1)",
     ),

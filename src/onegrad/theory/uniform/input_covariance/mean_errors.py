@@ -173,10 +173,11 @@ def _mean_over_draws(
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
         return Refinement(means, float("nan"), True, spacings, means.last), CoarserRule(nodes)
-    size = number_of_nodes(hardest, node_counts(hardest, *spacings))
-    if size > MAX_NODES_OF_A_DRAW:
-        raise NotConverged(f"uniform theory: {size} nodes are more than {MAX_NODES_OF_A_DRAW}")
-    if size > MANY_NODES_OF_A_DRAW:
+    counts = node_counts(hardest, *spacings)
+    largest = max(number_of_nodes(draw, counts) for draw in draws)
+    if largest > MAX_NODES_OF_A_DRAW:
+        raise NotConverged(f"uniform theory: {largest} nodes are more than {MAX_NODES_OF_A_DRAW}")
+    if number_of_nodes(hardest, counts) > MANY_NODES_OF_A_DRAW:
         rtol, spacings = LOOSER_TOLERANCE * rtol, (COARSER * spacings[0], COARSER * spacings[1])
     refined = refine(hardest, [hardest], rtol, start, spacings, draw_equations)
     rule = _coarser_rule(hardest, refined, rtol)
