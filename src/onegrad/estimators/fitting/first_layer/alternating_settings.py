@@ -110,7 +110,7 @@ class AlternatingSettings:
     def in_single(self) -> bool:
         """True if candidates are compared in single precision where that is enough.
 
-        A width that was asked for gives the network of version 0.1.
+        Networks of a given width have double precision throughout, as in version 0.1.
         """
         return self.width is None
 
