@@ -21,7 +21,7 @@ from onegrad.data.encoding import encode
 from onegrad.data.sample import Sample
 from onegrad.data.table import Values, is_table, take_rows
 from onegrad.estimators.fitting.pipeline import sample_partition
-from onegrad.estimators.fitting.training_set import last_rows
+from onegrad.estimators.fitting.training_set import held_rows
 from onegrad.estimators.model.calibration import MIN_REPEATS, interval_width
 from onegrad.estimators.model.targets import ClassTargets, NumericTargets
 from onegrad.estimators.sklearn_api.base import FeatureLearner
@@ -93,13 +93,16 @@ def assess(
     if not statistics.choice["held_out_rows"] or data.single_pass:
         return None
     sample = _draw_again(estimator, data, client, progress)
-    held = last_rows(sample.w, estimator.hold_out)
-    chosen = held
+    members = range(len(estimator.fitted_.members))
+    held_by = [held_rows(sample.w, estimator.hold_out, member) for member in members]
+    repeated = np.zeros(len(sample.w), bool)
     if isinstance(targets, NumericTargets):
-        chosen = held | (sample.copies >= MIN_REPEATS)  # as CalibrationRows.choose
-    if len(statistics.residuals) != chosen.sum():
+        repeated = sample.copies >= MIN_REPEATS  # as CalibrationRows.choose
+    if len(statistics.residuals) != sum((mask | repeated).sum() for mask in held_by):
         return None
-    residuals, w = statistics.residuals[held[chosen]], sample.w[held]
+    held = held_by[0]  # the first member's: the baseline learns from one set of rows
+    first = held[held | repeated]
+    residuals, w = statistics.residuals[: len(first)][first], sample.w[held]
     t = targets.encode(sample.y[held])
     scores = {"this model": _scores(targets, t - residuals, t, w)}
     training = np.flatnonzero(~held)

@@ -15,8 +15,9 @@ from onegrad.estimators.fitting.first_layer.joint_training import (
     mean_loss,
     train_jointly,
 )
+from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.gradient_steps import AdamSteps, loss_residual
-from onegrad.estimators.fitting.training_set import prepare_training_set
+from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.layers.rows import ScaledRows
 
@@ -29,14 +30,8 @@ SMALL = {"budget": "fast", "rounds": 2, "random_state": 0}
 def begun(X, y, kind, classes):
     """The training set, and the best candidate of a short search."""
     sample = sample_block(X, y, None, 2000, 0, kind.labels)
-    training_set = prepare_training_set(
-        sample,
-        kind,
-        scale="standard",
-        hold_out=0.2,
-        step_share=None,
-        threads=1,
-        ops=get_ops("cpu"),
+    training_set = scale_sample(sample, kind, "standard").training_set(
+        0, hold_out=0.2, step_share=None, threads=1, ops=get_ops("cpu"), progress=FitProgress()
     )
     settings = alternating.AlternatingSettings(
         width=100, members=None, rounds=2, budget="fast", ridge="auto", clip=4.0, inputs=None,
@@ -88,10 +83,9 @@ def test_heads_make_classes_without_noise_better(monkeypatch):
     (member,) = corrected.fitted_.members
     assert member.head is not None
     F = corrected.fitted_.features(X[1000:])
-    near = corrected.fitted_.neighbours
     z = corrected.fitted_.layers[0].scaling(X[1000:])
     others = sum(part(z)[:, 0] for part in corrected.fitted_.fixed_parts)
-    if near is not None:
+    for near in corrected.fitted_.neighbours:
         others += near.share * near(z)[:, 0]
     expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + others
     np.testing.assert_allclose(corrected.decision_function(X[1000:]), expected, rtol=1e-9)

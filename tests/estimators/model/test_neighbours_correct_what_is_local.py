@@ -45,7 +45,7 @@ def error(model, X=X_NEW, y=Y_NEW):
 
 def test_they_help_where_targets_are_local(local, local_classes):
     plain = og.AlternatingRegressor(corrections="none", **SMALL).fit(X, Y)
-    assert plain.fitted_.neighbours is None
+    assert plain.fitted_.neighbours == ()
     assert local.choice_["neighbours_weight"] > 0.3
     assert error(local) < 0.85 * error(plain)
     plain = og.AlternatingClassifier(corrections="none", **SMALL).fit(X, Y > 0.5)
@@ -56,7 +56,7 @@ def test_they_are_left_out_where_they_cannot_help():
     """A line with noise: neighbours know nothing that ridge does not."""
     line = X @ [1.0, -2.0] + RNG.standard_normal(len(X))
     model = og.AlternatingRegressor(**SMALL).fit(X, line)
-    assert model.fitted_.neighbours is None
+    assert model.fitted_.neighbours == ()
     assert "neighbours" not in model.choice_
 
 
@@ -147,9 +147,8 @@ def test_removed_rows_are_no_neighbours_any_more(kind, request):
     y = Y if kind == "local" else Y > 0.5
     forgotten = start.blank().partial_fit(X, y).remove(X[1000:], y[1000:])
     never = start.blank().partial_fit(X[:1000], y[:1000])
-    np.testing.assert_array_equal(
-        forgotten.fitted_.neighbours.rows.keys, never.fitted_.neighbours.rows.keys
-    )
+    (left,), (known,) = (model.fitted_.neighbours for model in (forgotten, never))
+    np.testing.assert_array_equal(left.rows.keys, known.rows.keys)
     np.testing.assert_array_equal(forgotten._scores(X_NEW), never._scores(X_NEW))
     with pytest.warns(AssumptionWarning, match="importances"):
         assert forgotten.feature_importances_.shape == (2,)

@@ -1,4 +1,4 @@
-r"""Corrections of the networks' prediction, with weights that held-out rows choose.
+r"""Corrections of a network's prediction, with weights that its held-out rows choose.
 
 .. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + c_3\,q(x) + c_4\,g(x) + c_5\,s(x)
 
@@ -8,8 +8,8 @@ the learned metric; the network g on codes of single inputs; and the sum s of bo
 weight is negative; for numbers they add up to one. Where the gain of a part is within the noise of
 the held-out rows its weight is zero, and it costs nothing.
 
-Weights and probabilities rest on parts that have not seen the held-out rows. In the model, further
-networks and the trees have seen all rows of the sample.
+Weights and probabilities rest on parts that have not seen the held-out rows. A network that has no
+others beside it, which hold out other rows, gets further parts that have seen all rows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -29,7 +30,6 @@ from onegrad.estimators.fitting.fit_progress import interruptible
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.boosted_trees import BoostedTrees
 from onegrad.estimators.model.coded_network import CodedNetwork
-from onegrad.estimators.model.fitted import mean
 from onegrad.estimators.model.neighbours import (
     NearbyRows,
     Neighbours,
@@ -61,6 +61,18 @@ SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 
 
 @dataclass(frozen=True)
+class Seed:
+    """Seeds of one member of a committee: of the keys of rows, and the member's number."""
+
+    rows: int
+    member: int
+
+    def generator(self, *purpose: int) -> np.random.Generator:
+        """Return the random numbers of one purpose."""
+        return np.random.default_rng([self.rows, *purpose, self.member])
+
+
+@dataclass(frozen=True)
 class Correction:
     """Weights of the parts of a prediction, and what they make of the held-out rows.
 
@@ -86,6 +98,19 @@ class Correction:
     linear: tuple[Readout, Readout] | None = None
     link: Link | None = None
 
+    def scaled(self, factor: float) -> Correction:
+        """Return the correction whose parts are all multiplied by a factor."""
+        near = self.neighbours
+        return replace(
+            self,
+            weights={name: factor * weight for name, weight in self.weights.items()},
+            predicted=factor * self.predicted,
+            judged_parts=tuple(part.scaled(factor) for part in self.judged_parts),
+            networks=tuple(network.scaled(factor) for network in self.networks),
+            trees=None if self.trees is None else self.trees.scaled(factor),
+            neighbours=None if near is None else replace(near, share=factor * near.share),
+        )
+
     def head_of(self, candidate: Candidate, all_rows: bool = False) -> Readout | None:
         """Return a candidate's head times its weight; None where it counts nothing.
 
@@ -105,14 +130,20 @@ class Correction:
         )
         return ridge if head is None else added_readouts(ridge, head)
 
-    @property
-    def summary(self) -> dict[str, float]:
-        """The choices by name; empty where ridge regression alone is best."""
-        weights = self.weights.items()
-        chosen = {f"{name}_weight": w for name, w in weights if w or name == "ridge"}
-        if self.neighbours is not None:
-            chosen["neighbours"] = self.neighbours.count
-        return chosen if len(chosen) > 1 else {}
+
+def summary_of(corrections: Sequence[Correction]) -> dict[str, Any]:
+    """Return the mean weights and the counts of neighbours by name; empty for ridge alone."""
+    names = dict.fromkeys(name for each in corrections for name in each.weights)
+    weights = {name: [each.weights.get(name, 0.0) for each in corrections] for name in names}
+    chosen: dict[str, Any] = {
+        f"{name}_weight": sum(values) / len(values)
+        for name, values in weights.items()
+        if any(values) or name == "ridge"
+    }
+    counts = [each.neighbours.count for each in corrections if each.neighbours is not None]
+    if counts:
+        chosen["neighbours"] = counts if len(counts) > 1 else counts[0]
+    return chosen if len(chosen) > 1 else {}
 
 
 def scaled_readout(readout: Readout, factor: float) -> Readout:
@@ -125,23 +156,19 @@ def added_readouts(a: Readout, b: Readout) -> Readout:
     return replace(a, coef=a.coef + b.coef, intercept=a.intercept + b.intercept)
 
 
-def no_correction(best: Sequence[Candidate]) -> Correction:
-    """Return the mean of the networks as it is."""
-    return Correction({"ridge": 1.0}, mean([candidate.predicted for candidate in best]))
+def no_correction(best: Candidate) -> Correction:
+    """Return the network as it is."""
+    return Correction({"ridge": 1.0}, best.predicted)
 
 
 def choose_correction(
-    training_set: TrainingSet,
-    best: Sequence[Candidate],
-    plan: CodedTraining,
-    boosting: Boosting,
-    seed: int,
+    training_set: TrainingSet, best: Candidate, plan: CodedTraining, boosting: Boosting, seed: Seed
 ) -> Correction:
     """Weigh the parts of the prediction on the held-out rows that judged candidates.
 
     Parameters
     ----------
-    best : the chosen candidate of each member.
+    best : the chosen candidate.
     plan, boosting : how networks on codes of single inputs are trained, and trees are grown.
     seed : of these, and of the keys of the sample's rows.
     """
@@ -152,11 +179,11 @@ def choose_correction(
         return plain
     judged = replace(training_set, held_out=rows)
     parts = {"ridge": plain.predicted}
-    heads = [candidate.head_scores(rows.z) for candidate in best]
+    head = best.head_scores(rows.z)
     linear = None
     few = labels and len(rows) < MIN_HELD_OUT_LABELS
-    if all(head is not None for head in heads) and not few:
-        parts["head"] = mean([head for head in heads if head is not None])
+    if head is not None and not few:
+        parts["head"] = head
     elif isinstance(training_set.targets, ClassTargets) and fits_linearly(training_set):
         linear = linear_readouts(training_set)
         parts["head"] = rows.z @ linear[0].coef + linear[0].intercept
@@ -172,12 +199,21 @@ def choose_correction(
     if count:
         parts = {**parts, "neighbours": local[count]}
         correction = weighted(judged, parts)
-    fixed = FixedParts(training_set, plan, boosting, best[0].layer.bound, seed)
+    fixed = FixedParts(training_set, plan, boosting, best.layer.bound, seed)
     correction = fixed.added(judged, parts, correction)
     if share := correction.weights.get("neighbours", 0.0):
-        near = Neighbours(root, count, share, sample_points(training_set, root), seed)
+        near = Neighbours(root, count, share, sample_points(training_set, root), seed.rows)
         correction = replace(correction, neighbours=near)
     return replace(correction, linear=linear)
+
+
+def with_common_slope(training_set: TrainingSet, correction: Correction) -> Correction:
+    """Return a correction whose scores, for labels, are best at the slope of a committee's mean."""
+    targets, rows = training_set.targets, training_set.held_out[: len(correction.predicted)]
+    if isinstance(targets, NumericTargets) or not len(rows) or correction.link is not None:
+        return correction
+    slope = targets.slope(correction.predicted, rows.t, rows.w)
+    return correction.scaled(slope / SCORE_UNIT)
 
 
 @dataclass(frozen=True)
@@ -188,18 +224,19 @@ class FixedParts:
     ----------
     plan, boosting : how networks are trained, and trees are grown.
     bound : where the networks clip the inputs that they see as they are.
+    seed : of random numbers.
     """
 
     training_set: TrainingSet
     plan: CodedTraining
     boosting: Boosting
     bound: float
-    seed: int
+    seed: Seed
 
     def added(
         self, judged: TrainingSet, parts: Mapping[str, Floats], correction: Correction
     ) -> Correction:
-        """Add those that lower the loss of the held-out rows, then learn them from all rows.
+        """Add those that lower the loss of the held-out rows.
 
         `parts` and `correction` are the others, and what they make of the held-out rows.
         """
@@ -213,28 +250,22 @@ class FixedParts:
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     parts, correction = {**parts, "networks": network(z)}, trial
             if self.boosting.trees and not progress.stopped:
-                trees = grow_trees(self.training_set, self.boosting, self.generator(BOOSTED))
+                trees = self.trees(self.training_set, self.boosting)
                 trial = weighted(judged, {**parts, "trees": trees(z)})
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     correction = trial
-            all_rows = self.training_set.without_held_out
             if network and (share := correction.weights.get("networks", 0.0)):
-                numbers = range(1, self.plan.networks)
-                more = [self.network(all_rows, number, epoch)[0] for number in numbers]
-                networks = [network] if progress.stopped else [network, *more]
+                networks = [network, *self.further_networks(epoch)]
                 correction = replace(
                     correction,
                     judged_parts=(network.scaled(share),),
                     networks=tuple(each.scaled(share / len(networks)) for each in networks),
                 )
             if trees and (share := correction.weights.get("trees", 0.0)):
-                again = replace(self.boosting, trees=len(trees))
-                trees_of_all = grow_trees(all_rows, again, self.generator(BOOSTED))
-                used = trees if progress.stopped else trees_of_all
                 correction = replace(
                     correction,
                     judged_parts=(*correction.judged_parts, trees.scaled(share)),
-                    trees=used.scaled(share),
+                    trees=self.trees_of_all_rows(trees).scaled(share),
                 )
         return correction
 
@@ -242,12 +273,27 @@ class FixedParts:
         self, training_set: TrainingSet, number: int, last_epoch: int | None = None
     ) -> tuple[CodedNetwork, int]:
         """Train the network of this number, and return the epoch that counts."""
-        rng = self.generator(CODED, number)
+        rng = self.seed.generator(CODED, number)
         return train_coded_network(training_set, self.plan, self.bound, rng, last_epoch)
 
-    def generator(self, *purpose: int) -> np.random.Generator:
-        """Return the random numbers of one purpose."""
-        return np.random.default_rng([self.seed, *purpose])
+    def trees(self, training_set: TrainingSet, boosting: Boosting) -> BoostedTrees:
+        """Grow trees."""
+        return grow_trees(training_set, boosting, self.seed.generator(BOOSTED))
+
+    def further_networks(self, epoch: int) -> list[CodedNetwork]:
+        """Train the other networks, on all rows of the sample, for so many epochs."""
+        all_rows = self.training_set.without_held_out
+        numbers = range(1, self.plan.networks)
+        networks = [self.network(all_rows, number, epoch)[0] for number in numbers]
+        return [] if self.training_set.progress.stopped else networks
+
+    def trees_of_all_rows(self, trees: BoostedTrees) -> BoostedTrees:
+        """Grow as many trees again, on all rows of the sample, if the plan says so."""
+        if not self.boosting.again:
+            return trees
+        plan = replace(self.boosting, trees=len(trees))
+        again = self.trees(self.training_set.without_held_out, plan)
+        return trees if self.training_set.progress.stopped else again
 
 
 def neighbour_count(
@@ -383,14 +429,13 @@ def fitted_weights(training_set: TrainingSet, parts: Sequence[Floats]) -> list[f
     return [float(weight) / SCORE_UNIT for weight in result.x]
 
 
-def metric_root(training_set: TrainingSet, best: Sequence[Candidate]) -> Floats:
-    """(d, r) root of the metric of the networks' mean: R R^T = M, its leading directions alone."""
+def metric_root(training_set: TrainingSet, best: Candidate) -> Floats:
+    """(d, r) root of the metric of a network: R R^T = M, its leading directions alone."""
     rows = training_set.update
     if training_set.targets.outputs > 1:
         count = METRIC_ROWS // training_set.targets.outputs
         rows = rows[: max(count, training_set.inputs)]
-    networks = [(candidate.layer, candidate.update_readout.coef) for candidate in best]
-    M = gradient_outer_product(rows, *networks)
+    M = gradient_outer_product(rows, (best.layer, best.update_readout.coef))
     values, V = np.linalg.eigh(M)
     total = values.sum()
     if not total > 0:

@@ -2,7 +2,8 @@
 
 1. A pass over the data draws a sample of rows.
 2. The sample becomes numbers: encoded, scaled, coded, some of it held out.
-3. The learner of a family proposes first layers, and held-out rows choose one.
+3. The learner of a family proposes first layers, and held-out rows choose one; so does every
+   further member of a committee, with random numbers and held-out rows of its own.
 4. A second pass sums the moments of all rows under that layer, from which the readout follows.
 """
 
@@ -21,16 +22,20 @@ from onegrad.data import Source, sum_over_partitions
 from onegrad.data.partition_sum import S
 from onegrad.data.partitions import Partition, RowBlock
 from onegrad.data.sample import Sample, sample_block
-from onegrad.estimators.fitting.candidates import Candidates
+from onegrad.estimators.fitting.candidates import Candidate, Candidates
 from onegrad.estimators.fitting.corrections import (
     Correction,
+    Seed,
     choose_correction,
     no_correction,
+    summary_of,
+    with_common_slope,
 )
 from onegrad.estimators.fitting.fit_progress import FitProgress, interruptible
 from onegrad.estimators.fitting.settings import Learn, Settings
 from onegrad.estimators.fitting.task import LearningTask
-from onegrad.estimators.fitting.training_set import TrainingSet, prepare_training_set
+from onegrad.estimators.fitting.training_set import ScaledSample, TrainingSet, scale_sample
+from onegrad.estimators.model.calibration import CalibrationRows
 from onegrad.estimators.model.fitted import (
     FewRows,
     FitStatistics,
@@ -44,13 +49,14 @@ from onegrad.estimators.model.permutation_importance import (
     permutation_importances,
 )
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
-from onegrad.estimators.model.targets import NO_LINK
+from onegrad.estimators.model.targets import NO_LINK, Targets
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import ScaledRows
 from onegrad.parallel import blas_threads, thread_count
+from onegrad.ridge import Moments
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
 MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, factors, metric
@@ -116,85 +122,61 @@ def fit(
     threads, ops = thread_count(), get_ops(execution.device)
     ops.policy(threads)  # a device is ready before threads share it
     with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
-        prepare = partial(
-            prepare_training_set,
-            sample,
-            task,
+        scaled = settings.choose_inputs(partial(scale_sample, sample, task))
+        check_memory(scaled.inputs)  # categories are inputs, too
+        hold_out_rows = partial(
+            scaled.training_set,
             hold_out=hold_out if settings.chooses else 0.0,
             step_share=settings.fresh_step_share,
             threads=threads,
             ops=ops,
+            progress=FitProgress(execution.report, settings.max_candidates(scaled)),
         )
-        training_set = settings.choose_inputs(lambda scale: prepare(scale=scale))
-        check_memory(training_set.inputs)  # categories are inputs, too
-        progress = FitProgress(execution.report, settings.max_candidates(training_set))
-        training_set = replace(training_set, progress=progress)
-        learned = learn_members(training_set, settings, learn, seed)
-        untrained = [
-            leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
-            for candidates in learned
-        ]
-        best = [
-            replace(chosen.best, layer=training_set.with_grid(chosen.best.layer))
-            for chosen in learned
-        ]
-        correction = no_correction(best)
-        if settings.corrects:
-            rows, outputs = training_set.sample_rows, training_set.targets.outputs
-            plans = settings.coded_training(rows), settings.boosting(rows, outputs)
-            correction = choose_correction(training_set, best, *plans, seed)
-    targets, encoding = training_set.targets, training_set.encoding
-    skip_below = training_set.step_rows_end
+        size = settings.committee_size(scaled)
+        learned = learn_committee(hold_out_rows, size, settings, learn, seed)
+    targets, encoding = scaled.targets, scaled.encoding
+    skip_below = learned[0].step_rows_end
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
-    layers = tuple(candidate.layer for candidate in best)
+    layers = tuple(each.best.layer for each in learned)
     execution.report.relabel("second pass")
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
     members = tuple(
-        Member(
-            candidate.layer,
-            sums,
-            candidate.readout.ridge,
-            settings.intercept,
-            correction.weights["ridge"],
-            correction.head_of(candidate),
-        )
-        for sums, candidate in zip(moments.members, best, strict=True)
+        each.member(sums, settings.intercept)
+        for sums, each in zip(moments.members, learned, strict=True)
     )
-    members = with_few_rows(members, training_set, sample) if not data.single_pass else members
-    statistics = describe_fit(members, learned, correction, training_set, largest_first(untrained))
-    if correction.linear is not None:
-        heads = (correction.head_of(candidate, all_rows=True) for candidate in best)
-        members = tuple(
-            replace(member, head=head) for member, head in zip(members, heads, strict=True)
-        )
+    few = not data.single_pass and not skip_below
+    members = with_few_rows(members, scaled, sample) if few else members
+    statistics = describe_fit(members, learned, scaled)
+    heads = (each.correction.head_of(each.best, all_rows=True) for each in learned)
+    members = tuple(replace(member, head=head) for member, head in zip(members, heads, strict=True))
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
+    corrections = [each.correction.scaled(1 / len(learned)) for each in learned]
+    trees = [each.trees for each in corrections if each.trees is not None]
     return Fitted(
         members,
         targets,
         encoding,
         statistics,
         tally,
-        neighbours=correction.neighbours,
-        networks=correction.networks,
-        trees=correction.trees,
+        neighbours=tuple(each.neighbours for each in corrections if each.neighbours is not None),
+        networks=tuple(network for each in corrections for network in each.networks),
+        trees=sum(trees[1:], trees[0]) if trees else None,
     )
 
 
 def with_few_rows(
-    members: tuple[Member, ...], training_set: TrainingSet, sample: Sample
+    members: tuple[Member, ...], scaled: ScaledSample, sample: Sample
 ) -> tuple[Member, ...]:
     """Return members that know the rows of their sums, where these are all rows and few."""
-    complete = sample.tally is not None and len(sample.tally.keys) == len(sample.keys)
-    if not complete or training_set.step_rows_end:
+    if sample.tally is None or len(sample.tally.keys) < len(sample.keys):
         return members
-    parts = training_set.fit, training_set.held_out
-    rows = ScaledRows(*(np.concatenate([getattr(p, name) for p in parts]) for name in "ztw"))
-    few = FewRows(rows, members[0].sums.rows)
-    return tuple(replace(m, few=few if rows.z.size < m.layer.width**2 else None) for m in members)
+    few = FewRows(scaled.rows, members[0].sums.rows)
+    numbers = scaled.rows.z.size
+    return tuple(replace(m, few=few if numbers < m.layer.width**2 else None) for m in members)
 
 
 def check_memory(inputs: int) -> None:
@@ -214,16 +196,76 @@ def sample_partition(partition: Partition, size: int, seed: int, labels: str) ->
     return sum_over_blocks(of_block, partition)
 
 
-def learn_members(
-    training_set: TrainingSet, settings: Settings, learn: Learn, seed: int
-) -> list[Candidates]:
-    """Learn the first layers of all networks or, once interrupted, of those so far."""
-    learned: list[Candidates] = []
-    progress = training_set.progress
-    with interruptible(progress):
-        for rng in generators(seed, settings.committee_size(training_set)):
-            if not (progress.stopped and learned):
-                learned.append(learn(training_set, settings, rng))
+@dataclass(frozen=True)
+class LearnedMember:
+    """One member of a committee as its held-out rows chose it, before it sees all rows.
+
+    Parameters
+    ----------
+    candidates, best : the first layers that were tried, and the chosen one, with its grid.
+    untrained : eigenvalues of the untrained features' covariance.
+    correction : weights of the parts of its prediction.
+    held_out, calibration : its held-out rows, and those that say how far predictions lie off.
+    loss : mean loss of the held-out rows.
+    step_rows_end : key below which rows have made the first-layer update and nothing else.
+    stopped : whether the fit was interrupted.
+    """
+
+    candidates: Candidates
+    best: Candidate
+    untrained: Floats
+    correction: Correction
+    held_out: ScaledRows
+    calibration: CalibrationRows
+    loss: float
+    step_rows_end: int
+    stopped: bool
+
+    def member(self, sums: Moments, intercept: bool) -> Member:
+        """Return the member that has seen all rows; its head has not seen those held out."""
+        correction, best = self.correction, self.best
+        share, head = correction.weights["ridge"], correction.head_of(best)
+        return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
+
+    def importances(
+        self, columns: Sequence[Sequence[int]], targets: Targets, members: int
+    ) -> Floats:
+        """Return the importances of columns, given as the inputs that each becomes."""
+        network = self.best.layer, self.correction.readout_of(self.best)
+        parts = self.correction.judged_parts
+        return permutation_importances(self.held_out, [network], columns, targets, parts, members)
+
+    def residuals(self, member: Member) -> Floats:
+        """Return the (m, K) residuals of the calibration rows, each left out of the member."""
+        rows, near = self.calibration.rows, self.correction.neighbours
+        residuals = member.leave_one_out_residuals(rows, self.calibration.left_out)
+        if near is not None and len(rows):
+            residuals -= near.share * near(rows.z, exclude=self.calibration.keys)
+        for part in self.correction.judged_parts:
+            residuals -= part(rows.z)
+        return residuals
+
+
+def learn_committee(
+    hold_out_rows: Callable[[int], TrainingSet],
+    size: int,
+    settings: Settings,
+    learn: Learn,
+    seed: int,
+) -> list[LearnedMember]:
+    """Learn all members of a committee or, once interrupted, those so far.
+
+    `hold_out_rows` returns a member's training set, by its number.
+    """
+    learned: list[LearnedMember] = []
+    for number, rng in enumerate(generators(seed, size)):
+        training_set = hold_out_rows(number)
+        progress = training_set.progress
+        if not (progress.stopped and learned):
+            with interruptible(progress):
+                candidates = learn(training_set, settings, rng)
+            member = correct(training_set, candidates, settings, Seed(seed, number), size > 1)
+            learned.append(member)
     progress.finish()
     if progress.stopped:
         text = (
@@ -232,6 +274,42 @@ def learn_members(
         )
         warn(AssumptionWarning("first layer", "rounds", text))
     return learned
+
+
+def correct(
+    training_set: TrainingSet,
+    candidates: Candidates,
+    settings: Settings,
+    seed: Seed,
+    has_others: bool,
+) -> LearnedMember:
+    """Return a member with the corrections that its held-out rows choose.
+
+    `has_others`: it is one of several members, whose scores are to be averaged.
+    """
+    best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
+    correction = no_correction(best)
+    if settings.corrects:
+        rows, outputs = training_set.sample_rows, training_set.targets.outputs
+        plan, boosting = settings.coded_training(rows), settings.boosting(rows, outputs)
+        correction = choose_correction(training_set, best, plan, boosting, seed)
+        if has_others:
+            correction = with_common_slope(training_set, correction)
+    scored = replace(training_set, held_out=training_set.held_out[: len(correction.predicted)])
+    loss = np.nan
+    if len(scored.held_out):
+        loss = scored.score(scored.losses(correction.predicted))
+    return LearnedMember(
+        candidates,
+        best,
+        leading_eigenvalues(training_set, candidates.untrained, settings.intercept),
+        correction,
+        training_set.held_out,
+        training_set.calibration,
+        loss,
+        training_set.step_rows_end,
+        training_set.progress.stopped,
+    )
 
 
 def generators(seed: int, members: int) -> Iterator[np.random.Generator]:
@@ -251,69 +329,58 @@ def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool
 
 
 def describe_fit(
-    members: Sequence[Member],
-    learned: Sequence[Candidates],
-    correction: Correction,
-    training_set: TrainingSet,
-    untrained: Floats,
+    members: Sequence[Member], learned: Sequence[LearnedMember], scaled: ScaledSample
 ) -> FitStatistics:
-    """Describe a committee by the rows of its fit."""
-    held_out, targets = training_set.held_out, training_set.targets
-    labels = [
-        {**candidates.best.label, "relative_ridge": candidates.best.ridge} for candidates in learned
-    ]
-    several = len(members) > 1
-    calibration = training_set.calibration
-    rows, left_out = calibration.rows, calibration.left_out
-    residuals = mean([member.leave_one_out_residuals(rows, left_out) for member in members])
-    if correction.neighbours is not None and len(rows):
-        local = correction.neighbours(rows.z, exclude=calibration.keys)
-        residuals -= correction.neighbours.share * local
-    for part in correction.judged_parts:
-        residuals -= part(rows.z)
-    link, loss, measures = NO_LINK, np.nan, {}
-    if len(held_out):
-        predicted = targets.clipped(rows.t - residuals)
-        residuals = rows.t - predicted
-        scored = replace(training_set, held_out=held_out[: len(correction.predicted)])
-        link = correction.link or targets.link(predicted, rows.t, rows.w)
-        loss = scored.score(scored.losses(correction.predicted))
-        measures = targets.measures(predicted, rows.t, rows.w)
+    """Describe a committee by the rows of its fit.
+
+    Every member is judged by the rows that it held out, by itself: the mean of all is better.
+    """
+    targets, several = scaled.targets, len(members) > 1
+    labels = [{**each.best.label, "relative_ridge": each.best.ridge} for each in learned]
+    corrections = [each.correction for each in learned]
+    calibration = [each.calibration for each in learned]
+    pairs = zip(members, learned, strict=True)
+    residuals = np.concatenate([each.residuals(member) for member, each in pairs])
+    t, w = (np.concatenate([getattr(each.rows, name) for each in calibration]) for name in "tw")
+    keys = np.concatenate([each.keys for each in calibration])
+    distinct = len(np.unique(keys)) / max(len(keys), 1)  # members may hold out the same rows
+    link, measures, importances = NO_LINK, {}, np.zeros(0)
+    held_out_rows = sum(len(each.held_out) for each in learned)
+    if held_out_rows:
+        predicted = targets.clipped(t - residuals)
+        residuals = t - predicted
+        link = targets.link(predicted, t, distinct * w)
+        if all(each.link is not None for each in corrections):
+            link = corrections[0].link or link
+        measures = targets.measures(predicted, t, w)
+        columns = inputs_by_column(scaled.encoding, scaled.scaling)
+        importances = mean([each.importances(columns, targets, len(learned)) for each in learned])
     networks = [(member.layer, member.readout.coef) for member in members]
-    importances = np.zeros(0)
-    if len(held_out):
-        importances = permutation_importances(
-            held_out,
-            [(each.best.layer, correction.readout_of(each.best)) for each in learned],
-            inputs_by_column(training_set.encoding, training_set.scaling),
-            targets,
-            correction.judged_parts,
-        )
     return FitStatistics(
-        metric=gradient_outer_product(training_set.update, *networks, by_column=True),
+        metric=gradient_outer_product(scaled.rows, *networks, by_column=True),
         column_importances=importances,
-        untrained=untrained,
+        untrained=largest_first([each.untrained for each in learned]),
         residuals=residuals,
-        residual_weights=rows.w,
-        effective_rows=calibration.effective_rows,
+        residual_weights=w,
+        effective_rows=distinct * sum(each.effective_rows for each in calibration),
         link=link,
         choice={
             **(combined(labels) if several else labels[0]),
-            **correction.summary,
-            "held_out_rows": len(held_out),
-            "held_out_loss": loss,
+            **summary_of(corrections),
+            "held_out_rows": held_out_rows,
+            "held_out_loss": float(np.mean([each.loss for each in learned])),
             "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
             "measures": measures,
-            "sample_rows": training_set.sample_rows,
-            **({"interrupted": True} if training_set.progress.stopped else {}),
+            "sample_rows": len(scaled),
+            **({"interrupted": True} if learned[-1].stopped else {}),
         },
         trials=tuple(
             {"member": number, **candidate.summary} if several else candidate.summary
-            for number, candidates in enumerate(learned)
-            for candidate in candidates.tried
+            for number, each in enumerate(learned)
+            for candidate in each.candidates.tried
         ),
         rows=members[0].sums.rows,
-        predicted=rows.t - residuals,
+        predicted=t - residuals,
     )
 
 

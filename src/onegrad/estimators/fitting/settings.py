@@ -13,11 +13,11 @@ import numpy as np
 from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.coded_training import CodedTraining
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.training_set import ScaledSample, TrainingSet
 from onegrad.exceptions import InvalidInput
 
 SettingsType = TypeVar("SettingsType")
-Prepare = Callable[[str], TrainingSet]  # a scale of the inputs -> the training set
+ScaleSample = Callable[[str], ScaledSample]  # a scale of the inputs -> the sample on it
 
 
 class Settings(Protocol):
@@ -39,19 +39,19 @@ class Settings(Protocol):
     def corrects(self) -> bool:
         """True if held-out rows may correct the prediction by further parts."""
 
-    def choose_inputs(self, prepare: Prepare, /) -> TrainingSet:
-        """Return the training set with inputs on the scale that the settings ask for."""
+    def choose_inputs(self, scale_sample: ScaleSample, /) -> ScaledSample:
+        """Return the sample with inputs on the scale that the settings ask for."""
 
-    def committee_size(self, training_set: TrainingSet, /) -> int:
-        """Return the number of networks, each with random numbers of its own."""
+    def committee_size(self, sample: ScaledSample, /) -> int:
+        """Return the number of networks, each with its own random numbers and held-out rows."""
 
     def coded_training(self, sample_rows: int, /) -> CodedTraining:
-        """Return how networks on codes of single inputs are trained, which correct predictions."""
+        """Return how a member's networks on codes of single inputs are trained."""
 
     def boosting(self, sample_rows: int, outputs: int, /) -> Boosting:
-        """Return how trees are grown, which correct predictions."""
+        """Return how a member's trees are grown."""
 
-    def max_candidates(self, training_set: TrainingSet, /) -> int:
+    def max_candidates(self, sample: ScaledSample, /) -> int:
         """Return how many candidates are tried at most, in all networks."""
 
 

@@ -1,4 +1,4 @@
-"""The rows that the first layer is learned from: a sample as numbers, part of it held out."""
+"""The rows that first layers are learned from: a sample as numbers, part of it held out."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
+MAX_EXCESS = 1.5  # weight of the rows that a member may hold out, relative to its share
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
 
@@ -146,26 +147,94 @@ class TrainingSet:
         return NormalEquations.of(moments, intercept, overwrite=True)
 
 
-def prepare_training_set(
-    sample: Sample,
-    task: LearningTask,
-    *,
-    scale: str,
-    hold_out: float,
-    step_share: float | None,
-    threads: int,
-    ops: Ops,
-) -> TrainingSet:
-    """Encode, scale and code a sample, and hold some of it out.
+@dataclass(frozen=True)
+class ScaledSample:
+    """A sample of rows as numbers, in the order of their keys, and how the numbers were made.
+
+    Parameters
+    ----------
+    rows : scaled inputs, coded targets, and weights that include those of classes.
+    row_weights : (n,) weights as they came.
+    keys, copies : (n,) keys of the rows, and how many equal rows each stands for.
+    encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
+    """
+
+    rows: ScaledRows
+    row_weights: Floats
+    keys: RowKeys
+    copies: Floats
+    encoding: Encoding | None
+    scaling: Scaling
+    targets: Targets
+
+    @property
+    def inputs(self) -> int:
+        """Number d of encoded inputs."""
+        return int(self.rows.z.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def training_set(
+        self,
+        member: int,
+        *,
+        hold_out: float,
+        step_share: float | None,
+        threads: int,
+        ops: Ops,
+        progress: FitProgress,
+    ) -> TrainingSet:
+        """Return the training set of one member of a committee: each holds out other rows.
+
+        Parameters
+        ----------
+        hold_out : share of the rows that is held out.
+        step_share : share of the rows that make the first-layer update and nothing else, or None.
+        threads, ops, progress : as in TrainingSet.
+        """
+        w, rows = self.row_weights, self.rows
+        held = held_rows(w, hold_out, member)
+        update = readout = ~held
+        step_rows_end = 0
+        if step_share is not None:
+            middle = np.cumsum(w) - 0.5 * w  # weight below the middle of each row
+            before = middle < step_share * w.sum()
+            update, readout = before & ~held, ~before & ~held
+            step_rows_end = int(self.keys[before.argmin()])  # the first row that is not before
+        if not update.any() or not readout.any():
+            problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
+            raise InvalidInput("rows", "fresh", problem=problem)
+        if isinstance(self.targets, NumericTargets):
+            calibration = CalibrationRows.choose(rows, self.keys, self.copies, held, readout)
+        else:
+            calibration = CalibrationRows.held_out(rows[held], self.keys[held])
+        learned = rows[update]
+        return TrainingSet(
+            learned,
+            learned if readout is update else rows[readout],
+            rows[held],
+            self.encoding,
+            self.scaling,
+            self.targets,
+            len(rows),
+            np.concatenate([self.keys[~held], self.keys[held]]),
+            calibration,
+            step_rows_end,
+            threads,
+            progress,
+            ops,
+        )
+
+
+def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample:
+    """Encode, scale and code a sample.
 
     Parameters
     ----------
     sample, task : rows as they came, and what is to be predicted.
     scale : "standard" or "robust" (see Scaling), "both" side by side, or "raw": inputs and
         targets as they are.
-    hold_out : share of the rows that is held out.
-    step_share : share of the rows that make the first-layer update and nothing else, or None.
-    threads, ops : number of threads that add up moments, and operations of the device that does.
     """
     targets = task.targets(sample, scale != "raw")
     t = targets.encode(sample.y)
@@ -185,43 +254,22 @@ def prepare_training_set(
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
     w = targets.weighted(sample.y, sample.w)
     rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
-    held = last_rows(sample.w, hold_out)
-    update = readout = ~held
-    step_rows_end = 0
-    if step_share is not None:
-        middle = np.cumsum(sample.w) - 0.5 * sample.w  # weight below the middle of each row
-        before = middle < step_share * sample.w.sum()
-        update, readout = before & ~held, ~before & ~held
-        step_rows_end = int(sample.keys[before.argmin()])  # the first row that is not before
-    if not update.any() or not readout.any():
-        problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
-        raise InvalidInput("rows", "fresh", problem=problem)
-    if isinstance(targets, NumericTargets):
-        calibration = CalibrationRows.choose(rows, sample.keys, sample.copies, held, readout)
-    else:
-        calibration = CalibrationRows.held_out(rows[held], sample.keys[held])
-    parts = rows[update], rows[readout], rows[held]
     coding = encoding, scaling, targets
-    return TrainingSet(
-        *parts,
-        *coding,
-        len(t),
-        sample.keys,
-        calibration,
-        step_rows_end,
-        threads,
-        FitProgress(),
-        ops,
-    )
+    return ScaledSample(rows, sample.w, sample.keys, sample.copies, *coding)
 
 
-def last_rows(w: Floats, share: float) -> Mask:
-    """Return a mask of the last rows, whose weights make up `share`; never all rows.
+def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
+    """Return a mask of the rows that a member of a committee holds out; never all rows.
 
-    Rows are in the order of their keys, which are hashes: these are random rows that depend on
-    nothing else.
+    Their weights make up `share`. The first member holds out the last rows, the next one those
+    before them, and so on, until all rows had their turn. Where a few rows have most of the weight,
+    all members hold out the same. Rows are in the order of their keys, which are hashes: these are
+    random rows that depend on nothing else.
     """
     above = np.cumsum(w[::-1])[::-1] - 0.5 * w  # weight above the middle of each row
-    mask: Mask = above < share * w.sum()
-    mask[0] = False
-    return mask
+    held = share * w.sum()
+    last: Mask = above < held
+    last[0] = False
+    turn = member % max(round(1 / share), 1) if share else 0
+    others: Mask = (above >= turn * held) & (above < (turn + 1) * held)
+    return others if turn and 0 < w[others].sum() <= MAX_EXCESS * held else last

@@ -67,3 +67,10 @@ class BoostedTrees:
     def scaled(self, factor: float) -> BoostedTrees:
         """Return the trees whose scores are multiplied by a factor."""
         return replace(self, values=np.float32(factor) * self.values)
+
+    def __add__(self, other: BoostedTrees) -> BoostedTrees:
+        """Return the trees of both, of one depth."""
+        names = ("columns", "thresholds", "values")
+        return BoostedTrees(
+            *(np.concatenate([getattr(each, name) for each in (self, other)]) for name in names)
+        )

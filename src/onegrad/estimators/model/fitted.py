@@ -285,10 +285,10 @@ class RowChanges:
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m a_m\cdot f_m(x) + g(x) + s(x) + c\,q(x)
+    .. math:: f(x) = \frac1M \sum_m \big[a_m\cdot f_m(x) + g_m(x) + s_m(x) + c_m\,q_m(x)\big]
 
     with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
-    rows, where held-out rows say that these help.
+    rows, where the held-out rows of a member say that these help.
 
     Parameters
     ----------
@@ -297,10 +297,10 @@ class Fitted:
         rows of the fit, and fixed from then on.
     statistics : what describes the rows of the fit.
     tally : which rows are in the model; None where there are too many of them.
-    neighbours : the local part of the prediction; None where there is none.
     changes : rows that came and went since the fit.
-    networks, trees : on codes of single inputs, and boosted ones, whose sums are part of the
-        prediction; fixed like the first layers.
+    neighbours : the local parts of the prediction, times 1/M.
+    networks, trees : on codes of single inputs, and boosted ones, times 1/M; fixed like the first
+        layers.
     """
 
     members: tuple[Member, ...]
@@ -309,7 +309,7 @@ class Fitted:
     statistics: FitStatistics
     tally: Tally | None = None
     changes: RowChanges = RowChanges()
-    neighbours: Neighbours | None = None
+    neighbours: tuple[Neighbours, ...] = ()
     networks: tuple[CodedNetwork, ...] = ()
     trees: BoostedTrees | None = None
 
@@ -396,12 +396,12 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
-        if self.fixed_parts or self.neighbours is not None:
+        if self.fixed_parts or self.neighbours:
             z = self.layers[0].scaling(x)
             for part in self.fixed_parts:
                 scores += part(z)
-            if self.neighbours is not None:
-                scores += self.neighbours.share * self.neighbours(z)
+            for near in self.neighbours:
+                scores += near.share * near(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
             raise InvalidInput(
                 "model", problem="its numbers are so large that predictions overflow"

@@ -147,6 +147,8 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
         arrays |= {"low": -high, "high": high}
     arrays.setdefault("squash", np.full(arrays["centre"].shape, np.inf))  # formats 1 to 4
     header.setdefault("ridges", [header.get("ridge")])
+    near = header.get("neighbours") or []
+    header["neighbours"] = [near] if isinstance(near, dict) else near  # one set before committees
     arrays.setdefault("residual_weights", np.ones(len(arrays["residuals"])))
     arrays.setdefault("residual_predictions", np.zeros((0, arrays["residuals"].shape[-1])))
     arrays.setdefault("class_shares", np.zeros(0))
@@ -199,7 +201,7 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         statistics,
         _tally(header, arrays),
         RowChanges(int(added), int(removed)),
-        _neighbours(header, arrays),
+        tuple(_neighbours(header, arrays)),
         tuple(_networks(header, arrays, targets)),
         _trees(arrays),
     )
@@ -238,19 +240,17 @@ def _head(header: dict[str, Any], arrays: Arrays, number: int) -> Readout | None
     return Readout(float(header["ridges"][number]), coef, intercept)
 
 
-def _neighbours(header: dict[str, Any], arrays: Arrays) -> Neighbours | None:
-    facts = header.get("neighbours")
-    if facts is None:
-        return None
-    keys = arrays["near_keys"]
-    points, t, w = (arrays[f"near_{name}"] for name in NEARBY_ARRAYS)
-    if keys.dtype != np.uint64 or keys.shape != w.shape or (np.diff(keys) <= 0).any():
-        raise InvalidInput("neighbours", problem="their keys are damaged")
-    rows = NearbyRows(keys, points, t, w)
-    count, share, seed = int(facts["count"]), float(facts["share"]), int(facts["seed"])
-    if not count > 0 or not np.isfinite(share):
-        raise InvalidInput("neighbours", problem="their number and share must be positive")
-    return Neighbours(arrays["near_root"], count, share, rows, seed)
+def _neighbours(header: dict[str, Any], arrays: Arrays) -> Iterator[Neighbours]:
+    for number, facts in enumerate(header["neighbours"]):
+        keys, points, t, w, root = (
+            arrays[numbered(f"near_{name}", number)] for name in ("keys", *NEARBY_ARRAYS, "root")
+        )
+        if keys.dtype != np.uint64 or keys.shape != w.shape or (np.diff(keys) <= 0).any():
+            raise InvalidInput("neighbours", problem="their keys are damaged")
+        count, share, seed = int(facts["count"]), float(facts["share"]), int(facts["seed"])
+        if not count > 0 or not np.isfinite(share):
+            raise InvalidInput("neighbours", problem="their number and share must be positive")
+        yield Neighbours(root, count, share, NearbyRows(keys, points, t, w), seed)
 
 
 def _networks(header: dict[str, Any], arrays: Arrays, targets: Targets) -> Iterator[CodedNetwork]:
@@ -334,10 +334,12 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
     if isinstance(targets, NumericTargets):
         shapes |= {f"y_{name}": shape for name, shape in TARGET_ARRAYS.items()}
     _check_arrays(arrays, shapes, sizes)
-    if header.get("neighbours") is not None:
-        sizes |= {"p": len(arrays["near_w"]), "r": arrays["near_root"].shape[-1]}
-        shapes = {f"near_{name}": shape for name, shape in NEARBY_ARRAYS.items()}
-        _check_arrays(arrays, {**shapes, "near_root": "dr"}, sizes)
+    for number in range(len(header["neighbours"])):
+        local = {f"near_{name}": shape for name, shape in NEARBY_ARRAYS.items()}
+        local["near_root"] = "dr"
+        shapes = {numbered(name, number): shape for name, shape in local.items()}
+        p, r = len(arrays[numbered("near_w", number)]), arrays[numbered("near_root", number)]
+        _check_arrays(arrays, shapes, sizes | {"p": p, "r": r.shape[-1]})
     if "tree_values" in arrays:
         T, D = arrays["tree_columns"].shape
         shapes = {f"tree_{name}": shape for name, shape in TREE_ARRAYS.items()}
@@ -355,7 +357,7 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
 def _check_arrays(arrays: Arrays, shapes: Mapping[str, str], sizes: Mapping[str, int]) -> None:
     for name, letters in shapes.items():
         array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
-        dtype = np.float32 if name in IN_SINGLE else np.float64
+        dtype = np.float32 if name.split(".")[0] in IN_SINGLE else np.float64
         if array.shape != shape or array.dtype != dtype:
             problem = f"{array.dtype}{array.shape}, not {dtype.__name__}{shape}"
             raise InvalidInput("array", name, problem=problem)

@@ -36,6 +36,7 @@ def permutation_importances(
     columns: Iterable[Sequence[int]],
     targets: Targets,
     parts: Sequence[CodedNetwork | BoostedTrees] = (),
+    means_of: int = 1,
 ) -> Floats:
     """Return (columns,) importances that add up to one, or are zero where no column helps.
 
@@ -46,12 +47,14 @@ def permutation_importances(
     columns : the numbers of the inputs that each column becomes.
     targets : whose loss counts, of labels at the slope that is best for the rows as they are.
     parts : networks on codes of single inputs and trees, which add to the predictions.
+    means_of : how many such importances are averaged, each of which does a part of the work.
     """
     inputs = [list(numbers) for numbers in columns]
     neurons = sum(len(layer.W) for layer, _ in networks)
     neurons += sum(part.numbers_per_row for part in parts) // NUMBERS_PER_NEURON
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
-    rows = rows[: int(min(max(MAX_WORK / work, MIN_PERMUTED_ROWS), MAX_PERMUTED_ROWS))]
+    most = min(MAX_WORK / work, MAX_PERMUTED_ROWS) / means_of
+    rows = rows[: int(max(most, MIN_PERMUTED_ROWS))]
     states = [_State(layer, readout, rows.z) for layer, readout in networks]
 
     def predict(z: Floats, changed: list[int]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -76,20 +77,20 @@ class RowSums:
     """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
 
     Predictions stay between the bounds of the targets. `nearby` are rows that become neighbours,
-    where the model has any.
+    one set for each local part of the model.
     """
 
     moments: CommitteeMoments
     tally: Tally | None
     targets: Targets
-    nearby: NearbyRows | None = None
+    nearby: tuple[NearbyRows, ...] = ()
 
     def __add__(self, other: RowSums) -> RowSums:
         return RowSums(
             self.moments + other.moments,
             add_tallies(self.tally, other.tally),
             widened(self.targets, other.targets),
-            add_optional(self.nearby, other.nearby),
+            tuple(map(operator.add, self.nearby, other.nearby)),
         )
 
 
@@ -116,16 +117,15 @@ def _block_tally(block: RowBlock, fitted: Fitted) -> Tally | None:
     return Tally.of(block_keys(block, fitted, seed)[counts], w[counts], seed)
 
 
-def _nearby_rows(block: RowBlock, fitted: Fitted) -> NearbyRows | None:
-    if fitted.neighbours is None:
-        return None
-    keys = block_keys(block, fitted, fitted.neighbours.seed)
+def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
+    if not fitted.neighbours:
+        return ()
+    keys = block_keys(block, fitted, fitted.neighbours[0].seed)
     z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
     y, w = block_targets(block), block_weights(block)
     weights = fitted.targets.weighted(y, w)
-    return fitted.neighbours.rows_of(
-        keys, z, fitted.targets.encode(y), w if weights is None else weights
-    )
+    t, w = fitted.targets.encode(y), w if weights is None else weights
+    return tuple(near.rows_of(keys, z, t, w) for near in fitted.neighbours)
 
 
 def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:

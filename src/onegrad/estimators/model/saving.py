@@ -123,7 +123,10 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "single": targets.single if isinstance(targets, NumericTargets) else None,
         "ridges": [member.ridge for member in fitted.members],
         "shares": [member.share for member in fitted.members],
-        "neighbours": _neighbours_header(fitted),
+        "neighbours": [
+            {"count": near.count, "share": near.share, "seed": near.seed}
+            for near in fitted.neighbours
+        ],
         "networks": [[n.first, n.bound, len(n.weights)] for n in fitted.networks],
         "intercept": member.intercept,
         "slope": statistics.link.slope,
@@ -136,11 +139,6 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
         "tally_seed": None if fitted.tally is None else fitted.tally.seed,
     }
-
-
-def _neighbours_header(fitted: Fitted) -> dict[str, Any] | None:
-    near = fitted.neighbours
-    return None if near is None else {"count": near.count, "share": near.share, "seed": near.seed}
 
 
 def _arrays(fitted: Fitted) -> Arrays:
@@ -159,10 +157,10 @@ def _arrays(fitted: Fitted) -> Arrays:
     arrays["residual_predictions"] = fitted.statistics.predicted
     arrays["class_shares"] = fitted.statistics.link.shares
     arrays["column_importances"] = fitted.statistics.column_importances
-    if fitted.neighbours is not None:
-        near = fitted.neighbours.rows
-        arrays |= {f"near_{name}": getattr(near, name) for name in ("keys", *NEARBY_ARRAYS)}
-        arrays["near_root"] = fitted.neighbours.root
+    for number, near in enumerate(fitted.neighbours):
+        local = {f"near_{name}": getattr(near.rows, name) for name in ("keys", *NEARBY_ARRAYS)}
+        local["near_root"] = near.root
+        arrays |= {numbered(name, number): array for name, array in local.items()}
     for number, network in enumerate(fitted.networks):
         arrays |= {
             numbered(f"code_{name}", number): getattr(network.codes, name) for name in CODE_ARRAYS

@@ -73,17 +73,15 @@ def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
 
 def _with_nearby(
     fitted: Fitted, rows: RowSums, change: Callable[[NearbyRows, NearbyRows], NearbyRows]
-) -> Neighbours | None:
+) -> tuple[Neighbours, ...]:
     """Return the neighbours of a model after rows came or went."""
-    neighbours = fitted.neighbours
-    if neighbours is None or rows.nearby is None:
-        return neighbours
-    return replace(neighbours, rows=change(neighbours.rows, rows.nearby))
+    pairs = zip(fitted.neighbours, rows.nearby, strict=True)
+    return tuple(replace(near, rows=change(near.rows, nearby)) for near, nearby in pairs)
 
 
 def all_rows(fitted: Fitted) -> RowSums:
     """Return the sums over the rows that are in a model."""
-    nearby = None if fitted.neighbours is None else fitted.neighbours.rows
+    nearby = tuple(near.rows for near in fitted.neighbours)
     return RowSums(fitted.moments, fitted.tally, fitted.targets, nearby)
 
 

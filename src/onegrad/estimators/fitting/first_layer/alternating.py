@@ -58,7 +58,7 @@ def search(
     training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
 ) -> Candidates:
     """Pool the neurons of all searches, which run in parallel, and go on at full width."""
-    capacity = settings.capacity_for(training_set)
+    capacity = settings.capacity(training_set.sample_rows, training_set.targets.outputs)
     sampler = NeuronSampler.of(training_set.update, float(settings.clip), training_set.ops)
     wide = NeuronSearch(training_set, settings, capacity, capacity.width, sampler, rng)
     if capacity.searches == 1:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.coded_training import CodedTraining
-from onegrad.estimators.fitting.settings import Prepare, check_layer, check_parameter
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.settings import ScaleSample, check_layer, check_parameter
+from onegrad.estimators.fitting.training_set import ScaledSample
 from onegrad.exceptions import check_choice
 
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
@@ -30,8 +30,8 @@ SEARCH_WIDTH = 600  # neurons of one search
 FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # where rows are few
-MAX_COMMITTEE_ROWS = 600  # rows up to which a committee costs next to nothing
-BEST_MEMBERS = 3  # with the best budget
+MEMBERS = {"fast": 1, "default": 2, "best": 5}  # by budget
+MAX_COMMITTEE_ROWS, FEW_ROWS_MEMBERS = 600, 3  # up to which one more costs next to nothing
 MANY_ROWS = 8_000  # rows from which a further search pays
 MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
 
@@ -114,21 +114,21 @@ class AlternatingSettings:
         """
         return self.width is None
 
-    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
-        """Return the training set on the scale that is asked for.
+    def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
+        """Return the sample on the scale that is asked for.
 
         By default, classes have both if there are several searches, which take turns.
         """
-        training_set = prepare(self.inputs or "standard")
+        sample = scale_sample(self.inputs or "standard")
         unset = self.inputs is None and self.width is None
-        if unset and self.classes and self.capacity_for(training_set).searches > 1:
-            return prepare("both")
-        return training_set
+        if unset and self.classes and self.capacity_for(sample).searches > 1:
+            return scale_sample("both")
+        return sample
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
         classes = outputs if self.classes else 0
-        fast, best = self.budget == "fast", self.budget == "best"
+        fast = self.budget == "fast"
         search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
         many = rows >= MANY_ROWS
         if self.width is None:
@@ -142,18 +142,25 @@ class AlternatingSettings:
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
         further = (1 if fast or many else 2) * rounds
-        few = rows <= MAX_COMMITTEE_ROWS and self.width is None and not fast
-        members = self.members or (BEST_MEMBERS if best else 3 if few else 1)
         # gradient steps: of no use to neurons that are pooled, and as costly as rounds
         steps = 4 if classes and searches == 1 else 0
-        return Capacity(width, searches, members, rounds, further, steps)
+        return Capacity(width, searches, self.members_for(rows), rounds, further, steps)
 
-    def capacity_for(self, training_set: TrainingSet) -> Capacity:
-        """Return the capacity for a training set."""
-        return self.capacity(training_set.sample_rows, training_set.targets.outputs)
+    def members_for(self, rows: int) -> int:
+        """Return the number of members for a sample of so many rows."""
+        if self.members is not None:
+            return self.members
+        if self.width is not None:
+            return 1
+        few = rows <= MAX_COMMITTEE_ROWS and self.budget == "default"
+        return FEW_ROWS_MEMBERS if few else MEMBERS[self.budget]
 
-    def committee_size(self, training_set: TrainingSet) -> int:
-        return self.capacity_for(training_set).members
+    def capacity_for(self, sample: ScaledSample) -> Capacity:
+        """Return the capacity for a sample."""
+        return self.capacity(len(sample), sample.targets.outputs)
+
+    def committee_size(self, sample: ScaledSample) -> int:
+        return self.capacity_for(sample).members
 
     def coded_training(self, sample_rows: int) -> CodedTraining:
         """Return how networks on codes are trained: for numbers, only where rows are many."""
@@ -162,12 +169,14 @@ class AlternatingSettings:
             return CodedTraining()
         few = sample_rows < MANY_ROWS and not best
         plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
-        return replace(plan, patience=self.patience or plan.patience)
+        networks = plan.networks if self.members_for(sample_rows) == 1 else min(plan.networks, 1)
+        return replace(plan, networks=networks, patience=self.patience or plan.patience)
 
     def boosting(self, sample_rows: int, outputs: int) -> Boosting:
         """Return how trees are grown: larger ones where rows are many, and classes are not."""
         large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
-        return MORE_BOOSTING if large else BOOSTING[self.budget]
+        plan = MORE_BOOSTING if large else BOOSTING[self.budget]
+        return replace(plan, again=self.members_for(sample_rows) == 1)
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried.
@@ -177,5 +186,5 @@ class AlternatingSettings:
         few = self.classes and sample_rows < MANY_ROWS
         return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
 
-    def max_candidates(self, training_set: TrainingSet) -> int:
-        return self.capacity_for(training_set).max_candidates
+    def max_candidates(self, sample: ScaledSample) -> int:
+        return self.capacity_for(sample).max_candidates

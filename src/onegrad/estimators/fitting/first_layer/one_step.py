@@ -29,12 +29,12 @@ from onegrad.estimators.fitting.candidates import (
 from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.settings import (
-    Prepare,
+    ScaleSample,
     check_layer,
     check_parameter,
     number_or_none,
 )
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.training_set import ScaledSample, TrainingSet
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import weight_gradient
@@ -110,8 +110,8 @@ class OneStepSettings:
     def corrects(self) -> bool:
         return False
 
-    def choose_inputs(self, prepare: Prepare) -> TrainingSet:
-        return prepare(self.inputs)
+    def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
+        return scale_sample(self.inputs)
 
     def coded_training(self, _: int) -> CodedTraining:
         return CodedTraining()
@@ -119,10 +119,10 @@ class OneStepSettings:
     def boosting(self, _: int, __: int) -> Boosting:
         return Boosting()
 
-    def committee_size(self, _: TrainingSet) -> int:
+    def committee_size(self, _: ScaledSample) -> int:
         return 1
 
-    def max_candidates(self, _: TrainingSet) -> int:
+    def max_candidates(self, _: ScaledSample) -> int:
         return len(RELATIVE_STEPS) if self.chooses_step else 1
 
 
