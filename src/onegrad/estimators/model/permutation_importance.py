@@ -23,7 +23,7 @@ from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.ridge import Readout
 
-MAX_WORK = 2e8  # rows times neurons times permutations that are computed
+MAX_WORK = 1e8  # rows times neurons times permutations that are computed
 MAX_PERMUTED_ROWS = 1000  # rows of which each column is permuted
 MIN_PERMUTED_ROWS = 30
 NUMBERS_PER_NEURON = 25  # of a part that is computed anew, as costly as a neuron that is not

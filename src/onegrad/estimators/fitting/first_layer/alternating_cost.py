@@ -88,14 +88,13 @@ def alternating_cost(
         plan = settings.coded_training(sampled)
         sizes = [inputs + min(MAX_RAMPS * inputs, MAX_CODES), *plan.hidden, outputs]
         weights = sum(a * b for a, b in pairwise(sizes))
-        # the networks are those of all members together
-        passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks / capacity.members
+        passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks
         flops += passes * learned * 6 * weights
         boosting = settings.boosting(sampled, outputs)
         cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
         per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
-        # grown twice, without the held-out rows and with them
-        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree / capacity.members
+        times = 1 + boosting.again  # without the held-out rows, and perhaps with them
+        flops += times * TYPICAL_TREES * boosting.trees * per_tree
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

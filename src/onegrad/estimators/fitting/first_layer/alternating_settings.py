@@ -12,16 +12,18 @@ from onegrad.estimators.fitting.training_set import ScaledSample
 from onegrad.exceptions import check_choice
 
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
-SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 40_000}  # of them, rows of the rounds
-# networks on codes of single inputs, by budget
+SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
+# networks on codes of single inputs, by budget; a member that has others beside it has only one
 CODED_TRAINING = {
     "fast": CodedTraining(),
     "few rows": CodedTraining(2, (256, 128), 25),  # of the default
-    "default": CodedTraining(1),
+    "default": CodedTraining(2),
     "best": CodedTraining(4),
 }
 BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
 MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
+# members of a committee, by budget; of the default, also by rows
+MEMBERS = {"fast": 1, "few rows": 3, "default": 2, "many rows": 1, "best": 5}
 # Adam's first steps of joint training that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
@@ -30,10 +32,9 @@ SEARCH_WIDTH = 600  # neurons of one search
 FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # where rows are few
-MEMBERS = {"fast": 1, "default": 2, "best": 5}  # by budget
-MAX_COMMITTEE_ROWS, FEW_ROWS_MEMBERS = 600, 3  # up to which one more costs next to nothing
-MANY_ROWS = 8_000  # rows from which a further search pays
-MANY_CLASSES = 10  # classes from which one more search pays, and two where rows are many
+FEW_ROWS = 600  # rows up to which one more member costs next to nothing
+MANY_ROWS = 8_000  # rows from which further searches pay
+MANY_CLASSES = 10  # classes from which they do
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,9 @@ class AlternatingSettings:
         classes = outputs if self.classes else 0
         fast = self.budget == "fast"
         search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
-        many = rows >= MANY_ROWS
         if self.width is None:
-            pays = 2 if fast else 3 + many + (1 + many if classes >= MANY_CLASSES else 0)
-            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), pays * search_width)
+            most = self.searches_for(rows, classes) * search_width
+            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most)
             searches = -(-width // search_width)
         else:
             width = self.width
@@ -141,10 +141,19 @@ class AlternatingSettings:
         rounds = self.rounds
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
-        further = (1 if fast or many else 2) * rounds
+        further = (1 if fast or rows >= MANY_ROWS else 2) * rounds
         # gradient steps: of no use to neurons that are pooled, and as costly as rounds
         steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, self.members_for(rows), rounds, further, steps)
+
+    def searches_for(self, rows: int, classes: int) -> int:
+        """Return the number of searches that pay where rows are not few."""
+        many = rows >= MANY_ROWS
+        if self.budget == "fast":
+            return 2
+        if classes >= MANY_CLASSES:
+            return 6 if many else 3
+        return 4 if many else 2 if classes else 3
 
     def members_for(self, rows: int) -> int:
         """Return the number of members for a sample of so many rows."""
@@ -152,8 +161,11 @@ class AlternatingSettings:
             return self.members
         if self.width is not None:
             return 1
-        few = rows <= MAX_COMMITTEE_ROWS and self.budget == "default"
-        return FEW_ROWS_MEMBERS if few else MEMBERS[self.budget]
+        if self.budget != "default":
+            return MEMBERS[self.budget]
+        if rows <= FEW_ROWS:
+            return MEMBERS["few rows"]
+        return MEMBERS["many rows" if rows >= MANY_ROWS else "default"]
 
     def capacity_for(self, sample: ScaledSample) -> Capacity:
         """Return the capacity for a sample."""
