@@ -74,7 +74,8 @@ class AlternatingRegressor(_Alternating, Regression):
         number of rows and the budget. More than 1,000 neurons are learned in several searches that
         share one readout.
     members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
-        has its own random numbers; all share the passes over the data. None: set by the budget.
+        has its own random numbers and holds out other rows; all share the passes over the data.
+        None: set by the budget and the number of rows.
     rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
         set by the budget.
     patience : number of rounds, or epochs of training, without improvement on held-out rows before
@@ -148,7 +149,8 @@ class AlternatingClassifier(_Alternating, Classification):
         number of rows and the budget. More than 1,000 neurons are learned in several searches that
         share one readout.
     members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
-        has its own random numbers; all share the passes over the data. None: set by the budget.
+        has its own random numbers and holds out other rows; all share the passes over the data.
+        None: set by the budget and the number of rows.
     rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
         set by the budget.
     patience : number of rounds, or epochs of training, without improvement on held-out rows before

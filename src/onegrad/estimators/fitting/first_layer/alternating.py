@@ -172,5 +172,5 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
         weights = ", ".join(f"{name} {choice[f'{name}_weight']:.3g}" for name in parts)
         lines.append(("weights", weights))
     if "neighbours" in choice:
-        lines.append(("neighbours", f"distance of number {choice['neighbours']}"))
+        lines.append(("neighbours", f"distance of number {listed('{}', choice['neighbours'])}"))
     return lines
