@@ -81,6 +81,7 @@ class Equations:
     about_a: Floats | None = None
     # of samples and of neurons, where they are on grids of several rules
     grids: tuple[NodeGrid, NodeGrid] | None = None
+    values: float = 0.0  # of the activation, whose averages the coefficients are
 
     @cached_property
     def space(self) -> FunctionSpace:

@@ -29,6 +29,7 @@ from onegrad.theory.uniform.discretisation import Equations, NodeGrid, equations
 from onegrad.theory.uniform.fixed_point import (
     FIXED_POINT_TOLERANCE,
     Solution,
+    operations,
     solve_fixed_point,
 )
 from onegrad.theory.uniform.gauss_nodes import Numbers
@@ -50,11 +51,17 @@ MIN_SPACING = 0.25
 ROUGH_TOLERANCE = 0.03  # of rtol: the Newton step at which a coarser rule is solved well enough
 MAX_NODES = NodeCounts(64, 96)
 MAX_REFINED_SAMPLES = 800  # nodes of samples on a grid from which none are added: seconds each
+# of a solution that is tried, and of one from which no nodes are added; see `operations`
+MAX_OPERATIONS, MAX_REFINED_OPERATIONS = 4e9, 1e9
 WARM_PLAIN_ITERATIONS = 3  # they make most of the way, at a third of the cost
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves
 
 # discretises something prepared, which has a problem and the rules of its index and its neurons
 Discretise = Callable[[Any, NodeCounts], Equations]
+
+
+class TooManyOperations(NotConverged):
+    """A solution that would take seconds was not tried."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Evaluation:
     train, test, squared_loss : means over the constants of the initial output.
     values : errors at each of these constants.
     residual, iterations : of the first solution; last : the last one.
+    operations : the most that one of these solutions took.
     """
 
     nodes: NodeCounts
@@ -85,6 +93,7 @@ class Evaluation:
     residual: float
     iterations: int
     last: WarmStart
+    operations: float
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,10 @@ def refine(
     """
     spacing = list(spacings)
 
-    finest = evaluate_at_nodes(constants, node_counts(mean, *spacing), start, discretise)
+    def evaluate(nodes: NodeCounts, last: WarmStart | None) -> Evaluation:
+        return evaluate_at_nodes(constants, nodes, last, discretise, max_operations=MAX_OPERATIONS)
+
+    finest = evaluate(node_counts(mean, *spacing), start)
     changes, estimates, rough = [0.0, 0.0], [0.0, 0.0], ROUGH_TOLERANCE * rtol
     for i in range(2):
         coarser = [s * (COARSER if i == j else 1) for j, s in enumerate(spacing)]
@@ -167,10 +179,15 @@ def refine(
         nodes = node_counts(mean, *spacing)
         too_many = nodes.index > MAX_NODES.index or nodes.neuron > MAX_NODES.neuron
         too_many |= finest.last.relative_pi.size > MAX_REFINED_SAMPLES
+        too_many |= finest.operations > MAX_REFINED_OPERATIONS
         if spacing[i] < MIN_SPACING or too_many:
             resolved = False
             break
-        finer = evaluate_at_nodes(constants, nodes, finest.last, discretise)
+        try:
+            finer = evaluate(nodes, finest.last)
+        except TooManyOperations:
+            resolved = False
+            break
         change = _relative_change(finest, finer)
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, finer
@@ -186,11 +203,21 @@ def evaluate_at_nodes(
     start: WarmStart | None,
     discretise: Discretise = equations,
     tolerance: float = FIXED_POINT_TOLERANCE,
+    max_operations: float = np.inf,
 ) -> Evaluation:
-    """Solve a problem with given nodes at each constant of its initial output."""
-    values, solutions = [], []
+    """Solve a problem with given nodes at each constant of its initial output.
+
+    Raises TooManyOperations where a solution would take more than `max_operations`.
+    """
+    values, solutions, largest = [], [], 0.0
     for prepared in constants:
         eq = discretise(prepared, nodes)
+        largest = max(largest, operations(eq))
+        if largest > max_operations:
+            raise TooManyOperations(
+                f"uniform theory: {len(eq.p)} nodes of samples and {len(eq.weight)} of neurons "
+                f"would take {largest:.1e} operations a step (at most {max_operations:.0e})"
+            )
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
         samples, neurons = _grids(eq, nodes)
         relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
@@ -207,6 +234,7 @@ def evaluate_at_nodes(
         residual=solutions[0].residual,
         iterations=solutions[0].iterations,
         last=start,
+        operations=largest,
     )
 
 

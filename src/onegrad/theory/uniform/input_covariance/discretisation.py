@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.averages import gaussian_averages, values_averaged
 from onegrad.theory.uniform.discretisation import Equations, NodeGrid
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.input_covariance.bulk import (
@@ -76,11 +76,9 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
     p = np.outer(scale_weights, p).ravel()
     p, signs = np.tile(p, 2) / 2, np.repeat(TWO_POINT_NODES, len(p))
     norm = scale * (1 + signs * lengths.samples)
+    deviation = rho * np.sqrt(norm)
     value, slope, square = gaussian_averages(
-        problem.sigma,
-        neurons.bias[:, None] + neurons.s.T @ indices,
-        rho * np.sqrt(norm),
-        lengths.flattening,
+        problem.sigma, neurons.bias[:, None] + neurons.s.T @ indices, deviation, lengths.flattening
     )
     B = slope / rho
     grown = 1 + neurons.own + epsilon * (step.mean + step.shift)
@@ -161,6 +159,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         mean_error=step.labels.fit.mean_error,
         grids=(NodeGrid(np.tile(mask, (2 * len(scales), 1, 1))), neurons.grid),
         about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
+        values=values_averaged(problem.sigma, deviation),
     )
 
 

@@ -31,6 +31,7 @@ from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_d
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
     COARSER,
+    MAX_OPERATIONS,
     SPACINGS,
     Refinement,
     errors_of_refinement,
@@ -51,7 +52,8 @@ MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 700, 1600
 LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
 MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
-MAX_NEURON_NODES = 24  # of a point on which more draws are taken: with more a draw takes seconds
+# of a point on which more draws are taken: with more they take seconds
+MAX_NEURON_NODES, MAX_QUICK_OPERATIONS = 24, 8e8
 MAX_CONCENTRATION = 0.5  # beyond it predictions were off by tens of percent
 FEW_DIRECTIONS = "few directions that carry most of a neuron's output beside the learned one"
 DIFFERENT_TEACHERS = "errors that differ from teacher to teacher"
@@ -93,9 +95,9 @@ def covariance_errors(
             covered = "steps that multiply no weight by more than some hundreds"
             raise OutOfScope("uniform", "eta", problem.step, covered)
         before, rule = _mean_over_draws(draws, rtol, nodes, before)
-        if _needs_more_draws(draws, before):
+        if _needs_more_draws(draws, before, rule):
             more = prepare_draws(with_a_direction(problem), inputs, MANY_DRAWS)
-            if _are_quick(more, before.finest.nodes):
+            if _are_quick(more, before.finest.nodes, rule):
                 draws, before = more, _at_coarser_nodes(more, before, rule)
         points.append(_with_bars(problem, draws, before, carried))
     return points
@@ -143,9 +145,11 @@ class CoarserRule:
     nodes : numbers of nodes.
     across, noise : factors of the numbers of nodes across the weight along v and of M's noise.
     train, test : errors of the hardest draw with all nodes over those with fewer.
+    operations : that a solution of the hardest draw takes with fewer nodes.
     """
 
     nodes: NodeCounts
+    operations: float
     across: float = 1.0
     noise: float = 1.0
     train: float = 1.0
@@ -172,7 +176,8 @@ def _mean_over_draws(
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
-        return Refinement(means, float("nan"), True, spacings, means.last), CoarserRule(nodes)
+        rule = CoarserRule(nodes, means.operations)
+        return Refinement(means, float("nan"), True, spacings, means.last), rule
     counts = node_counts(hardest, *spacings)
     largest = max(number_of_nodes(draw, counts) for draw in draws)
     if largest > MAX_NODES_OF_A_DRAW:
@@ -194,15 +199,16 @@ def _coarser_rule(hardest: PreparedDraw, refined: Refinement, rtol: float) -> Co
     nodes = NodeCounts(index, neuron)
     for across, noise in FEWER_NODES:
         try:
-            coarse = evaluate_at_nodes(
+            thinned = evaluate_at_nodes(
                 [with_fewer_nodes(hardest, across, noise)], nodes, finest.last, draw_equations
-            ).values[0]
+            )
         except NotConverged:
             continue
+        coarse = thinned.values[0]
         train, test = fine.train / coarse.train, fine.test / coarse.test
         if max(abs(train - 1), abs(test - 1)) < MAX_CHANGE * rtol:
-            return CoarserRule(nodes, across, noise, train, test)
-    return CoarserRule(finest.nodes)
+            return CoarserRule(nodes, thinned.operations, across, noise, train, test)
+    return CoarserRule(finest.nodes, finest.operations)
 
 
 def _coarsening(change: float) -> float:
@@ -219,7 +225,9 @@ def _at_coarser_nodes(
     """Return means over draws with fewer nodes than those of a refinement."""
     thinned = [with_fewer_nodes(draw, rule.across, rule.noise) for draw in draws]
     start = refined.finest.last
-    means = evaluate_at_nodes(thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE)
+    means = evaluate_at_nodes(
+        thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE, MAX_OPERATIONS
+    )
     values = tuple(rule.applied(v) for v in means.values)
     finest = replace(
         refined.finest,
@@ -231,19 +239,22 @@ def _at_coarser_nodes(
     return replace(refined, finest=finest)
 
 
-def _needs_more_draws(draws: tuple[PreparedDraw, ...], refinement: Refinement) -> bool:
+def _needs_more_draws(
+    draws: tuple[PreparedDraw, ...], refinement: Refinement, rule: CoarserRule
+) -> bool:
     """Return whether errors differ so much between draws that few of them have no mean."""
     uncertain = _error_of_mean(refinement) > MAX_ERROR_OF_MEAN
-    quick = _are_quick(draws, refinement.finest.nodes)
+    quick = _are_quick(draws, refinement.finest.nodes, rule)
     return uncertain and quick and draws[0].step.spectrum.singles > 0
 
 
-def _are_quick(draws: tuple[PreparedDraw, ...], nodes: NodeCounts) -> bool:
-    """Return whether no draw has a second index or many nodes.
+def _are_quick(draws: tuple[PreparedDraw, ...], nodes: NodeCounts, rule: CoarserRule) -> bool:
+    """Return whether no draw has a second index, many nodes or averages of many values.
 
     These make draws so slow that the bar of a few has to do.
     """
-    return nodes.neuron <= MAX_NEURON_NODES and all(len(draw.indices) == 1 for draw in draws)
+    few = nodes.neuron <= MAX_NEURON_NODES and rule.operations <= MAX_QUICK_OPERATIONS
+    return few and all(len(draw.indices) == 1 for draw in draws)
 
 
 def _error_of_mean(refinement: Refinement) -> float:
