@@ -212,12 +212,7 @@ def evaluate_at_nodes(
     values, solutions, largest = [], [], 0.0
     for prepared in constants:
         eq = discretise(prepared, nodes)
-        largest = max(largest, operations(eq))
-        if largest > max_operations:
-            raise TooManyOperations(
-                f"uniform theory: {len(eq.p)} nodes of samples and {len(eq.weight)} of neurons "
-                f"would take {largest:.1e} operations a step (at most {max_operations:.0e})"
-            )
+        largest = max(largest, operations_within(eq, max_operations))
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
         samples, neurons = _grids(eq, nodes)
         relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
@@ -236,6 +231,17 @@ def evaluate_at_nodes(
         last=start,
         operations=largest,
     )
+
+
+def operations_within(eq: Equations, limit: float = MAX_OPERATIONS) -> float:
+    """Return the operations of a solution; raise TooManyOperations where they are more."""
+    needed = operations(eq)
+    if needed > limit:
+        raise TooManyOperations(
+            f"uniform theory: {len(eq.p)} nodes of samples and {len(eq.weight)} of neurons "
+            f"would take {needed:.1e} operations a step (at most {limit:.0e})"
+        )
+    return needed
 
 
 def _solve_from(

@@ -36,6 +36,7 @@ from onegrad.theory.uniform.refinement import (
     Refinement,
     errors_of_refinement,
     evaluate_at_nodes,
+    operations_within,
     refine,
 )
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
@@ -48,7 +49,7 @@ COVARIANCE_LABELS = ("plain", "centred")
 FEWER_NODES = ((0.5, 0.5), (0.5, 1.0), (1.0, 1.0))
 MAX_CHANGE = 2.0  # by fewer nodes, in units of the tolerance
 # of samples and neurons: with more, a point takes more than a second or so for each draw
-MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 700, 1600
+MANY_NODES_OF_A_DRAW, MAX_NODES_OF_A_DRAW = 700, 2500
 LOOSER_TOLERANCE = 5.0  # of quadrature there, in units of the tolerance that is asked for
 MAX_MULTIPLIED_WEIGHT = 200.0  # by the noise of M along the strongest direction
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken
@@ -225,6 +226,10 @@ def _at_coarser_nodes(
     """Return means over draws with fewer nodes than those of a refinement."""
     thinned = [with_fewer_nodes(draw, rule.across, rule.noise) for draw in draws]
     start = refined.finest.last
+    if len(draws[0].indices) > 1:  # the largest draw is refused before others are solved
+        largest = max(thinned, key=lambda draw: number_of_nodes(draw, rule.nodes))
+        if number_of_nodes(largest, rule.nodes) > MANY_NODES_OF_A_DRAW:
+            operations_within(draw_equations(largest, rule.nodes))
     means = evaluate_at_nodes(
         thinned, rule.nodes, start, draw_equations, MEAN_TOLERANCE, MAX_OPERATIONS
     )
