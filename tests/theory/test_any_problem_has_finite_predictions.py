@@ -34,6 +34,23 @@ ATTACKS = (  # random problems that were off a bound or took minutes
         teacher="H1 + H30/sqrt(2.65e32)", inputs="power-law(1)",
     ),
     og.Problem(
+        n=1439, d=37, N=30185, n_step=1, activation="silu", teacher="erf", noise=1.0, ridge=5.66596,
+        alpha=0.64792, weights="sphere", readout="constant", residual="full", inputs="power-law(1)",
+    ),
+    og.Problem(
+        n=8, d=8, N=49, n_step=42, activation="H2 - H4/10", teacher="H1 + H2/sqrt(2)", noise=1.0,
+        ridge=1.0285e-05, alpha=0.3694, weights="sphere", readout="rademacher", residual="full",
+        inputs="spiked(4)", noise_law="student-t(3)", corrupted=0.3,
+    ),
+    og.Problem(
+        n=1512, d=5655, N=11229, n_step=8990, activation="sin", teacher="H1 + H2/2 + H3/6:raw",
+        noise=1.0, ridge=2.9701e-07, alpha=0.53403, weights="sphere", residual="full",
+        inputs="power-law(1)",
+    ),
+    og.Problem(
+        n=20, d=10**12, N=30, activation="tanh", teacher="H1", alpha=0.3, inputs="power-law(1)",
+    ),
+    og.Problem(
         n=1783, d=12053, N=3228, n_step=3680, activation="elu", teacher="erf:raw", noise=1.0,
         ridge=2.3069e-06, alpha=0.15014, readout="constant", inputs="power-law(1)",
     ),
