@@ -45,14 +45,12 @@ class Boosting:
     rate : share of a Newton step that a tree makes.
     patience : trees in a row that may bring nothing before growth ends.
     depth : questions of a tree.
-    again : whether the model has trees of all rows, held-out ones among them.
     """
 
     trees: int = 0
     rate: float = 0.1
     patience: int = 40
     depth: int = 6
-    again: bool = True
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ the learned metric; the network g on codes of single inputs; and the sum s of bo
 weight is negative; for numbers they add up to one. Where the gain of a part is within the noise of
 the held-out rows its weight is zero, and it costs nothing.
 
-Weights and probabilities rest on parts that have not seen the held-out rows. A network that has no
-others beside it, which hold out other rows, gets further parts that have seen all rows.
+Weights and probabilities rest on parts that have not seen the held-out rows. In the model, further
+networks and the trees have seen all rows of the sample.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class FixedParts:
     def added(
         self, judged: TrainingSet, parts: Mapping[str, Floats], correction: Correction
     ) -> Correction:
-        """Add those that lower the loss of the held-out rows.
+        """Add those that lower the loss of the held-out rows, then learn them from all rows.
 
         `parts` and `correction` are the others, and what they make of the held-out rows.
         """
@@ -288,9 +288,7 @@ class FixedParts:
         return [] if self.training_set.progress.stopped else networks
 
     def trees_of_all_rows(self, trees: BoostedTrees) -> BoostedTrees:
-        """Grow as many trees again, on all rows of the sample, if the plan says so."""
-        if not self.boosting.again:
-            return trees
+        """Grow as many trees again, on all rows of the sample."""
         plan = replace(self.boosting, trees=len(trees))
         again = self.trees(self.training_set.without_held_out, plan)
         return trees if self.training_set.progress.stopped else again

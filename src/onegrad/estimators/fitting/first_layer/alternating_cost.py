@@ -93,8 +93,8 @@ def alternating_cost(
         boosting = settings.boosting(sampled, outputs)
         cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
         per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
-        times = 1 + boosting.again  # without the held-out rows, and perhaps with them
-        flops += times * TYPICAL_TREES * boosting.trees * per_tree
+        # grown twice, without the held-out rows and with them
+        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

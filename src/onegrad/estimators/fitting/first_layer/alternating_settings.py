@@ -13,13 +13,8 @@ from onegrad.exceptions import check_choice
 
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
-# networks on codes of single inputs, by budget; a member that has others beside it has only one
-CODED_TRAINING = {
-    "fast": CodedTraining(),
-    "few rows": CodedTraining(2, (256, 128), 25),  # of the default
-    "default": CodedTraining(2),
-    "best": CodedTraining(4),
-}
+CODED_TRAINING = CodedTraining(2)  # networks on codes of single inputs, of a member
+SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)  # those of the default where rows are few
 BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
 MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
 # members of a committee, by budget; of the default, also by rows
@@ -176,19 +171,16 @@ class AlternatingSettings:
 
     def coded_training(self, sample_rows: int) -> CodedTraining:
         """Return how networks on codes are trained: for numbers, only where rows are many."""
-        fast, best = self.budget == "fast", self.budget == "best"
-        if not self.classes and sample_rows < MANY_ROWS and not best:
+        small = sample_rows < MANY_ROWS and self.budget == "default"
+        if self.budget == "fast" or (small and not self.classes):
             return CodedTraining()
-        few = sample_rows < MANY_ROWS and not best
-        plan = CODED_TRAINING["few rows" if few and not fast else self.budget]
-        networks = plan.networks if self.members_for(sample_rows) == 1 else min(plan.networks, 1)
-        return replace(plan, networks=networks, patience=self.patience or plan.patience)
+        plan = SMALL_CODED_TRAINING if small else CODED_TRAINING
+        return replace(plan, patience=self.patience or plan.patience)
 
     def boosting(self, sample_rows: int, outputs: int) -> Boosting:
         """Return how trees are grown: larger ones where rows are many, and classes are not."""
         large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
-        plan = MORE_BOOSTING if large else BOOSTING[self.budget]
-        return replace(plan, again=self.members_for(sample_rows) == 1)
+        return MORE_BOOSTING if large else BOOSTING[self.budget]
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried.
