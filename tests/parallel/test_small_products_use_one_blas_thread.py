@@ -72,9 +72,9 @@ def test_the_uniform_theory_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[set[int]] = []
     evaluate = refinement.evaluate_at_nodes
 
-    def watched(*arguments: Any) -> Any:
+    def watched(*arguments: Any, **named: Any) -> Any:
         seen.append(threads())
-        return evaluate(*arguments)
+        return evaluate(*arguments, **named)
 
     monkeypatch.setattr(refinement, "evaluate_at_nodes", watched)
     og.predict(og.Problem(n=200, d=100, N=150))

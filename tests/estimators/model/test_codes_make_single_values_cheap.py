@@ -9,9 +9,18 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.arrays import get_ops
+from onegrad.data.sample import sample_block
 from onegrad.estimators import load
-from onegrad.estimators.fitting.coded_training import tree_thresholds
+from onegrad.estimators.fitting import task
+from onegrad.estimators.fitting.coded_training import (
+    CodedTraining,
+    train_coded_network,
+    tree_thresholds,
+)
 from onegrad.estimators.fitting.first_layer import alternating_settings
+from onegrad.estimators.fitting.fit_progress import FitProgress
+from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.coded_network import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.exceptions import InvalidInput
@@ -55,6 +64,30 @@ def test_steps_lie_where_a_tree_splits():
     steps = InputCodes.learn(z[:, :0], thresholds)(z)
     column, threshold = thresholds.T
     np.testing.assert_array_equal(steps, z[:, column.astype(int)] > threshold)
+
+
+def trained(y, schedules):
+    """The epoch that counts, and the held-out loss, of a network of few and short schedules."""
+    kind = task.classification(None)
+    sample = scale_sample(sample_block(X, y, None, 3000, 0, kind.labels), kind, "standard")
+    training_set = sample.training_set(
+        0, hold_out=0.2, step_share=None, threads=1, ops=get_ops("cpu"), progress=FitProgress()
+    )
+    plan = CodedTraining(1, (64, 32), epochs=6, schedules=schedules)
+    rng = np.random.default_rng(0)
+    network, epoch = train_coded_network(training_set, plan, 4.0, rng)
+    again, _ = train_coded_network(training_set, plan, 4.0, np.random.default_rng(0), epoch)
+    rows = training_set.held_out
+    np.testing.assert_allclose(again(rows.z), network(rows.z), rtol=1e-5, atol=1e-6)
+    return epoch, training_set.score(training_set.losses(network(rows.z)))
+
+
+def test_a_further_schedule_is_made_where_the_last_still_helped():
+    (one, loss_of_one), (three, loss_of_three) = (trained(Y, schedules) for schedules in (1, 3))
+    assert one <= 6 < three <= 18
+    assert loss_of_three < 0.7 * loss_of_one
+    noise = RNG.integers(0, 2, len(Y))
+    assert trained(noise, 3)[0] <= 6
 
 
 @pytest.mark.parametrize("columns", [3, 40, 200, 600])

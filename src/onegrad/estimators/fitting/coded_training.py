@@ -29,7 +29,8 @@ MAX_BATCH, MIN_BATCH = 256, 32  # rows of a step
 STEPS_PER_EPOCH = 16  # at least, where rows are few
 TREE_LEAVES, MIN_LEAF_ROWS = 64, 3  # of the tree whose thresholds are codes
 MAX_TREE_NUMBERS = 1e7  # rows times inputs that it sees
-MAX_FLOPS, MIN_EPOCHS = 4e12, 10  # operations, about a minute on one core, that epochs may cost
+MAX_FLOPS, MIN_EPOCHS = 4e12, 10  # operations, about a minute on one core, of a schedule
+MIN_LATE_GAIN = 0.1  # of the loss, in the second half of a schedule, that asks for another one
 FIRST_OUTPUTS = 0.3  # size of the outputs before the first step
 
 
@@ -41,14 +42,16 @@ class CodedTraining:
     ----------
     networks : their number.
     hidden : neurons of the hidden layers.
-    epochs : over which the rate falls to zero, at most; fewer where rows and inputs are many.
+    epochs : of a schedule, over which the rate falls to zero; fewer where rows and inputs are many.
     patience : epochs without improvement after which training ends.
+    schedules : their largest number; another one begins where the last still lowered the loss.
     """
 
     networks: int = 0
     hidden: tuple[int, ...] = (512, 256)
     epochs: int = 50
     patience: int = 10
+    schedules: int = 1
 
 
 def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
@@ -65,6 +68,11 @@ def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
     inner = splits.feature >= 0
     pairs = np.stack([splits.feature[inner], splits.threshold[inner]], 1)
     return np.unique(pairs.astype(np.float64), axis=0)
+
+
+def falling(schedules: float) -> float:
+    """Return what is left of the rate: it falls from one to zero in every schedule."""
+    return 0.5 * (1 + math.cos(math.pi * (schedules % 1)))
 
 
 def train_coded_network(
@@ -100,11 +108,12 @@ def train_coded_network(
     t, w = rows.t.astype(np.float32), (rows.w / rows.w.mean()).astype(np.float32)
     logits_per_score = np.float32(1.0 if isinstance(targets, NumericTargets) else 2.0)
     batch_rows = min(max(len(rows) // STEPS_PER_EPOCH, MIN_BATCH), MAX_BATCH)
-    flops = 6.0 * len(rows) * sum(W.size for W in weights)  # of one epoch
+    flops = 6.0 * training_set.sample_rows * sum(W.size for W in weights)  # of one epoch
     epochs = min(plan.epochs, max(int(MAX_FLOPS / flops), MIN_EPOCHS))
+    schedules = min(plan.schedules, max(int(2 * MAX_FLOPS / flops) // epochs, 1))
     adam = AdamSteps([*weights, *biases])
-    lowest, best, best_epoch = np.inf, network, 0
-    for epoch in range(1, epochs + 1):
+    lowest, best, best_epoch, halfway = np.inf, network, 0, np.inf
+    for epoch in range(1, schedules * epochs + 1):
         for batch, progress in minibatches(len(rows), rng, batch_rows):
             h = [u[batch]]
             for W, b in zip(weights[:-1], biases[:-1], strict=True):
@@ -124,7 +133,7 @@ def train_coded_network(
                     slope = slope @ weights[i].T
                     slope *= h[i] > 0
                     slope *= np.float32(1 / (1 - DROPOUT))
-            rate = RATE * 0.5 * (1 + math.cos(math.pi * (epoch - 1 + progress) / epochs))
+            rate = RATE * falling((epoch - 1 + progress) / epochs)
             adam.step(gradients, rate, DECAY)
         if last_epoch is not None:
             if epoch == last_epoch or training_set.progress.stopped:
@@ -136,6 +145,12 @@ def train_coded_network(
             copies = (tuple(p.copy() for p in part) for part in (weights, biases))
             lowest, best_epoch = loss, epoch
             best = CodedNetwork(codes, first, bound, *copies)
-        if epoch - best_epoch >= plan.patience or training_set.progress.stopped:
+        if epoch % epochs == epochs // 2:
+            halfway = lowest
+        # a rate that is large again undoes what was learned, and takes some epochs to pay
+        expected = best_epoch if epoch <= epochs else max(best_epoch, epoch // epochs * epochs)
+        if epoch - expected >= plan.patience or training_set.progress.stopped:
+            break
+        if epoch % epochs == 0 and lowest > (1 - MIN_LATE_GAIN) * halfway:
             break
     return best.scaled(1 / float(logits_per_score)), best_epoch

@@ -149,8 +149,8 @@ def fit(
     few = not data.single_pass and not skip_below
     members = with_few_rows(members, scaled, sample) if few else members
     statistics = describe_fit(members, learned, scaled)
-    heads = (each.correction.head_of(each.best, all_rows=True) for each in learned)
-    members = tuple(replace(member, head=head) for member, head in zip(members, heads, strict=True))
+    pairs = zip(members, learned, strict=True)
+    members = tuple(each.with_head_of_all_rows(member) for member, each in pairs)
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
@@ -226,6 +226,12 @@ class LearnedMember:
         correction, best = self.correction, self.best
         share, head = correction.weights["ridge"], correction.head_of(best)
         return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
+
+    def with_head_of_all_rows(self, member: Member) -> Member:
+        """Return the member with logistic regression on all rows, where that is its head."""
+        if self.correction.linear is None:
+            return member  # with all that it has computed
+        return replace(member, head=self.correction.head_of(self.best, all_rows=True))
 
     def importances(
         self, columns: Sequence[Sequence[int]], targets: Targets, members: int

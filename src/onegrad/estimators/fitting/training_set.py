@@ -23,7 +23,7 @@ from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
-MAX_EXCESS = 1.5  # weight of the rows that a member may hold out, relative to its share
+MAX_HELD_WEIGHT = 1.5  # weight of the rows that a member may hold out, relative to its share
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
 
@@ -272,4 +272,4 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     last[0] = False
     turn = member % max(round(1 / share), 1) if share else 0
     others: Mask = (above >= turn * held) & (above < (turn + 1) * held)
-    return others if turn and 0 < w[others].sum() <= MAX_EXCESS * held else last
+    return others if turn and 0 < w[others].sum() <= MAX_HELD_WEIGHT * held else last

@@ -15,10 +15,11 @@ SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
 CODED_TRAINING = CodedTraining(2)  # networks on codes of single inputs, of a member
 SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)  # those of the default where rows are few
+MANY_ROWS_SCHEDULES = 3  # of their rates, where targets without noise can take many epochs
 BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
 MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
-# members of a committee, by budget; of the default, also by rows
-MEMBERS = {"fast": 1, "few rows": 3, "default": 2, "many rows": 1, "best": 5}
+# members of a committee, by budget; of the default, fewer for classes and where rows are many
+MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
 # Adam's first steps of joint training that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
@@ -27,7 +28,7 @@ SEARCH_WIDTH = 600  # neurons of one search
 FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # where rows are few
-FEW_ROWS = 600  # rows up to which one more member costs next to nothing
+FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
 MANY_ROWS = 8_000  # rows from which further searches pay
 MANY_CLASSES = 10  # classes from which they do
 
@@ -158,9 +159,9 @@ class AlternatingSettings:
             return 1
         if self.budget != "default":
             return MEMBERS[self.budget]
-        if rows <= FEW_ROWS:
-            return MEMBERS["few rows"]
-        return MEMBERS["many rows" if rows >= MANY_ROWS else "default"]
+        if rows >= MANY_ROWS:
+            return MEMBERS["many rows"]
+        return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
 
     def capacity_for(self, sample: ScaledSample) -> Capacity:
         """Return the capacity for a sample."""
@@ -175,7 +176,8 @@ class AlternatingSettings:
         if self.budget == "fast" or (small and not self.classes):
             return CodedTraining()
         plan = SMALL_CODED_TRAINING if small else CODED_TRAINING
-        return replace(plan, patience=self.patience or plan.patience)
+        schedules = MANY_ROWS_SCHEDULES if sample_rows >= MANY_ROWS else 1
+        return replace(plan, schedules=schedules, patience=self.patience or plan.patience)
 
     def boosting(self, sample_rows: int, outputs: int) -> Boosting:
         """Return how trees are grown: larger ones where rows are many, and classes are not."""
