@@ -77,6 +77,19 @@ def test_a_row_with_most_of_the_weight_is_never_held_out():
     assert all(mask.any() for mask in masks)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("classes", [False, True])
+def test_few_rows_of_any_weights_make_a_committee(classes, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 31))
+    x, w = rng.standard_normal((n, 3)), rng.exponential(size=n) ** rng.integers(0, 6)
+    y = np.arange(n) % 3 if classes else x[:, 0]
+    family = og.AlternatingClassifier if classes else og.AlternatingRegressor
+    model = family(members=6, rounds=1, random_state=seed).fit(x, y, sample_weight=w)
+    assert np.isfinite(model.fitted_.predict(x)).all()
+    assert np.isfinite(model.feature_importances_).all()
+
+
 def test_intervals_of_more_members_than_turns_count_every_row_once():
     many = committee(7).fit(X, Y).fitted_.statistics
     assert len(many.residuals) == 840

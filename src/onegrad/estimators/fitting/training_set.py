@@ -23,7 +23,7 @@ from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
-MAX_HELD_WEIGHT = 1.5  # weight of the rows that a member may hold out, relative to its share
+MIN_ROWS_FOR_TURNS = 50  # effective rows from which members hold out different ones
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
 
@@ -262,14 +262,14 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     """Return a mask of the rows that a member of a committee holds out; never all rows.
 
     Their weights make up `share`. The first member holds out the last rows, the next one those
-    before them, and so on, until all rows had their turn. Where a few rows have most of the weight,
-    all members hold out the same. Rows are in the order of their keys, which are hashes: these are
-    random rows that depend on nothing else.
+    before them, and so on, until all rows had their turn; where rows are few, or a few of them have
+    most of the weight, all members hold out the last ones. Rows are in the order of their keys,
+    which are hashes: these are random rows that depend on nothing else.
     """
     above = np.cumsum(w[::-1])[::-1] - 0.5 * w  # weight above the middle of each row
     held = share * w.sum()
-    last: Mask = above < held
-    last[0] = False
-    turn = member % max(round(1 / share), 1) if share else 0
-    others: Mask = (above >= turn * held) & (above < (turn + 1) * held)
-    return others if turn and 0 < w[others].sum() <= MAX_HELD_WEIGHT * held else last
+    few = w.sum() ** 2 < MIN_ROWS_FOR_TURNS * (w @ w)
+    turn = 0 if few or not share else member % max(round(1 / share), 1)
+    mask: Mask = (above >= turn * held) & (above < (turn + 1) * held)
+    mask[0] &= turn > 0
+    return mask
