@@ -87,7 +87,8 @@ def test_few_rows_of_any_weights_make_a_committee(classes, seed):
     family = og.AlternatingClassifier if classes else og.AlternatingRegressor
     model = family(members=6, rounds=1, random_state=seed).fit(x, y, sample_weight=w)
     assert np.isfinite(model.fitted_.predict(x)).all()
-    assert np.isfinite(model.feature_importances_).all()
+    total = model.feature_importances_.sum()
+    assert total == pytest.approx(1) or total == 0
 
 
 def test_intervals_of_more_members_than_turns_count_every_row_once():

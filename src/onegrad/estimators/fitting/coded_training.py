@@ -71,7 +71,7 @@ def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
 
 
 def falling(schedules: float) -> float:
-    """Return what is left of the rate: it falls from one to zero in every schedule."""
+    """Return (1 + cos(pi s))/2 for the part s of a schedule that is over: from one to zero."""
     return 0.5 * (1 + math.cos(math.pi * (schedules % 1)))
 
 
@@ -110,7 +110,8 @@ def train_coded_network(
     batch_rows = min(max(len(rows) // STEPS_PER_EPOCH, MIN_BATCH), MAX_BATCH)
     flops = 6.0 * training_set.sample_rows * sum(W.size for W in weights)  # of one epoch
     epochs = min(plan.epochs, max(int(MAX_FLOPS / flops), MIN_EPOCHS))
-    schedules = min(plan.schedules, max(int(2 * MAX_FLOPS / flops) // epochs, 1))
+    affordable = int(2 * MAX_FLOPS / flops)  # epochs of all schedules
+    schedules = min(plan.schedules, max(affordable // epochs, 1))
     adam = AdamSteps([*weights, *biases])
     lowest, best, best_epoch, halfway = np.inf, network, 0, np.inf
     for epoch in range(1, schedules * epochs + 1):

@@ -267,11 +267,12 @@ def learn_committee(
     for number, rng in enumerate(generators(seed, size)):
         training_set = hold_out_rows(number)
         progress = training_set.progress
-        if not (progress.stopped and learned):
-            with interruptible(progress):
-                candidates = learn(training_set, settings, rng)
-            member = correct(training_set, candidates, settings, Seed(seed, number), size > 1)
-            learned.append(member)
+        with interruptible(progress):
+            candidates = learn(training_set, settings, rng)
+        member = correct(training_set, candidates, settings, Seed(seed, number), size > 1)
+        learned.append(member)
+        if progress.stopped:
+            break
     progress.finish()
     if progress.stopped:
         text = (
@@ -361,6 +362,7 @@ def describe_fit(
         measures = targets.measures(predicted, t, w)
         columns = inputs_by_column(scaled.encoding, scaled.scaling)
         importances = mean([each.importances(columns, targets, len(learned)) for each in learned])
+        importances /= importances.sum() or 1.0  # those of a member may all be zero
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
         metric=gradient_outer_product(scaled.rows, *networks, by_column=True),
