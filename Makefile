@@ -26,7 +26,10 @@ demo: $(VENV)/.installed  ## install and reproduce the papers' figures, quick ve
 	@echo "The explorer:   $(BIN)/onegrad explore"
 	@echo "On your own:    $(BIN)/onegrad --help"
 
-test: $(VENV)/.installed-test  ## the tests, without the slow ones; those of torch and the browser are skipped
+test: $(VENV)/.installed-test  ## the tests of two minutes: formulas, oracles, limits, contracts
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not full" $(PYTEST)
+
+test-all: $(VENV)/.installed-test  ## all tests without the slow ones; those of torch and the browser are skipped
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
 
 test-again: $(VENV)/.installed-test  ## the tests TIMES times beside two busy processes, the last time in random order
@@ -105,7 +108,7 @@ define install
 endef
 
 $(VENV)/.installed: pyproject.toml
-	$(call install,[explorer])
+	$(call install)
 
 $(VENV)/.installed-test: pyproject.toml
 	$(call install,[test])

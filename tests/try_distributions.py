@@ -74,7 +74,7 @@ def try_out(archive: Path) -> None:
         venv.create(place / "env", with_pip=True)
         programs = place / "env" / "bin"
         install = [programs / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*install, f"{archive.resolve()}[explorer]"], check=True)
+        subprocess.run([*install, str(archive.resolve())], check=True)
         work = place / "work"
         work.mkdir()
         (work / "tiny.toml").write_text(SPEC)

@@ -110,7 +110,7 @@ def _extra_needed() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        install = f"needs {error.name}: pip install 'onegrad[explorer]'"
+        install = f"needs {error.name}: pip install 'onegrad'"
         raise InvalidInput("explore", problem=install) from None
 
 
