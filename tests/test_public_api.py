@@ -1,6 +1,5 @@
 """The public names are exactly these; each can be loaded, is typed, and is shown by `help`."""
 
-import ast
 import inspect
 import pydoc
 import re
@@ -11,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import onegrad as og
+
+pytestmark = pytest.mark.compat
 
 NAMES = {
     "AlternatingClassifier", "AlternatingRegressor", "AssumptionWarning", "Comparison", "Function",
@@ -44,13 +45,15 @@ reveal_type(og.AlternatingClassifier())
 """
 
 
-def test_public_names():
-    assert set(og.__all__) == NAMES
+FUNCTIONS = {"cost", "optimum", "predict", "simulate", "spectrum", "spike_count", "thresholds"}
 
 
-def test_every_public_name_loads():
+def test_the_public_names_are_these_and_load():
+    assert set(og.__all__) == NAMES == set(dir(og))
     for name in og.__all__:
         assert getattr(og, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = og.nothing
 
 
 def test_rooms_loaded_later_do_not_shadow_functions():
@@ -61,34 +64,18 @@ def test_rooms_loaded_later_do_not_shadow_functions():
     assert callable(onegrad.theory.spectrum) and callable(onegrad.networks.spectrum)
 
 
-@pytest.mark.parametrize(
-    "name", ["cost", "optimum", "predict", "simulate", "spectrum", "spike_count", "thresholds"]
-)
-def test_help_shows_the_function(name):
+def test_help_shows_every_function():
     import onegrad.networks
     import onegrad.theory  # noqa: F401 -- no room that is loaded later takes a function's name
 
-    function = getattr(og, name)
-    assert inspect.isfunction(function)
-    shown = pydoc.plain(pydoc.render_doc(function))
-    assert shown.startswith(f"Python Library Documentation: function {name} in module onegrad.")
-    first = inspect.getdoc(function).splitlines()[0]
-    assert len(first) > 20 and first in shown
-    assert all(word in shown for word in inspect.signature(function).parameters)
-
-
-def test_type_checkers_see_what_is_loaded_later():
-    tree = ast.parse(Path(og.__file__).read_text(encoding="utf-8"))
-    (block,) = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    ]
-    seen = {alias.name: node.module for node in block.body for alias in node.names}  # type: ignore[attr-defined]
-    assert all(alias.asname == alias.name for node in block.body for alias in node.names)  # type: ignore[attr-defined]
-    assert set(seen) == set(og._LAZY) <= set(og.__all__)
-    for name, room in og._LAZY.items():
-        assert f"{seen[name]}.".startswith(f"{room}.")
+    for name in FUNCTIONS:
+        function = getattr(og, name)
+        assert inspect.isfunction(function), name
+        shown = pydoc.plain(pydoc.render_doc(function))
+        assert shown.startswith(f"Python Library Documentation: function {name} in module onegrad.")
+        first = inspect.getdoc(function).splitlines()[0]
+        assert len(first) > 20 and first in shown, name
+        assert all(word in shown for word in inspect.signature(function).parameters), name
 
 
 def types_of(script: str, folder: Path) -> tuple[list[str], list[str]]:
@@ -103,6 +90,7 @@ def types_of(script: str, folder: Path) -> tuple[list[str], list[str]]:
     return revealed, re.findall(r"script.py.* error: (.*)", run.stdout)
 
 
+@pytest.mark.full
 def test_users_get_types(tmp_path):
     script = SCRIPT + "og.predikt\nog.predict(theory=3)\n"
     revealed, complaints = types_of(script, tmp_path)

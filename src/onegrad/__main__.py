@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from onegrad import TYPE_CHECKING
+TYPE_CHECKING = False  # as that of typing, which takes a while to load
 
 if TYPE_CHECKING:
     from types import FrameType
