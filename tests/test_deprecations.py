@@ -26,14 +26,8 @@ def prediction() -> og.Prediction:
     return og.predict(og.Problem(n=100, d=50, N=80), theory="random-features")
 
 
-def fitted() -> og.OneStepRegressor:
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    return og.OneStepRegressor(width=5, random_state=0).fit(X, X[:, 0])
-
-
 DEPRECATED: dict[str, tuple[Callable[[], object], str, str]] = {  # old name, new name
     "Prediction.linear": (prediction, "linear", "kernel_bound"),
-    "coef_": (fitted, "coef_", "readout_"),
 }
 
 

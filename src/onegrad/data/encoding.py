@@ -193,13 +193,13 @@ class Encoding:
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:
-        """Return the encoding of JSON values; version 0.1 had numbers and text alone."""
+        """Return the encoding of JSON values."""
         return cls(tuple(map(_column_from_json, columns)))
 
 
 def _column_from_json(values: Mapping[str, Any]) -> ColumnEncoding:
-    name, categories, means = str(values["name"]), values["categories"], values.get("statistics")
-    kind = str(values.get("kind", "number" if categories is None else "text"))
+    name, kind = str(values["name"]), str(values["kind"])
+    categories, means = values["categories"], values["statistics"]
     if kind not in KIND_NAMES or (kind == "text") != (categories is not None):
         raise InvalidInput("column", name, problem="has a kind that does not exist")
     return ColumnEncoding(
@@ -209,7 +209,7 @@ def _column_from_json(values: Mapping[str, Any]) -> ColumnEncoding:
         float(values["fill"]),
         bool(values["flag"]),
         None if means is None else TargetMeans.from_dict(means),
-        bool(values.get("open", False)),
+        bool(values["open"]),
     )
 
 

@@ -1,9 +1,6 @@
 """The nearest rows in the learned metric: where they help, what they are, how they come and go."""
 
-import hashlib
-import json
 import pickle
-import zipfile
 
 import numpy as np
 import pytest
@@ -199,24 +196,6 @@ def test_a_frozen_model_and_a_pickle_predict_the_same(kind, request, tmp_path):
     model.save(tmp_path / "frozen.model", rows="frozen")
     for again in (load(tmp_path / "frozen.model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_allclose(again._scores(X_NEW), model._scores(X_NEW), rtol=1e-9)
-
-
-def test_a_file_with_one_set_of_neighbours_is_read(local, tmp_path):
-    """Before every member could have a set of its own, the header had one, and no list."""
-    path = tmp_path / "local.model"
-    local.save(path)
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(members["model.json"])
-    (header["neighbours"],) = header["neighbours"]
-    members["model.json"] = json.dumps(header).encode()
-    digests = json.loads(members["digests.json"])
-    digests["model.json"] = hashlib.sha256(members["model.json"]).hexdigest()
-    members["digests.json"] = json.dumps(digests).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    np.testing.assert_array_equal(load(path).predict(X_NEW), local.predict(X_NEW))
 
 
 def test_every_member_has_neighbours_of_its_own(tmp_path):

@@ -25,12 +25,6 @@ def test_recursive_elimination():
     np.testing.assert_array_equal(selector.get_support(indices=True), [0, 1])
 
 
-def test_the_former_name_of_the_readout_warns():
-    model = og.OneStepRegressor(width=5, random_state=0).fit(X, Y)
-    with pytest.warns(DeprecationWarning, match="readout_"):
-        np.testing.assert_array_equal(model.coef_, model.readout_)
-
-
 def test_importances_are_those_of_columns_and_add_up():
     table = pd.DataFrame(
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -244,7 +244,7 @@ class FitStatistics:
     choice : what held-out rows chose; where there are several members, lists of their choices.
     trials : every candidate for the first layer, with its score on held-out rows.
     rows : number of rows that the readout was fitted on.
-    predicted : (m, K) predictions of the rows of the residuals; empty in models of version 0.2.
+    predicted : (m, K) predictions of the rows of the residuals.
     """
 
     metric: Floats
@@ -257,7 +257,7 @@ class FitStatistics:
     choice: dict[str, Any]
     trials: tuple[dict[str, Any], ...]
     rows: int
-    predicted: Floats = field(default_factory=lambda: np.zeros((0, 1)))
+    predicted: Floats
 
     @property
     def importances(self) -> Floats:

@@ -34,10 +34,10 @@ from onegrad.estimators.model.saving import (
     HEAD_ARRAYS,
     HEADER,
     LAYER_ARRAYS,
+    MODEL_FORMAT,
     MOMENT_ARRAYS,
     NEARBY_ARRAYS,
     NETWORK_ARRAYS,
-    READABLE_FORMATS,
     READOUT_ARRAYS,
     SCALING_ARRAYS,
     STATISTICS_ARRAYS,
@@ -66,7 +66,7 @@ IN_SINGLE = ("near_points", "tree_values")  # precision
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
 NUMERIC_ENTRIES = (
-    *("layer", "choice", "trials", "parameters", "ridge", "ridges", "slope", "weight"),
+    *("layer", "choice", "trials", "parameters", "ridges", "slope", "weight"),
     *("link_rows", "effective_rows", "networks"),
 )
 
@@ -126,14 +126,14 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
             raise InvalidInput("archive", problem=f"not a model file; it has no {HEADER}")
         text = archive.read(HEADER)
         header = json.loads(text)
-        if header.get("format") not in READABLE_FORMATS:
+        if header.get("format") != MODEL_FORMAT:
             problem = (
                 f"written by onegrad {header.get('onegrad', '?')!s:.20}; this version reads "
-                f"formats {', '.join(map(str, READABLE_FORMATS))}"
+                f"format {MODEL_FORMAT}"
             )
             raise InvalidInput("format", header.get("format"), problem=problem)
-        header |= {key: _restored(header[key]) for key in NUMERIC_ENTRIES if key in header}
-        digests = json.loads(archive.read(DIGESTS)) if header["format"] >= 5 else None
+        header |= {key: _restored(header[key]) for key in NUMERIC_ENTRIES}
+        digests = json.loads(archive.read(DIGESTS))
         _check_digest(digests, HEADER, text)
         arrays: Arrays = {}
         for name in header["arrays"]:
@@ -142,22 +142,11 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
             data = archive.read(name)  # all of it, so that its checksum is compared
             _check_digest(digests, name, data)
             arrays[name.removesuffix(".npy")] = read_array(io.BytesIO(data), f"array {name!r:.40}")
-    if "far" in header["layer"]:  # formats 1 to 3
-        high = np.full(arrays["centre"].shape, float(header["layer"]["far"]))
-        arrays |= {"low": -high, "high": high}
-    arrays.setdefault("squash", np.full(arrays["centre"].shape, np.inf))  # formats 1 to 4
-    header.setdefault("ridges", [header.get("ridge")])
-    near = header.get("neighbours") or []
-    header["neighbours"] = [near] if isinstance(near, dict) else near  # one set before committees
-    arrays.setdefault("residual_weights", np.ones(len(arrays["residuals"])))
-    arrays.setdefault("residual_predictions", np.zeros((0, arrays["residuals"].shape[-1])))
-    arrays.setdefault("class_shares", np.zeros(0))
-    arrays.setdefault("column_importances", np.zeros(0))
     return header, arrays
 
 
-def _check_digest(digests: Mapping[str, str] | None, name: str, data: bytes) -> None:
-    if digests is not None and digests.get(name) != hashlib.sha256(data).hexdigest():
+def _check_digest(digests: Mapping[str, str], name: str, data: bytes) -> None:
+    if digests.get(name) != hashlib.sha256(data).hexdigest():
         problem = "it is not what was saved: the file was damaged or edited"
         raise InvalidInput(f"{name!r:.40}", problem=problem)
 
@@ -175,25 +164,17 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
     targets = _targets(header, arrays)
     _check_shapes(header, arrays, targets)
     members = (_member(header, arrays, number) for number in range(len(header["ridges"])))
-    choice = dict(header["choice"])
-    if "held_out_loss" not in choice:  # before version 0.3 the score was a loss
-        measures = choice.get("measures") or {}
-        choice["held_out_loss"] = choice.get("held_out_score", np.nan)
-        choice["held_out_score"] = measures.get("R2", measures.get("accuracy", np.nan))
     statistics = FitStatistics(
         **{name: arrays[name] for name in STATISTICS_ARRAYS},
         column_importances=arrays["column_importances"],
-        effective_rows=float(header.get("effective_rows", len(arrays["residuals"]))),
-        link=Link(
-            float(header["slope"]), float(header.get("link_rows", np.inf)), arrays["class_shares"]
-        ),
-        choice=choice,
+        effective_rows=float(header["effective_rows"]),
+        link=Link(float(header["slope"]), float(header["link_rows"]), arrays["class_shares"]),
+        choice=dict(header["choice"]),
         trials=tuple(header["trials"]),
-        rows=header.get("rows_at_fit", header["rows"]),
+        rows=header["rows_at_fit"],
         predicted=arrays["residual_predictions"],
     )
-    more = header["rows"] - statistics.rows  # what an earlier version knew of its changes
-    added, removed = header.get("changes", [max(more, 0), max(-more, 0)])
+    added, removed = header["changes"]
     return Fitted(
         tuple(members),
         targets,
@@ -211,15 +192,15 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
     W, b, step = (arrays[numbered(name, number)] for name in LAYER_ARRAYS)
     rows, weight = int(header["rows"]), float(header["weight"])
     ridge = float(header["ridges"][number])
-    names = READOUT_ARRAYS if header.get("frozen") else MOMENT_ARRAYS
+    names = READOUT_ARRAYS if header["frozen"] else MOMENT_ARRAYS
     numbers = [arrays[numbered(name, number)] for name in names]
     sums: Moments | FrozenSums
-    if header.get("frozen"):
+    if header["frozen"]:
         sums = FrozenSums(rows, weight, Readout(ridge, *numbers))
     else:
         sums = Moments(rows, weight, *numbers)
     activation = resolve_activation(header["layer"]["activation"])
-    copies = int(header["layer"].get("copies", 1))
+    copies = int(header["layer"]["copies"])
     scaling = Scaling.of_arrays((arrays[name] for name in SCALING_ARRAYS), copies)
     skip, bound = bool(header["layer"]["skip"]), float(header["layer"]["bound"])
     return Member(
@@ -227,7 +208,7 @@ def _member(header: dict[str, Any], arrays: Arrays, number: int) -> Member:
         sums,
         ridge,
         bool(header["intercept"]),
-        float(header["shares"][number]) if "shares" in header else 1.0,
+        float(header["shares"][number]),
         _head(header, arrays, number),
     )
 
@@ -255,7 +236,7 @@ def _neighbours(header: dict[str, Any], arrays: Arrays) -> Iterator[Neighbours]:
 
 def _networks(header: dict[str, Any], arrays: Arrays, targets: Targets) -> Iterator[CodedNetwork]:
     d = arrays["W"].shape[1]
-    for number, (first, bound, layers) in enumerate(header.get("networks", [])):
+    for number, (first, bound, layers) in enumerate(header["networks"]):
         codes = [arrays[numbered(f"code_{name}", number)] for name in CODE_ARRAYS]
         parts = [
             tuple(arrays[numbered(f"{name}_{layer}", number)] for layer in range(layers))
@@ -289,7 +270,7 @@ def _trees(arrays: Arrays) -> BoostedTrees | None:
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
-    if header.get("labels") is not None:
+    if header["labels"] is not None:
         return MultilabelTargets(int(header["labels"]))
     if "classes" not in arrays:
         numbers: dict[str, Any] = {name: arrays[f"y_{name}"] for name in TARGET_ARRAYS}
@@ -305,11 +286,9 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
 
 
 def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
-    if header.get("tally_seed") is None:
+    if header["tally_seed"] is None:
         return None
-    keys, weights = arrays["row_keys"], arrays["row_weights"]
-    # files of versions before 0.3 do not tell copies: a weight of two was two rows
-    copies = arrays.get("row_copies", np.maximum(np.ceil(weights), 1.0))
+    keys, weights, copies = (arrays[f"row_{name}"] for name in ("keys", "weights", "copies"))
     if keys.dtype != np.uint64 or keys.ndim != 1 or not weights.shape == copies.shape == keys.shape:
         raise InvalidInput("row keys", problem="they are damaged")
     return Tally(keys, weights, copies, int(header["tally_seed"]))
@@ -320,17 +299,16 @@ def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
 
 def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> None:
     d, skip = arrays["W"].shape[1], bool(header["layer"]["skip"])
-    copies = int(header["layer"].get("copies", 1))
+    copies = int(header["layer"]["copies"])
     if copies < 1 or d % copies:
         raise InvalidInput("copies", copies, f"a divisor of the {d} inputs")
     sizes = {"c": d // copies, "d": d, "K": targets.outputs}
     sizes |= {"m": len(arrays["residuals"]), "u": arrays["untrained"].size}
     classes = 0 if isinstance(targets, NumericTargets) else len(targets.values)
-    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "class_shares": "C", "column_importances": "i"}
-    if len(arrays["residual_predictions"]):  # before version 0.3 there are none
-        shapes["residual_predictions"] = "mK"
+    shapes = {**SCALING_ARRAYS, **STATISTICS_ARRAYS, "residual_predictions": "mK"}
+    shapes |= {"class_shares": "C", "column_importances": "i"}
     sizes["i"] = arrays["column_importances"].size
-    sizes["C"] = classes if len(arrays["class_shares"]) else 0  # before version 0.3 there are none
+    sizes["C"] = classes if len(arrays["class_shares"]) else 0  # none where no rows were held out
     if isinstance(targets, NumericTargets):
         shapes |= {f"y_{name}": shape for name, shape in TARGET_ARRAYS.items()}
     _check_arrays(arrays, shapes, sizes)
@@ -346,7 +324,7 @@ def _check_shapes(header: dict[str, Any], arrays: Arrays, targets: Targets) -> N
         _check_arrays(arrays, shapes, sizes | {"T": T, "D": D, "L": 2 ** min(D, MAX_DEPTH)})
     for number in range(len(header["ridges"])):
         N = len(arrays[numbered("W", number)])
-        sums = READOUT_ARRAYS if header.get("frozen") else MOMENT_ARRAYS
+        sums = READOUT_ARRAYS if header["frozen"] else MOMENT_ARRAYS
         of_member = {**LAYER_ARRAYS, **sums}
         if numbered("head_coef", number) in arrays:
             of_member |= {f"head_{name}": shape for name, shape in HEAD_ARRAYS.items()}

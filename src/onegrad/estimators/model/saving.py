@@ -27,12 +27,9 @@ from onegrad.functions import resolve
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 
-MODEL_FORMAT = 5
-# the first had digests of its own kind, the second a single network, the third one bound for all
-# inputs, the fourth neither digests nor heads and neighbours
-READABLE_FORMATS = (1, 2, 3, 4, 5)
+MODEL_FORMAT = 5  # of the first release; formats 1 to 4 were never published, and are not read
 HEADER = "model.json"
-DIGESTS = "digests.json"  # since format 5
+DIGESTS = "digests.json"
 
 # names of arrays, with their shapes: c columns, d inputs, K outputs, N neurons, F features
 SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d", "squash": "d"}

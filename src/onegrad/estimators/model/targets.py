@@ -125,7 +125,7 @@ class Link:
     Parameters
     ----------
     slope : s.
-    rows : m; infinite where nothing is mixed in, as in models of version 0.2.
+    rows : m; infinite where nothing is mixed in, for no rows were held out.
     shares : q, one per class or label.
     """
 

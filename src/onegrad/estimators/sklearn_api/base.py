@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -36,13 +35,7 @@ from onegrad.estimators.sklearn_api.input_data import (
     more_rows,
     numeric_blocks,
 )
-from onegrad.exceptions import (
-    AssumptionWarning,
-    InvalidInput,
-    check_choice,
-    warn,
-    warn_deprecated,
-)
+from onegrad.exceptions import AssumptionWarning, InvalidInput, check_choice, warn
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.model_plots import draw_importances
 
@@ -304,21 +297,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def readout_(self) -> Floats:
-        """(features, outputs) coefficients of all features of all members, for scaled targets."""
-        return self.fitted_.coef
+        """(features, outputs) coefficients of all features of all members, for scaled targets.
 
-    @property
-    def coef_(self) -> Floats:
-        """Deprecated name of `readout_`.
-
-        In scikit-learn `coef_` has one column per input, and its selectors rank inputs by it
-        before they look at `feature_importances_`: for them there is none.
+        It is not called `coef_`: by that name scikit-learn's selectors would rank the inputs.
         """
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.startswith("sklearn."):
-            raise AttributeError("coef_ is now readout_: its rows are features, not inputs")
-        warn_deprecated("coef_", use="readout_", removed_in="0.4.0")
-        return self.readout_
+        return self.fitted_.coef
 
     def report(self) -> Report:
         """Return what was learned, in words and numbers."""

@@ -95,14 +95,10 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
             raise InvalidInput("model", problem=problem)
         residuals, w = statistics.residuals, statistics.residual_weights
         rows, targets = statistics.effective_rows, self._targets
-        if not local:
-            half = interval_width(residuals, w, rows, coverage) + np.zeros_like(scores)
-        elif len(statistics.predicted):
+        half = interval_width(residuals, w, rows, coverage) + np.zeros_like(scores)
+        if local:
             at = targets.clipped(scores)
             half = local_widths(at, statistics.predicted, residuals, w, rows, coverage)
-        else:
-            problem = "it was saved by an earlier version: calibrate(X, y) with new rows first"
-            raise InvalidInput("model", problem=problem)
         half *= targets.scale
         if targets.single:
             half = half[:, 0]
