@@ -14,7 +14,7 @@ NEWEST ?= $(shell .ci/newest_python)
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-again test-slow test-oldest test-newest test-torch test-browser soak lint format hooks bench docs dist clean
+.PHONY: help demo test test-all test-again test-slow test-oldest test-newest test-torch test-browser soak lint format hooks bench docs dist clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -32,21 +32,21 @@ test: $(VENV)/.installed-test  ## the tests of two minutes: formulas, oracles, l
 test-all: $(VENV)/.installed-test  ## all tests without the slow ones; those of torch and the browser are skipped
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
 
-test-again: $(VENV)/.installed-test  ## the tests TIMES times beside two busy processes, the last time in random order
+test-again: $(VENV)/.installed-test  ## all tests TIMES times beside two busy processes, the last time in random order
 	@sh -c 'while :; do :; done' & one=$$!; sh -c 'while :; do :; done' & two=$$!; trap "kill $$one $$two" EXIT; \
 	for i in $$(seq $(TIMES)); do \
 		test $$i = $(TIMES) && order="--shuffle $$i" || order=; \
 		echo "run $$i of $(TIMES)"; \
-		$(MAKE) test PYTEST="$(PYTEST) $$order" || exit 1; \
+		$(MAKE) test-all PYTEST="$(PYTEST) $$order" || exit 1; \
 	done
 
 test-slow: $(VENV)/.installed-test  ## the slow tests
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m slow
 
-test-oldest: $(VENV_OLDEST)/.installed-test  ## the tests with the oldest supported libraries (.ci/oldest.txt)
-	$(ONE_THREAD) $(VENV_OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST)
+test-oldest: $(VENV_OLDEST)/.installed-test  ## contracts with other libraries, with the oldest supported ones (.ci/oldest.txt)
+	$(ONE_THREAD) $(VENV_OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "compat and not slow" $(PYTEST)
 
-test-newest: $(VENV_NEWEST)/.installed-test  ## the tests with the newest Python found here (NEWEST=python3.13), with line coverage
+test-newest: $(VENV_NEWEST)/.installed-test  ## all tests with the newest Python found here (NEWEST=python3.13), with line coverage
 	$(ONE_THREAD) COVERAGE_CORE=sysmon $(VENV_NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report= $(PYTEST)
 	$(VENV_NEWEST)/bin/python -m coverage report --skip-covered --sort=cover
 
