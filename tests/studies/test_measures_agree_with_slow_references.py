@@ -74,7 +74,7 @@ def test_adamw_trains_all_networks_as_one_by_one(biases):
         for k in range(3):
             one = (X[s], y[s], start.W[s], start.a[s], start.orders[s], *settings[s, :, k], biases)
             expected = one_adamw(*one)
-            found = [W[s, k], a[s, k, :, 0], c[s, k]] + [x[s, k, 0] for x in b]
+            found = [W[s, k], a[s, k, :, 0], c[s, k]] + [x[s, k] for x in b]
             for x, reference in zip(found, expected, strict=False):
                 assert x == pytest.approx(reference, rel=1e-9, abs=1e-12)
 

@@ -16,7 +16,7 @@ from onegrad.estimators.fitting.first_layer.joint_training import (
     train_jointly,
 )
 from onegrad.estimators.fitting.fit_progress import FitProgress
-from onegrad.estimators.fitting.gradient_steps import AdamSteps, loss_residual
+from onegrad.estimators.fitting.gradient_steps import loss_residual
 from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.layers.rows import ScaledRows
@@ -109,12 +109,6 @@ def test_residuals_are_minus_the_gradient_of_the_loss(classes):
         )
     slope = 4.0 if classes == 2 else 2.0  # of the logit in f: (-f, f) where there is one score
     np.testing.assert_allclose(loss_residual(targets, t, f), -gradient * 30 / slope, atol=1e-6)
-
-
-def test_the_first_step_of_adam_has_the_length_of_the_rate():
-    parameters = [np.zeros(3, np.float32)]
-    AdamSteps(parameters).step([np.array([2.0, -0.5, 1e-3], np.float32)], 0.1)
-    np.testing.assert_allclose(parameters[0], [-0.1, 0.1, -0.1], rtol=1e-4)
 
 
 def test_balance_changes_no_function():

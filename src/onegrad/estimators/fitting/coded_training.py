@@ -12,14 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitting.gradient_steps import (
-    AdamSteps,
-    loss_residual,
-    minibatches,
-)
+from onegrad.estimators.fitting.gradient_steps import loss_residual, minibatches
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes, Single
 from onegrad.estimators.model.targets import ClassTargets, NumericTargets, Targets
+from onegrad.layers.adam import AdamSteps
 from onegrad.layers.rows import ScaledRows
 
 RATE = 0.004  # Adam's first step

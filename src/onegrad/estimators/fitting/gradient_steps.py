@@ -1,4 +1,4 @@
-"""Gradient steps over minibatches, in single precision: Adam, and the residuals of losses."""
+"""Gradient steps over minibatches: the residuals of losses, and the order of the rows."""
 
 from __future__ import annotations
 
@@ -8,44 +8,9 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.model.coded_network import Single
 from onegrad.estimators.model.targets import NumericTargets, Targets
 
 MINIBATCH_ROWS = 256
-MOMENTUM, SQUARE_MOMENTUM, MIN_ROOT = 0.9, 0.999, 1e-8  # Adam's, as its authors suggest
-
-
-class AdamSteps:
-    """Adam's moments of the parameters of a network; a step changes the parameters in place."""
-
-    def __init__(self, parameters: list[Single]) -> None:
-        self.parameters = parameters
-        self.means = [np.zeros_like(p) for p in parameters]
-        self.squares = [np.zeros_like(p) for p in parameters]
-        self.count = 0
-
-    def step(self, gradients: list[Single], rate: float, decay: float = 0.0) -> None:
-        """Move the parameters against their gradients; matrices also shrink by rate * decay."""
-        self.count += 1
-        shrunk = np.float32(1 - rate * decay)
-        rate /= 1 - MOMENTUM**self.count
-        correction = np.float32(1 - SQUARE_MOMENTUM**self.count)
-        for i, gradient in enumerate(gradients):
-            mean, square = self.means[i], self.squares[i]
-            mean *= np.float32(MOMENTUM)
-            mean += np.float32(1 - MOMENTUM) * gradient
-            root = gradient * gradient
-            root *= np.float32(1 - SQUARE_MOMENTUM)
-            square *= np.float32(SQUARE_MOMENTUM)
-            square += root
-            np.divide(square, correction, out=root)
-            np.sqrt(root, out=root)
-            root += np.float32(MIN_ROOT)
-            np.divide(mean, root, out=root)
-            root *= np.float32(rate)
-            if decay and gradient.ndim > 1:
-                self.parameters[i] *= shrunk
-            self.parameters[i] -= root
 
 
 def loss_residual(targets: Targets, t: Floats, f: Floats) -> Floats:

@@ -22,6 +22,7 @@ from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, seeds_of
 from onegrad.functions.function import Function
+from onegrad.layers.adam import BETA2, EPSILON, AdamSteps
 from onegrad.problem import Problem
 from onegrad.studies.measures.data_sets import read_images
 
@@ -42,7 +43,6 @@ PENALTIES = {  # of the readout, in units of the features' mean variance; and th
 SETTINGS = 36  # that each method tries
 BATCH_ROWS = 64
 DEFAULT_BUDGET = {"adam_steps": 3000, "n_test": 20_000}
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class TrainingTask(NamedTuple):
@@ -227,7 +227,7 @@ def output(sigma: Function, theta: list[Array], X: Array) -> Array:
     W, a, c, *b = theta
     P = X @ transpose(W)
     if b:
-        P = P + b[0]
+        P = P + b[0][..., None, :]
     return (sigma(P) @ a)[..., 0] + c
 
 
@@ -238,14 +238,14 @@ def adamw(
 
     X (S, n, d); settings (S, 2, C) are the rate, which falls as a cosine to zero, and the decay of
     both layers, as in Loshchilov and Hutter 2019. Returns W (S, C, N, d), a (S, C, N, 1), the
-    constant (S, C, 1) and, with biases, those of the neurons (S, C, 1, N).
+    constant (S, C, 1) and, with biases, those of the neurons (S, C, N).
     """
     seeds, _, count = settings.shape
     rows = (start.orders * X.shape[1]).astype(int)  # (S, steps, B)
     rows = rows + X.shape[1] * np.arange(seeds)[:, None, None]  # of all seeds' rows together
     X, y = ops.asarray(X.reshape(-1, X.shape[-1])), ops.asarray(y.ravel())
     index = namespace(X).asarray(rows, device=X.device) if is_torch(X) else rows
-    rate, decay = (ops.asarray(settings[:, i])[..., None, None] for i in (0, 1))  # (S, C, 1, 1)
+    rate, decay = ops.asarray(settings[:, 0]), ops.asarray(settings[:, 1])  # (S, C)
     one = ops.zeros(1, count, 1, 1) + 1
     theta = [
         ops.asarray(start.W)[:, None] * one,
@@ -253,30 +253,23 @@ def adamw(
         ops.zeros(seeds, count, 1),
     ]
     if biases:
-        theta.append(ops.zeros(seeds, count, 1, start.W.shape[1]))
-    first, second = ([0 * t for t in theta] for _ in range(2))
-    steps = rows.shape[1]
+        theta.append(ops.zeros(seeds, count, start.W.shape[1]))
+    adam, steps = AdamSteps(theta), rows.shape[1]
     for t in range(steps):
         x, target = X[index[:, t]][:, None], y[index[:, t]][:, None]
         W, a, c, *b = theta
         P = x @ transpose(W)  # (S, C, B, N)
         if b:
-            P = P + b[0]
+            P = P + b[0][..., None, :]
         F = sigma(P)
         r = ((F @ a)[..., 0] + c - target) / BATCH_ROWS  # (S, C, B)
         back = r[..., None] * sigma.derivative(P) * transpose(a)
         gradient = [transpose(back) @ x, transpose(F) @ r[..., None], r.sum(-1)[..., None]]
         if b:
-            gradient.append(back.sum(-2)[..., None, :])
+            gradient.append(back.sum(-2))
         cosine = 0.5 * (1 + math.cos(math.pi * t / steps))
-        correction = math.sqrt(1 - BETA2 ** (t + 1)) / (1 - BETA1 ** (t + 1))
-        for i, g in enumerate(gradient):
-            size = cosine * (rate if g.ndim == 4 else rate[..., 0])
-            first[i] *= BETA1
-            first[i] += (1 - BETA1) * g
-            second[i] *= BETA2
-            second[i] += (1 - BETA2) * g * g
-            if i < 2:  # the weights of both layers, not the constants
-                theta[i] *= 1 - size * decay
-            theta[i] -= size * correction * first[i] / (second[i] ** 0.5 + EPSILON)
+        # beside the root of the uncorrected squares, where early steps feel it more: the stored
+        # findings were trained so, and another place moves them by more than rounding
+        epsilon = EPSILON / math.sqrt(1 - BETA2 ** (t + 1))
+        adam.step(gradient, cosine * rate, decay, epsilon)
     return theta

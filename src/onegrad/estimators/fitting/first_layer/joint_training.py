@@ -24,15 +24,11 @@ from onegrad.arrays import Floats
 from onegrad.estimators.fitting.candidates import Candidate
 from onegrad.estimators.fitting.corrections import scaled_readout
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
-from onegrad.estimators.fitting.gradient_steps import (
-    MIN_ROOT,
-    AdamSteps,
-    loss_residual,
-    minibatches,
-)
+from onegrad.estimators.fitting.gradient_steps import loss_residual, minibatches
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.coded_network import Single
 from onegrad.estimators.model.targets import NumericTargets, Targets
+from onegrad.layers.adam import EPSILON, AdamSteps
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import clip
@@ -137,7 +133,7 @@ def balanced(W: Floats, b: Floats, a: Floats) -> tuple[Single, Single, Single]:
     """
     into = np.sqrt((W**2).sum(1) + b**2)
     out = np.sqrt((a**2).sum(1)) + 1e-3
-    c = np.sqrt(out / np.maximum(into, MIN_ROOT))
+    c = np.sqrt(out / np.maximum(into, EPSILON))
     as_single = (np.asarray(v, np.float32) for v in (W * c[:, None], b * c, a / c[:, None]))
     return tuple(as_single)  # type: ignore[return-value]
 
