@@ -1,4 +1,4 @@
-"""Docstrings stand on the classes; where estimators share a parameter they share its words."""
+"""The page of every estimator has all its parameters; what several share is written once."""
 
 import inspect
 import re
@@ -6,7 +6,6 @@ import re
 import pytest
 
 from onegrad.estimators import FAMILIES
-from onegrad.estimators.sklearn_api.base import FeatureLearner
 
 EQUIVALENTS = {
     "members": "n_estimators",
@@ -20,44 +19,36 @@ CLASSES = [kind for family in FAMILIES.values() for kind in family.estimators]
 
 
 def entries(kind):
-    """Return the entries of the sections Parameters and Attributes by the names they explain."""
-    doc = inspect.cleandoc(kind.__doc__)
+    """Return the rendered entries of Parameters and Attributes by the names they explain."""
+    about, *rest = re.split(r"\n\n(\w+)\n(-+)\n", inspect.getdoc(kind))
+    names, underlines, texts = rest[::3], rest[1::3], rest[2::3]
+    assert names == ["Parameters", "Attributes", "Examples"], kind  # the order of numpydoc
+    assert [len(name) for name in names] == [len(line) for line in underlines]
+    assert about and "\n\n\n" not in about and texts[2].startswith(">>> ")
     described = {}
-    for section in ("Parameters", "Attributes"):
-        body = doc.split(f"{section}\n{'-' * len(section)}\n")[1].split("\n\n")[0]
-        for entry in re.split(r"\n(?=\S)", body):
-            names, _, text = entry.partition(" : ")
-            described |= {name: " ".join(text.split()) for name in names.split(", ")}
+    for entry in re.split(r"\n(?=\S)", "\n".join(texts[:2])):
+        words, _, text = entry.partition(" : ")
+        described |= {name: " ".join(text.split()) for name in words.split(", ")}
     return described
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_every_parameter_is_explained(kind):
-    assert set(inspect.signature(kind).parameters) <= set(entries(kind))
+def test_the_page_of_an_estimator_explains_every_parameter(kind):
+    described, parameters = entries(kind), inspect.signature(kind).parameters
+    assert all(described[name] for name in parameters)
+    assert {"choice_", "readout_", "feature_importances_"} <= described.keys()
+    assert described.keys() - parameters == {name for name in described if name.endswith("_")}
+    for name in EQUIVALENTS.keys() & parameters.keys():
+        equivalent = EQUIVALENTS[name]
+        if name == "width" and hasattr(kind, "transform"):
+            equivalent = "n_components"
+        assert f"`{equivalent}`" in described[name]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_explains_its_parameters_alike(family):
-    first, *others = (entries(kind) for kind in FAMILIES[family].estimators)
-    for other in others:
-        differing = {name for name in first.keys() & other.keys() if first[name] != other[name]}
-        assert differing <= {"width"}  # n_components where the features are the result
-
-
-def test_families_share_the_words_of_common_parameters():
-    ours = [entries(family.regressor) for family in FAMILIES.values()]
-    common = set(inspect.signature(FeatureLearner).parameters) - {"hold_out", "sample_rows"}
-    for name in common:
-        assert len({described[name] for described in ours}) == 1, name
-
-
-@pytest.mark.parametrize("kind", CLASSES)
-def test_the_name_that_scikit_learn_users_look_for_is_there(kind):
-    described = entries(kind)
-    for name in EQUIVALENTS.keys() & inspect.signature(kind).parameters.keys():
-        assert f"`{EQUIVALENTS[name]}`" in described[name] or (
-            name == "width" and "`n_components`" in described[name]
-        )
+def test_a_derived_class_says_what_its_parameter_does():
+    alternating, one_step = (entries(family.regressor) for family in FAMILIES.values())
+    assert 'are "auto"' in one_step["hold_out"] and "the round" in alternating["hold_out"]
+    assert one_step["n_jobs"] == alternating["n_jobs"]
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -13,6 +13,7 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
 )
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
+from onegrad.estimators.sklearn_api.docstrings import with_shared_sections
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
 from onegrad.exceptions import named_arguments
 from onegrad.networks.cost import Cost
@@ -21,7 +22,37 @@ from onegrad.networks.cost import Cost
 @named_arguments
 @dataclass(eq=False, repr=False)
 class _Alternating(FeatureLearner):
-    """Parameters of the family."""
+    """Rounds of first-layer updates with the trained readout.
+
+    Parameters
+    ----------
+    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
+        number of rows and the budget. More than 1,000 neurons are learned in several searches that
+        share one readout.
+    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
+        has its own random numbers and holds out other rows; all share the passes over the data.
+        None: set by the budget and the number of rows.
+    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
+        set by the budget.
+    patience : number of rounds, or epochs of training, without improvement on held-out rows before
+        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
+    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
+        that are None.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
+        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
+        classifiers unless a width is given, otherwise "standard".
+    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
+        rows, it also adds the head trained with them (for classifiers), networks on encodings of
+        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
+        "none" does not. None: "auto" unless a width is given.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows. None: set by the budget.
+    """
 
     width: int | None = None
     _: KW_ONLY
@@ -62,61 +93,12 @@ class _Alternating(FeatureLearner):
         )
 
 
+@with_shared_sections
 class AlternatingRegressor(_Alternating, Regression):
     """Regressor for tables that learns its features in a few rounds.
 
     Each round updates the first layer with the trained readout and fits ridge again. Held-out rows
     choose the round and the penalty.
-
-    Parameters
-    ----------
-    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
-        number of rows and the budget. More than 1,000 neurons are learned in several searches that
-        share one readout.
-    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
-        has its own random numbers and holds out other rows; all share the passes over the data.
-        None: set by the budget and the number of rows.
-    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
-        set by the budget.
-    patience : number of rounds, or epochs of training, without improvement on held-out rows before
-        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
-    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
-        that are None.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
-    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
-        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
-        classifiers unless a width is given, otherwise "standard".
-    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
-        rows, it also adds the head trained with them (for classifiers), networks on encodings of
-        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
-        "none" does not. None: "auto" unless a width is given.
-    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
-        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
-    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
-        the readout is fitted on all rows. None: set by the budget.
-    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
-        text columns are always categories.
-    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
-    n_jobs : number of processes for passes over a source with several partitions.
-    random_state : seed of all random numbers.
-    verbose : whether to show progress on standard error.
-
-    Attributes
-    ----------
-    choice_ : the settings chosen on the held-out rows.
-    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
-        readout, and the loss by which the settings were chosen (lower is better).
-    column_names_, n_features_in_ : names and number of the columns of X.
-    feature_names_in_ : names of the columns, if X has names.
-    feature_importances_ : importance of each column of X; they sum to one.
-    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
-    metric_ : average gradient outer product of the fitted function in scaled inputs.
-    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
-        of a linear model on the features.
-    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
-    n_rows_ : number of rows in the model.
 
     Examples
     --------
@@ -135,6 +117,7 @@ class AlternatingRegressor(_Alternating, Regression):
     """
 
 
+@with_shared_sections
 @named_arguments
 @dataclass(eq=False, repr=False)
 class AlternatingClassifier(_Alternating, Classification):
@@ -142,57 +125,6 @@ class AlternatingClassifier(_Alternating, Classification):
 
     Each round updates the first layer with the trained readout and fits ridge again. Held-out rows
     choose the round and the penalty.
-
-    Parameters
-    ----------
-    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
-        number of rows and the budget. More than 1,000 neurons are learned in several searches that
-        share one readout.
-    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
-        has its own random numbers and holds out other rows; all share the passes over the data.
-        None: set by the budget and the number of rows.
-    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
-        set by the budget.
-    patience : number of rounds, or epochs of training, without improvement on held-out rows before
-        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
-    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
-        that are None.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
-    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
-        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
-        classifiers unless a width is given, otherwise "standard".
-    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
-        rows, it also adds the head trained with them (for classifiers), networks on encodings of
-        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
-        "none" does not. None: "auto" unless a width is given.
-    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
-        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
-    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
-        the readout is fitted on all rows. None: set by the budget.
-    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
-        text columns are always categories.
-    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
-    n_jobs : number of processes for passes over a source with several partitions.
-    random_state : seed of all random numbers.
-    verbose : whether to show progress on standard error.
-    class_weight : None, "balanced", or a dict of weights per label; multiplies `sample_weight`.
-
-    Attributes
-    ----------
-    choice_ : the settings chosen on the held-out rows.
-    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
-        readout, and the loss by which the settings were chosen (lower is better).
-    column_names_, n_features_in_ : names and number of the columns of X.
-    feature_names_in_ : names of the columns, if X has names.
-    feature_importances_ : importance of each column of X; they sum to one.
-    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
-    metric_ : average gradient outer product of the fitted function in scaled inputs.
-    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
-        of a linear model on the features.
-    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
-    n_rows_ : number of rows in the model.
 
     Examples
     --------

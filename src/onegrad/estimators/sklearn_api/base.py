@@ -43,7 +43,36 @@ from onegrad.pictures.model_plots import draw_importances
 # a dataclass for its __init__: scikit-learn wants every parameter by name, stored as it came
 @dataclass(eq=False, repr=False, kw_only=True)
 class FeatureLearner(BaseEstimator):  # type: ignore[misc]
-    """A first layer learned on a sample of rows, a readout fitted on all of them."""
+    """A first layer learned on a sample of rows, a readout fitted on all of them.
+
+    Parameters
+    ----------
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the parameters that are "auto".
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows.
+    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
+        text columns are always categories.
+    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
+    n_jobs : number of processes for passes over a source with several partitions.
+    random_state : seed of all random numbers.
+    verbose : whether to show progress on standard error.
+
+    Attributes
+    ----------
+    choice_ : the settings chosen on the held-out rows.
+    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
+        readout, and the loss by which the settings were chosen (lower is better).
+    column_names_, n_features_in_ : names and number of the columns of X.
+    feature_names_in_ : names of the columns, if X has names.
+    feature_importances_ : importance of each column of X; they sum to one.
+    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
+    metric_ : average gradient outer product of the fitted function in scaled inputs.
+    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
+        of a linear model on the features.
+    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
+    n_rows_ : number of rows in the model.
+    """
 
     hold_out: float = 0.2
     sample_rows: int | None = 20_000

@@ -16,6 +16,7 @@ from onegrad.estimators.fitting.first_layer import one_step
 from onegrad.estimators.fitting.first_layer.one_step import OneStepSettings
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
+from onegrad.estimators.sklearn_api.docstrings import with_shared_sections
 from onegrad.estimators.sklearn_api.tasks import Classification, Regression
 from onegrad.exceptions import named_arguments
 from onegrad.problem import Problem
@@ -24,7 +25,28 @@ from onegrad.problem import Problem
 @named_arguments
 @dataclass(eq=False, repr=False)
 class _OneStep(FeatureLearner):
-    """Parameters of the family."""
+    """One gradient step with a random readout.
+
+    Parameters
+    ----------
+    width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
+    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
+    c, alpha : the step size as c n^alpha for n rows, instead of eta.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
+    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
+    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
+    weights, readout, residual : as in Problem.
+    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
+    step_share : with fresh rows, the fraction of rows used for the step.
+    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+
+    Attributes
+    ----------
+    eta_, alpha_ : the step size that was used, and its exponent.
+    """
 
     width: int = 1000
     _: KW_ONLY
@@ -85,50 +107,9 @@ class _OneStep(FeatureLearner):
         return one_step.implied_alpha(self.choice_)
 
 
+@with_shared_sections
 class OneStepRegressor(_OneStep, Regression):
     """Regressor that learns its features by one gradient step, then fits ridge.
-
-    Parameters
-    ----------
-    width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
-    c, alpha : the step size as c n^alpha for n rows, instead of eta.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
-    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
-    weights, readout, residual : as in Problem.
-    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
-    step_share : with fresh rows, the fraction of rows used for the step.
-    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
-    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
-        all first-layer updates to choose the parameters that are "auto".
-    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
-        the readout is fitted on all rows.
-    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
-        text columns are always categories.
-    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
-    n_jobs : number of processes for passes over a source with several partitions.
-    random_state : seed of all random numbers.
-    verbose : whether to show progress on standard error.
-
-    Attributes
-    ----------
-    choice_ : the settings chosen on the held-out rows.
-    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
-        readout, and the loss by which the settings were chosen (lower is better).
-    column_names_, n_features_in_ : names and number of the columns of X.
-    feature_names_in_ : names of the columns, if X has names.
-    feature_importances_ : importance of each column of X; they sum to one.
-    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
-    metric_ : average gradient outer product of the fitted function in scaled inputs.
-    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
-        of a linear model on the features.
-    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
-    n_rows_ : number of rows in the model.
-    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------
@@ -143,53 +124,11 @@ class OneStepRegressor(_OneStep, Regression):
     """
 
 
+@with_shared_sections
 @named_arguments
 @dataclass(eq=False, repr=False)
 class OneStepClassifier(_OneStep, Classification):
     """Classifier that learns its features by one gradient step, then fits ridge on labels ±1.
-
-    Parameters
-    ----------
-    width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
-    c, alpha : the step size as c n^alpha for n rows, instead of eta.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
-    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
-    weights, readout, residual : as in Problem.
-    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
-    step_share : with fresh rows, the fraction of rows used for the step.
-    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
-    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
-        all first-layer updates to choose the parameters that are "auto".
-    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
-        the readout is fitted on all rows.
-    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
-        text columns are always categories.
-    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
-    n_jobs : number of processes for passes over a source with several partitions.
-    random_state : seed of all random numbers.
-    verbose : whether to show progress on standard error.
-    class_weight : None, "balanced", or a dict of weights per label; multiplies `sample_weight`.
-
-    Attributes
-    ----------
-    choice_ : the settings chosen on the held-out rows.
-    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
-        readout, and the loss by which the settings were chosen (lower is better).
-    column_names_, n_features_in_ : names and number of the columns of X.
-    feature_names_in_ : names of the columns, if X has names.
-    feature_importances_ : importance of each column of X; they sum to one.
-    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
-    metric_ : average gradient outer product of the fitted function in scaled inputs.
-    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
-        of a linear model on the features.
-    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
-    n_rows_ : number of rows in the model.
-    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------
@@ -206,50 +145,13 @@ class OneStepClassifier(_OneStep, Classification):
     class_weight: Any = None
 
 
+@with_shared_sections
 class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneStep):  # type: ignore[misc]
     """Transformer that returns the features after one gradient step, for any model on top.
 
     Parameters
     ----------
     width : number of neurons N; scikit-learn's `n_components`.
-    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
-    c, alpha : the step size as c n^alpha for n rows, instead of eta.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
-    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
-    weights, readout, residual : as in Problem.
-    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
-    step_share : with fresh rows, the fraction of rows used for the step.
-    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
-    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
-        all first-layer updates to choose the parameters that are "auto".
-    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
-        the readout is fitted on all rows.
-    categorical_features : numeric columns to treat as categories, as names, indices or a mask;
-        text columns are always categories.
-    device : "cpu", or "cuda" for sums over rows on a GPU: rounds, and the pass over the data.
-    n_jobs : number of processes for passes over a source with several partitions.
-    random_state : seed of all random numbers.
-    verbose : whether to show progress on standard error.
-
-    Attributes
-    ----------
-    choice_ : the settings chosen on the held-out rows.
-    held_out_score_, held_out_loss_ : R2 or accuracy on the held-out rows, each left out of the
-        readout, and the loss by which the settings were chosen (lower is better).
-    column_names_, n_features_in_ : names and number of the columns of X.
-    feature_names_in_ : names of the columns, if X has names.
-    feature_importances_ : importance of each column of X; they sum to one.
-    feature_importances_encoded_, input_names_ : importances and names of the encoded inputs.
-    metric_ : average gradient outer product of the fitted function in scaled inputs.
-    readout_ : (features, outputs) coefficients of the features; scikit-learn's `coef_`, transposed,
-        of a linear model on the features.
-    spectrum_ : eigenvalues of the covariance of the features, learned and untrained.
-    n_rows_ : number of rows in the model.
-    eta_, alpha_ : the step size that was used, and its exponent.
 
     Examples
     --------

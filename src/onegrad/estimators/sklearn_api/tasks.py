@@ -121,7 +121,12 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
 
 
 class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
-    """Labels of any type."""
+    """Labels of any type.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced", or a dict of weights per label; multiplies `sample_weight`.
+    """
 
     class_weight: Any
 
