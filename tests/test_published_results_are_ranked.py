@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 import onegrad as og
 
+pytestmark = pytest.mark.full  # they guard a ranking
 ROWS = 120
 
 

@@ -47,7 +47,7 @@ TABLES = (REGISTRY, THEORIES, INPUT_LAWS, ENTRY_LAWS)  # that pages add to
 
 # blocks that are not run, and why
 NOT_RUN = {
-    "README.md": 2,  # a clone; a server
+    "README.md": 3,  # a clone; make; a server
     "docs/index.md": 2,  # a clone; the comparison that README runs
     "CONTRIBUTING.md": 1,  # make targets
     "docs/start/install.md": 2,  # pip and make
@@ -143,6 +143,7 @@ def left_as_it_was(monkeypatch, tmp_path):
         table.update(entries)  # type: ignore[attr-defined]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_blocks_run(name):
     names: dict[str, object] = {"og": og}
@@ -171,20 +172,15 @@ def check_comparison(comparison, text: str) -> None:
     check_printed(printed.getvalue(), shown)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_blocks_that_are_not_run_are_known(name):
-    text = PAGES[name].read_text(encoding="utf-8")
-    assert sum(not is_run for _, is_run, _ in blocks(text)) == NOT_RUN.get(name, 0)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_block_says_what_it_is(name):
+def test_every_block_says_what_it_is():
     """A block without a language, or an indented command, would be run by nobody."""
-    text = PAGES[name].read_text(encoding="utf-8")
-    fences = re.findall(r"^```(.*)$", text, re.M)[::2]
-    assert all(fences), "a block without a language"
-    outside = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
-    assert not re.findall(r"^ {4}(?:onegrad|python|make|og\.).*$", outside, re.M)
+    for name, page in PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        skipped = sum(not is_run for _, is_run, _ in blocks(text))
+        assert skipped == NOT_RUN.get(name, 0), f"{name}: blocks that are not run"
+        assert all(re.findall(r"^```(.*)$", text, re.M)[::2]), f"{name}: no language"
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+        assert not re.findall(r"^ {4}(?:onegrad|python|make|og\.).*$", outside, re.M), name
 
 
 def check_command(line: str, monkeypatch) -> None:
@@ -209,13 +205,13 @@ def check_command(line: str, monkeypatch) -> None:
         assert program == "dask" or words == ["source", ".venv/bin/activate"], line
 
 
-@pytest.mark.parametrize("name", NOT_RUN)
-def test_commands_that_are_not_run_exist(name, monkeypatch):
-    for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
-        if not is_run and language == "console":
-            for line in code.splitlines():
-                if line.startswith("$ "):  # the others are what it prints
-                    check_command(line.removeprefix("$ "), monkeypatch)
+def test_commands_that_are_not_run_exist(monkeypatch):
+    for name in NOT_RUN:
+        for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
+            if not is_run and language == "console":
+                for line in code.splitlines():
+                    if line.startswith("$ "):  # the others are what it prints
+                        check_command(line.removeprefix("$ "), monkeypatch)
 
 
 def test_a_command_that_is_not_there_is_seen(monkeypatch):
@@ -226,10 +222,10 @@ def test_a_command_that_is_not_there_is_seen(monkeypatch):
         check_command("onegrad predict --alhpa 3", monkeypatch)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_scripts_that_are_named_exist(name):
-    for script in SCRIPT.findall(PAGES[name].read_text(encoding="utf-8")):
-        assert (ROOT / script).exists(), f"{name}: {script}"
+def test_scripts_that_are_named_exist():
+    for name, page in PAGES.items():
+        for script in SCRIPT.findall(page.read_text(encoding="utf-8")):
+            assert (ROOT / script).exists(), f"{name}: {script}"
 
 
 def anchors(text: str) -> set[str]:
@@ -238,18 +234,19 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_somewhere(name):
-    page = PAGES[name]
+def test_links_lead_somewhere():
     made = ("gallery/", "moving.html")  # when the site is built
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
-        aim = page.parent / target if target else page
-        if not any(part in target for part in made):
-            assert aim.exists(), f"{name}: {target}"
-        elif "gallery/plot" in target:
-            assert (ROOT / "examples" / Path(target).with_suffix(".py").name).exists(), target
-        if anchor:
-            assert anchor in anchors(aim.read_text(encoding="utf-8")), f"{name}: {target}#{anchor}"
+    for name, page in PAGES.items():
+        for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+            aim = page.parent / target if target else page
+            if not any(part in target for part in made):
+                assert aim.exists(), f"{name}: {target}"
+            elif "gallery/plot" in target:
+                script = ROOT / "examples" / Path(target).with_suffix(".py").name
+                assert script.exists(), f"{name}: {target}"
+            if anchor:
+                headings = anchors(aim.read_text(encoding="utf-8"))
+                assert anchor in headings, f"{name}: {target}#{anchor}"
 
 
 def test_a_wrong_number_is_seen():
