@@ -10,7 +10,7 @@ import inspect
 import re
 from typing import Any, TypeVar
 
-C = TypeVar("C", bound=type[Any])
+EstimatorClass = TypeVar("EstimatorClass", bound=type[Any])
 HEADING = re.compile(r"^(\w+)\n-+\n", re.M)
 
 
@@ -21,7 +21,7 @@ def sections(kind: type[Any]) -> dict[str, str]:
     return {"": about.strip(), **dict(zip(rest[::2], texts, strict=True))}
 
 
-def with_shared_sections(kind: C) -> C:
+def with_shared_sections(kind: EstimatorClass) -> EstimatorClass:
     """Give a class the parameters and attributes that it and its bases describe.
 
     They come in the order of the bases. The description of a derived class counts: the same
