@@ -1,9 +1,10 @@
-"""Count what a reader has to read: lines, files, classes, functions and constants of each room.
+"""Count what a reader has to read: lines, comments, files, classes, functions, constants by room.
 
-    python docs/count_rooms.py [FOLDER]     # default: this checkout's src/onegrad
+    python docs/count_rooms.py [FOLDER...]     # default: src/onegrad, tests, benchmarks, soak, docs
 
-Beside them, the public names (no leading underscore, at the top of a module) that more than one
-module defines: a word with two homes has two meanings.
+Beside them, the public classes and constants (no leading underscore, at the top of a module) that
+more than one module of a folder defines: a word with two homes has two meanings. A function may
+have several homes: `learn` of two families is one role.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "onegrad"
-COLUMNS = ("lines", "files", "classes", "functions", "constants")
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("src/onegrad", "tests", "benchmarks", "soak", "docs")
+COLUMNS = ("lines", "comments", "files", "classes", "functions", "constants")
 
 
 def count(text: str) -> Counter[str]:
     """Return the counts of one module."""
-    tree = ast.parse(text)
-    counts = Counter(lines=len(text.splitlines()), files=1)
+    tree, lines = ast.parse(text), text.splitlines()
+    comments = sum(line.lstrip().startswith("#") for line in lines)
+    counts = Counter(lines=len(lines), comments=comments, files=1)
     for node in ast.walk(tree):
         counts["classes"] += isinstance(node, ast.ClassDef)
         counts["functions"] += isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -40,40 +43,37 @@ def assigned(tree: ast.Module) -> Iterator[str]:
                     yield name.id
 
 
-def defined(tree: ast.Module) -> set[str]:
-    """Return the public names that a module defines: functions, classes, constants."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    names = {node.name for node in tree.body if isinstance(node, kinds)} | set(assigned(tree))
-    return {name for name in names if not name.startswith("_")}
-
-
-def repeated_names(source: Path = SOURCE) -> dict[str, list[str]]:
-    """Return the public names that more than one module defines, with these modules."""
+def repeated_names(folder: Path) -> dict[str, list[str]]:
+    """Return the public classes and constants that several modules define, with these modules."""
     homes = defaultdict(list)
-    for path in sorted(source.rglob("*.py")):
-        module = ".".join(path.relative_to(source).with_suffix("").parts)
-        for name in defined(ast.parse(path.read_text(encoding="utf-8"))):
-            homes[name].append(module)
+    for path in sorted(folder.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+        for name in classes | {name for name in assigned(tree) if name.isupper()}:
+            if not name.startswith("_"):
+                homes[name].append(".".join(path.relative_to(folder).with_suffix("").parts))
     return {name: where for name, where in sorted(homes.items()) if len(where) > 1}
 
 
-def rooms(source: Path = SOURCE) -> dict[str, Counter[str]]:
-    """Return the counts of every room, and of all of them together."""
+def rooms(folder: Path) -> dict[str, Counter[str]]:
+    """Return the counts of every folder in this one, of its own files, and of all together."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for path in sorted(source.rglob("*.py")):
-        room = path.relative_to(source).parts[0].removesuffix(".py")
-        counts[room] += count(path.read_text(encoding="utf-8"))
+    for path in sorted(folder.rglob("*.py")):
+        room, *inside = path.relative_to(folder).parts
+        counts[room if inside else "own files"] += count(path.read_text(encoding="utf-8"))
     return dict(counts) | {"together": sum(counts.values(), Counter())}
 
 
 def main() -> None:
-    """Print the table and the names."""
-    source = Path(sys.argv[1]) if len(sys.argv) > 1 else SOURCE
-    print(f"{'room':<14}" + "".join(f"{column:>11}" for column in COLUMNS))
-    for room, counts in rooms(source).items():
-        print(f"{room:<14}" + "".join(f"{counts[column]:>11,}" for column in COLUMNS))
-    repeated = repeated_names(source)
-    print(f"\n{len(repeated)} public names with more than one home:")
+    """Print a table for each folder, and the repeated names of the package."""
+    folders = [Path(name) for name in sys.argv[1:]] or [ROOT / name for name in FOLDERS]
+    for folder in folders:
+        print(f"{folder.name:<14}" + "".join(f"{column:>11}" for column in COLUMNS))
+        for room, counts in rooms(folder).items():
+            print(f"{room:<14}" + "".join(f"{counts[column]:>11,}" for column in COLUMNS))
+        print()
+    repeated = repeated_names(folders[0])
+    print(f"{len(repeated)} public classes and constants with more than one home:")
     for name, homes in repeated.items():
         print(f"  {name}: {', '.join(homes)}")
 

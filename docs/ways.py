@@ -1,17 +1,16 @@
-"""Follow six numbers through the house: which functions run, in which order, how often.
+"""Follow six numbers through the house: which functions run, in which order.
 
-    python docs/ways.py WAY           # every function that a way enters, with its count
-    python docs/ways.py --update      # write the counts into docs/architecture.md
+    python docs/ways.py WAY       # every function that a way enters, in the order of first calls
 
-The ways run in this process, on one core, so that a trace sees all of them. The page lists the
-functions that make the number, decide something about it or hand it on; the trace checks them.
+The ways run in this process, on one core, so that a trace sees all of them. docs/architecture.md
+lists the functions that make the number, decide something about it or hand it on;
+tests/test_the_architecture_page_is_true.py compares its lists with traces.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import inspect
 import io
 import os
 import re
@@ -19,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -31,37 +29,29 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "onegrad"
 PAGE = ROOT / "docs" / "architecture.md"
-STEP = re.compile(r"^(\d+)\. `([\w/.]+):([\w.<>]+)`(?: ×(\d+))?(.*)$", re.MULTILINE)
-
-RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+STEP = re.compile(r"^\d+\. `([\w/.]+):([\w.]+)`", re.MULTILINE)
 
 Place = tuple[str, str]  # file below src/onegrad, qualified name
 
 
-def trace(work: Callable[[], object]) -> Counter[Place]:
-    """Return how often each function of the package was called, in the order of first calls."""
-    counts: Counter[Place] = Counter()
+def trace(work: Callable[[], object]) -> list[Place]:
+    """Return the functions of the package that are called, in the order of first calls."""
+    places: dict[Place, None] = {}
     prefix = str(SOURCE) + os.sep
-    resumed = set[FrameType]()  # generators and coroutines are "called" each time they go on
 
-    def look(frame: FrameType, event: str, _: Any) -> None:
+    def look(frame: FrameType, *_: Any) -> None:  # nothing returned: no events but calls
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(prefix) or "<" in code.co_qualname:
-            return
-        if code.co_flags & RESUMED:
-            if frame in resumed:
-                return
-            resumed.add(frame)
-        counts[code.co_filename.removeprefix(prefix), code.co_qualname] += 1
+        if code.co_filename.startswith(prefix) and "<" not in code.co_qualname:
+            places[code.co_filename.removeprefix(prefix), code.co_qualname] = None
 
-    threading.setprofile(look)
-    sys.setprofile(look)
+    threading.settrace(look)
+    sys.settrace(look)
     try:
         work()
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return counts
+        sys.settrace(None)
+        threading.settrace(None)
+    return list(places)
 
 
 def command(*words: str) -> None:
@@ -120,7 +110,7 @@ WAYS: dict[str, Callable[[], object]] = {
 }
 
 
-def follow(way: str) -> Counter[Place]:
+def follow(way: str) -> list[Place]:
     """Return the trace of a way on one core, its cells in the order of the grid."""
     with (
         mock.patch("random.shuffle"),
@@ -132,47 +122,20 @@ def follow(way: str) -> Counter[Place]:
         return trace(WAYS[way])
 
 
-def in_fresh_process(way: str) -> Counter[Place]:
+def in_fresh_process(way: str) -> list[Place]:
     """Return the trace of a way in a process of its own: caches are empty, as for a user."""
     run = [sys.executable, __file__, way]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
-    lines = (line.split() for line in done.stdout.splitlines())
-    return Counter({tuple(place.split(":")): int(count) for count, place in lines})  # type: ignore[misc]
+    places = (line.partition(":") for line in done.stdout.splitlines())
+    return [(file, function) for file, _, function in places]
 
 
-def listed(page: str) -> dict[str, list[tuple[Place, int | None, str]]]:
-    """Return the ways of the page: place, count and remark of every step."""
-    sections = page.split("\n### ")[1:]
-    steps = {}
-    for section in sections:
-        name = re.match(r"(\w+)", section)
-        assert name is not None
-        steps[name[1].lower()] = [
-            ((file, function), int(count) if count else None, remark)
-            for _, file, function, count, remark in STEP.findall(section)
-        ]
-    return steps
-
-
-def update() -> None:
-    """Write the counts of fresh traces into the page."""
-    sections = PAGE.read_text(encoding="utf-8").split("\n### ")
-    for i, section in enumerate(sections[1:], 1):
-        counts = in_fresh_process(section.split()[0].strip(":").lower())
-
-        def counted(step: re.Match[str], counts: Counter[Place] = counts) -> str:
-            number, file, function, _, remark = step.groups()
-            count = counts.get((file, function))
-            times = f" ×{count}" if count else ""
-            return f"{number}. `{file}:{function}`{times}{remark}"
-
-        sections[i] = STEP.sub(counted, section)
-    PAGE.write_text("\n### ".join(sections), encoding="utf-8")
+def listed(page: str) -> dict[str, list[Place]]:
+    """Return the ways of the page with the places of their steps."""
+    sections = (section.partition(":") for section in page.split("\n### ")[1:])
+    return {name.lower(): STEP.findall(steps) for name, _, steps in sections}
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--update"]:
-        update()
-    else:
-        for (file, function), count in follow(sys.argv[1]).items():
-            print(f"{count} {file}:{function}")
+    for file, function in follow(sys.argv[1]):
+        print(f"{file}:{function}")
