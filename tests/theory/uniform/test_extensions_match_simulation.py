@@ -1,7 +1,7 @@
 """Intercept, laws of the labels, several indices, no linear part: against simulated networks.
 
-Reference: benchmarks/uniform_extensions.py, n = 1000, d = 400, N = 600 (400 seeds on a GPU), at
-three step sizes each. Seeds are shared, so that deviations within a group go together.
+Reference: tests/numbers/uniform_extensions.json, n = 1000, d = 400, N = 600 (400 seeds on a GPU),
+at three step sizes each. Seeds are shared, so that deviations within a group go together.
 """
 
 import json

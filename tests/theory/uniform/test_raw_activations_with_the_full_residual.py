@@ -1,6 +1,6 @@
 """An activation with a mean, full residual: the initial output has a constant.
 
-Reference: benchmarks/uniform_variants.py --raw, n = 600, 60 seeds.
+Reference: tests/numbers/uniform_raw.json, n = 600, 60 seeds.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Readouts, n_step, spherical weights, full residual, kinks, raw activations: against simulation.
 
-Reference: benchmarks/uniform_variants.py, n = 600; 600 seeds on a GPU, and 40 seeds for what lies
-outside the range in which the theory was checked.
+Reference: tests/numbers/uniform_variants.json, n = 600; 600 seeds on a GPU, and 40 seeds for what
+lies outside the range in which the theory was checked.
 """
 
 import json

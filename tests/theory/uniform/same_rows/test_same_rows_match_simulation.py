@@ -1,7 +1,7 @@
 """Ridge on the rows of the step, against simulated networks.
 
 References: ten of the random settings of benchmarks/settings (64 networks each), and three settings
-of benchmarks/uniform_extensions.py with 200 seeds.
+of tests/numbers/uniform_refused.json with 200 seeds.
 """
 
 import json
