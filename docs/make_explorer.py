@@ -1,0 +1,24 @@
+"""Write docs/extra/moving.html, the explorer as one page.
+
+    python docs/make_explorer.py
+
+Presets and curves are those of `onegrad explore --export`. Networks take most of its time: here
+half as many are trained, and they are shown at half as many steps.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from onegrad.explorer.api import CURVE_ALPHAS
+from onegrad.explorer.bundle import bundled_page
+from onegrad.explorer.precompute import Grids, page_numbers
+from onegrad.parallel import core_count
+
+PAGE = Path(__file__).parent / "extra" / "moving.html"
+
+if __name__ == "__main__":
+    numbers = page_numbers(Grids(network_alphas=CURVE_ALPHAS[::6], networks=2), core_count())
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(bundled_page(json.dumps(numbers, separators=(",", ":"))), encoding="utf-8")
