@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 import onegrad as og
-from onegrad.networks import Options, make_plan, run_plan
+from onegrad.networks import SimulateOptions, make_plan, run_plan
 from onegrad.networks.plan import peak_bytes
 from programs import run_python
 
@@ -39,7 +39,7 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     run_plan(plan)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    estimate = peak_bytes(p, networks, Options(leave_one_out=leave_one_out))
+    estimate = peak_bytes(p, networks, SimulateOptions(leave_one_out=leave_one_out))
     assert plan.groups[0].peak_bytes == estimate
     assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held

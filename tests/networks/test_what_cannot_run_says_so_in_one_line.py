@@ -6,7 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.arrays.numpy_ops import NumpyOps
-from onegrad.networks import GradientGroup, Options, spectrum
+from onegrad.networks import GradientGroup, SimulateOptions, spectrum
 from onegrad.networks.plan import peak_bytes, plan_group
 from onegrad.networks.simulation import simulate
 
@@ -76,7 +76,7 @@ def test_arrangements_shrink_before_they_fail():
     one = peak_bytes(p, 8, policy=policy)
 
     def arranged(memory_limit):
-        plan = plan_group(group, 10, Options(), ops, policy, memory_limit=memory_limit)
+        plan = plan_group(group, 10, SimulateOptions(memory_limit=memory_limit), ops, policy)
         assert plan.peak_bytes <= memory_limit
         return plan.workers, plan.networks_at_once
 

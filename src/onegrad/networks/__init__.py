@@ -10,7 +10,7 @@ from onegrad.networks.one_network import (
     neurons,
     predict_fresh_rows,
 )
-from onegrad.networks.plan import MODELS, GradientGroup, Options, Plan, make_plan
+from onegrad.networks.plan import MODELS, GradientGroup, Plan, SimulateOptions, make_plan
 from onegrad.networks.run import run_plan
 from onegrad.networks.simulation import SampleMean, Simulation, SimulationProvenance, simulate
 from onegrad.networks.streams import ENTRY_LAWS
@@ -24,9 +24,9 @@ __all__ = [
     "LearnedPart",
     "MeasuredSpectrum",
     "NeuronOverlaps",
-    "Options",
     "Plan",
     "SampleMean",
+    "SimulateOptions",
     "Simulation",
     "SimulationProvenance",
     "cost",

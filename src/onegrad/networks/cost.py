@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from onegrad.arrays import ExecutionPolicy, Ops
 from onegrad.functions.function import Function
 from onegrad.networks.plan import (
+    DEFAULT_OPTIONS,
     GradientGroup,
-    Options,
     Plan,
+    SimulateOptions,
     make_plan,
     peak_bytes,
     repeat_plan,
 )
+from onegrad.networks.simulation import simulate
 from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
 from onegrad.parallel import pool_map, thread_pool
 from onegrad.problem import Problem
@@ -59,10 +62,10 @@ class ReplicateWork:
         return 16 * (self.normals + self.activations)
 
 
-def count_work(group: GradientGroup, options: Options | None = None) -> ReplicateWork:
+def count_work(group: GradientGroup, options: SimulateOptions = DEFAULT_OPTIONS) -> ReplicateWork:
     """Count the work of one replicate of a network; other models cost about the same or less."""
-    p, o = group.problem, options or Options()
-    n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, o.test_rows(p.n)
+    p = group.problem
+    n, d, N, n_step, tests = p.n, p.d, p.N, p.rows_of_step, options.test_rows(p.n)
     E, R, m = len(group.etas), len(group.ridges), min(p.n, p.N)
     gradients = (1 + (p.steps - 1) * E) * any(group.etas)
     maps = 1 if E == 1 else 2 if p.steps == 1 else E
@@ -186,22 +189,26 @@ class Cost:
     seconds: float
 
 
-def cost(
-    problem: Problem,
-    seeds: int | Sequence[int] = 20,
-    *,
-    device: str = "cpu",
-    dtype: str = "float64",
-    precision: str | None = None,
-    random: str | None = None,
-    model: str = "trained",
-    n_test: int | None = None,
-    leave_one_out: bool = False,
-    batch: int | None = None,
-    threads: int | None = None,
-    memory_limit: float | None = None,
-    **axes: Any,
-) -> Cost:
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def with_arguments_of(
+    model: Callable[P, Any],
+) -> Callable[[Callable[..., Result]], Callable[P, Result]]:
+    """Give a function the arguments of another, for `help` and for type checkers."""
+
+    def decorate(function: Callable[..., Result]) -> Callable[P, Result]:
+        result = inspect.signature(function).return_annotation
+        signature = inspect.signature(model).replace(return_annotation=result)
+        vars(function)["__signature__"] = signature
+        return function
+
+    return decorate
+
+
+@with_arguments_of(simulate)
+def cost(problem: Problem, seeds: int | Sequence[int] = 20, **arguments: Any) -> Cost:
     """Estimate the cost of `simulate` with the same arguments on this machine.
 
     Nothing is simulated: the rates of products, factors, random numbers and the activation are
@@ -219,21 +226,8 @@ def cost(
     >>> f"{cost.flops:.2g} operations, {cost.memory / 1e6:.0f} MB or more"
     '4.6e+10 operations, ... MB or more'
     """
-    plan = make_plan(
-        problem,
-        seeds,
-        device=device,
-        dtype=dtype,
-        precision=precision,
-        model=model,
-        n_test=n_test,
-        leave_one_out=leave_one_out,
-        random=random,
-        batch=batch,
-        threads=threads,
-        memory_limit=memory_limit,
-        **axes,
-    )
+    arguments.pop("progress", None)
+    plan = make_plan(problem, seeds, **arguments)
     total = _plan_cost(plan)
     if plan.ops.exact is plan.ops:
         return total
@@ -250,7 +244,7 @@ def _plan_cost(plan: Plan) -> Cost:
     """Return the cost of a plan by the rates that are measured here."""
     ops, replicates = plan.ops, len(plan.seeds)
     sigma = plan.points[0].sigma
-    rates = Rates.measured(ops, plan.policy, sigma, plan.options.device_random)
+    rates = Rates.measured(ops, plan.policy, sigma, plan.options.draws_on_device)
     flops = bytes_made = seconds = 0.0
     for g in plan.groups:
         work = count_work(g.group, plan.options)

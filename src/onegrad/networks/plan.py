@@ -7,8 +7,7 @@ a problem share one gradient: a plan says how many of each, so that nothing is l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -32,21 +31,32 @@ MEMORY_FRACTION = 0.8  # of the free memory that a run may take
 
 
 @dataclass(frozen=True)
-class Options:
-    """The model that is fitted and the errors that are measured.
+class SimulateOptions:
+    """The keyword arguments of `simulate`, which documents them, checked."""
 
-    model : one of MODELS; the STEP_MODELS alone depend on eta.
-    n_test : fresh rows that measure the test error (None: max(1024, n/4)).
-    leave_one_out : True if the leave-one-out error is measured too.
-    rows : a user's rows instead of random inputs.
-    device_random : True if random numbers come from the device's own generator.
-    """
-
+    device: str = "cpu"
+    dtype: str = "float64"
+    precision: str | None = None
+    rows: Any = None
     model: str = "trained"
     n_test: int | None = None
     leave_one_out: bool = False
-    rows: Floats | None = None
-    device_random: bool = False
+    random: str | None = None
+    batch: int | None = None
+    threads: int | None = None
+    memory_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("model", self.model, MODELS)
+        for name in ("n_test", "batch", "threads"):
+            value = getattr(self, name)
+            if value is not None and (value != int(value) or value < 1):
+                raise InvalidInput(name, value, "a whole number >= 1")
+
+    @property
+    def draws_on_device(self) -> bool:
+        """True if random numbers come from the device's own generator."""
+        return self.random == "device"
 
     def test_rows(self, n: int) -> int:
         """Return the number of test rows beside n rows of the ridge fit."""
@@ -54,9 +64,12 @@ class Options:
 
     def can_be_recorded(self, problem: Problem) -> bool:
         """Return whether stacks differ only in numbers that the device draws without the host."""
-        drawn = self.device_random and self.rows is None
+        drawn = self.draws_on_device and self.rows is None
         direct = self.model in NETWORK_MODELS and problem.update == "gradient"
         return drawn and direct and not self.leave_one_out
+
+
+DEFAULT_OPTIONS = SimulateOptions()
 
 
 @dataclass(frozen=True)
@@ -111,7 +124,7 @@ def usable_bytes(ops: Ops) -> float:
 def peak_bytes(
     problem: Problem,
     networks: int,
-    options: Options | None = None,
+    options: SimulateOptions = DEFAULT_OPTIONS,
     *,
     policy: ExecutionPolicy | None = None,
     stack_size: int = 1,
@@ -123,7 +136,7 @@ def peak_bytes(
     policy : how much is done at a time; None means one thread on the host.
     itemsize : bytes of a number.
     """
-    o, policy = options or Options(), policy or ExecutionPolicy()
+    o, policy = options, policy or ExecutionPolicy()
     n, d, N, threads = problem.n, problem.d, problem.N, policy.threads
     max_rows = max(n, problem.rows_of_step, o.test_rows(n))
     weights = 3 * N * d  # W, G and one temporary
@@ -175,27 +188,24 @@ class GroupPlan:
 def plan_group(
     group: GradientGroup,
     replicates: int,
-    options: Options,
+    options: SimulateOptions,
     ops: Ops,
     policy: ExecutionPolicy,
-    *,
-    batch: int | None = None,
-    memory_limit: float | None = None,
 ) -> GroupPlan:
     """Return the largest arrangement that fits: fewer workers first, then fewer networks at once.
 
     Raises InvalidInput where one replicate of one network does not fit.
     """
     problem, networks = group.problem, len(group.etas)
-    limit = usable_bytes(ops) if memory_limit is None else float(memory_limit)
-    stack_size = min(batch or policy.stack_size(problem.N * problem.d), replicates)
+    limit = usable_bytes(ops) if options.memory_limit is None else float(options.memory_limit)
+    stack_size = min(options.batch or policy.stack_size(problem.N * problem.d), replicates)
 
     def peak_of_stack(policy: ExecutionPolicy) -> int:
         sizes = {"stack_size": stack_size, "itemsize": ops.working_bytes}
         return peak_bytes(problem, networks, options, policy=policy, **sizes)
 
     peak = peak_of_stack(policy)
-    while batch is None and stack_size > 1 and peak > limit:
+    while options.batch is None and stack_size > 1 and peak > limit:
         stack_size //= 2
         peak = peak_of_stack(policy)
     side_by_side = policy.stacks_at_once
@@ -237,50 +247,28 @@ class Plan:
     points: tuple[Problem, ...]
     shape: tuple[int, ...]
     seeds: tuple[int, ...]
-    options: Options
+    options: SimulateOptions  # with the user's rows as an array, and where random numbers are drawn
     ops: Ops
     policy: ExecutionPolicy
     groups: tuple[GroupPlan, ...]
 
-    @property
-    def random(self) -> str:
-        """Where random numbers are drawn: "host" or "device"."""
-        return "device" if self.options.device_random else "host"
 
+def make_plan(problem: Problem, seeds: int | Sequence[int], **arguments: Any) -> Plan:
+    """Check the arguments of `simulate` and decide how its networks are computed.
 
-def make_plan(
-    problem: Problem,
-    seeds: int | Sequence[int],
-    *,
-    device: str = "cpu",
-    dtype: str = "float64",
-    precision: str | None = None,
-    rows: Any = None,
-    model: str = "trained",
-    n_test: int | None = None,
-    leave_one_out: bool = False,
-    random: str | None = None,
-    batch: int | None = None,
-    threads: int | None = None,
-    memory_limit: float | None = None,
-    **axes: Any,
-) -> Plan:
-    """Check the arguments of `simulate` and decide how its networks are computed."""
-    check_choice("model", model, MODELS)
-    for name, value in (("n_test", n_test), ("batch", batch), ("threads", threads)):
-        if value is not None and (value != int(value) or value < 1):
-            raise InvalidInput(name, value, "a whole number >= 1")
+    arguments : SimulateOptions by name, and axes.
+    """
+    names = [field.name for field in fields(SimulateOptions) if field.name in arguments]
+    options = SimulateOptions(**{name: arguments.pop(name) for name in names})
     seed_numbers = seed_tuple(seeds)
-    points, shape = problem.grid(**axes)
-    groups = group_points(points, model)
+    points, shape = problem.grid(**arguments)
+    groups = group_points(points, options.model)
     problems = [group.problem for group in groups]
-    ops = get_ops(device, dtype, precision)
-    policy = ops.policy(threads or thread_count())
-    source = random_source(random, ops, problems)
-    user_rows = None if rows is None else _user_rows(rows, problems, n_test)
-    options = Options(model, n_test, leave_one_out, user_rows, source == "device")
-    arrange = partial(plan_group, batch=batch, memory_limit=memory_limit)
-    arranged = (arrange(group, len(seed_numbers), options, ops, policy) for group in groups)
+    ops = get_ops(options.device, options.dtype, options.precision)
+    policy = ops.policy(options.threads or thread_count())
+    source = random_source(options.random, ops, problems)
+    options = replace(options, random=source, rows=_user_rows(options, problems))
+    arranged = (plan_group(group, len(seed_numbers), options, ops, policy) for group in groups)
     return Plan(tuple(points), shape, seed_numbers, options, ops, policy, tuple(arranged))
 
 
@@ -288,9 +276,10 @@ def repeat_plan(plan: Plan) -> Plan:
     """Return the plan that repeats some networks of a plan in float64, on the same numbers."""
     ops, seeds = plan.ops.exact, plan.seeds[: max(MIN_REPEATED, len(plan.seeds) // REPEATED_PART)]
     policy = ops.policy(plan.policy.threads)
-    arrange = partial(plan_group, replicates=len(seeds), options=plan.options)
-    groups = tuple(arrange(g.group, ops=ops, policy=policy) for g in plan.groups)
-    return replace(plan, ops=ops, seeds=seeds, policy=policy, groups=groups)
+    # batch and limit were chosen for the precision of the run, whose arrays may be half as large
+    options = replace(plan.options, batch=None, memory_limit=None)
+    groups = tuple(plan_group(g.group, len(seeds), options, ops, policy) for g in plan.groups)
+    return replace(plan, ops=ops, seeds=seeds, policy=policy, options=options, groups=groups)
 
 
 def seed_tuple(seeds: Any) -> tuple[int, ...]:
@@ -321,17 +310,19 @@ def random_source(random: str | None, ops: Ops, problems: Iterable[Problem]) -> 
     return random or ("device" if drawn else "host")
 
 
-def _user_rows(rows: Any, problems: Iterable[Problem], n_test: int | None) -> Floats:
+def _user_rows(options: SimulateOptions, problems: Iterable[Problem]) -> Floats | None:
     """Return a user's rows if they are finite, have d columns and are enough for every problem."""
+    if options.rows is None:
+        return None
     try:
-        X = np.asarray(rows, dtype=float)
+        X = np.asarray(options.rows, dtype=float)
     except (TypeError, ValueError):
         allowed = "an array of numbers, one row per input"
         raise InvalidInput("rows", allowed=allowed) from None
     for problem in problems:
         if X.ndim != 2 or X.shape[1] != problem.d:
             raise InvalidInput("rows", X.shape, f"an array of shape (m, d) with d = {problem.d}")
-        tests = Options(n_test=n_test).test_rows(problem.n)
+        tests = options.test_rows(problem.n)
         needed = rows_before(problem, RowSet(Purpose.TEST, tests)) + tests
         if len(X) < needed:
             raise InvalidInput(

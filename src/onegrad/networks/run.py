@@ -158,7 +158,7 @@ def stack_errors(
         plan.ops,
         policy=policy,
         data=options.rows,
-        device_random=options.device_random,
+        device_random=options.draws_on_device,
         tick=tick,
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)

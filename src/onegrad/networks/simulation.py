@@ -280,9 +280,14 @@ def simulate(
     if plan.ops.exact is not plan.ops:
         precision_error = _precision_error(plan, quantities)
         _warn_of_precision(precision_error, quantities)
-    seconds, types = time.perf_counter() - began, (plan.ops.dtype.name, plan.random)
     provenance = SimulationProvenance(
-        __version__, device, *types, n_test, seconds, plan.ops.precision
+        __version__,
+        device,
+        plan.ops.dtype.name,
+        str(plan.options.random),
+        n_test,
+        time.perf_counter() - began,
+        plan.ops.precision,
     )
     return Simulation(
         problem=problem,
