@@ -6,7 +6,6 @@ error that names the option, the value and what is allowed.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
@@ -55,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
+    group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": COMMANDS})
     if not words:
         parser.print_help()
         return 0
@@ -92,12 +92,9 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
         epilog="example: onegrad predict --alpha 0:0.5:11",
     )
     parser.add_argument("--version", action="version", version=f"onegrad {__version__}")
-    subparsers = parser.add_subparsers(
-        dest="command", metavar="command", required=True, help=argparse.SUPPRESS
-    )
+    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
     for command in commands:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
-    group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": COMMANDS})
     return parser
 
 

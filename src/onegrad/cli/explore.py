@@ -8,8 +8,6 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +52,12 @@ def run(args: argparse.Namespace) -> int:
     """Serve the page until it is stopped, or write it to a file."""
     if args.export is not None:
         return _export(args.export, args.json, args.force)
-    with _extra_needed():
-        import uvicorn
+    import uvicorn
 
-        from onegrad.explorer.connections import ImpatientProtocol
-        from onegrad.explorer.guard import LOOPBACK_HOSTS
-        from onegrad.explorer.server import create_app
+    from onegrad.explorer.connections import ImpatientProtocol
+    from onegrad.explorer.guard import LOOPBACK_HOSTS
+    from onegrad.explorer.server import create_app
+
     listener = _listen(args.host, _port(args.port))
     host, port = listener.getsockname()[:2]
     local = args.host in (LOOPBACK_ADDRESS, "localhost")
@@ -89,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _export(name: str, as_json: bool, force: bool) -> int:
     """Compute the numbers of the page on all cores and write it."""
-    with _extra_needed():
-        from onegrad.explorer.bundle import write_page
+    from onegrad.explorer.bundle import write_page
+
     path = Path(name)
     check_new_file("--export", path, force)
     if path.is_dir() or not path.parent.is_dir():
@@ -102,16 +100,6 @@ def _export(name: str, as_json: bool, force: bool) -> int:
     else:
         print(f"{path}: {size / 1e6:.1f} MB; open it in any browser")
     return 0
-
-
-@contextmanager
-def _extra_needed() -> Iterator[None]:
-    """Say how to install what an import does not find."""
-    try:
-        yield
-    except ImportError as error:
-        install = f"needs {error.name}: pip install 'onegrad'"
-        raise InvalidInput("explore", problem=install) from None
 
 
 def _port(text: str) -> int:

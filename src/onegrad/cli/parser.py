@@ -47,25 +47,21 @@ def group_commands(parser: argparse.ArgumentParser, groups: Mapping[str, Sequenc
     """List the commands of a parser in groups in its help, each in the first that names it."""
     for action in [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]:
         listed = {choice.dest: choice for choice in action._choices_actions}
-        action._choices_actions = []
+        action._choices_actions, action.help = [], argparse.SUPPRESS
         for title, names in groups.items():
             section = parser.add_argument_group(f"{title} commands")
             for name in [name for name in names if name in listed]:
                 section._group_actions.append(listed.pop(name))
 
 
+def arguments_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return all arguments of a parser; the choice of a command is one of them."""
+    return parser._actions
+
+
 def options_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Return the arguments of a parser that start with a dash."""
-    return [action for action in parser._actions if action.option_strings]
-
-
-def positionals_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the arguments of a parser that have no dash, commands left out."""
-    return [
-        action
-        for action in parser._actions
-        if not action.option_strings and not isinstance(action, argparse._SubParsersAction)
-    ]
+    return [action for action in arguments_of(parser) if action.option_strings]
 
 
 def innermost_parser(
