@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     """Serve the page until it is stopped, or write it to a file."""
     if args.export is not None:
         return _export(args.export, args.json, args.force)
+    listener = _listen(args.host, _port(args.port))
     import uvicorn
 
     from onegrad.explorer.connections import ImpatientProtocol
     from onegrad.explorer.guard import LOOPBACK_HOSTS
     from onegrad.explorer.server import create_app
 
-    listener = _listen(args.host, _port(args.port))
     host, port = listener.getsockname()[:2]
     local = args.host in (LOOPBACK_ADDRESS, "localhost")
     url = f"http://{LOOPBACK_ADDRESS if host == '0.0.0.0' else host}:{port}/"
