@@ -110,7 +110,9 @@ class Grower:
         period = np.where(bins.max(0, initial=0) < MAX_BINS // PERIOD, 1, PERIOD)
         first = rng.integers(period)
         chosen, coarse = questions((bins + first) // period, r, w[drawn, 0], self.plan.depth)
-        thresholds = np.maximum((coarse + 1) * period[chosen] - first[chosen] - 1, 0)
+        # where no question explains anything the last bin wins: its end may lie beyond all edges
+        thresholds = (coarse + 1) * period[chosen] - first[chosen] - 1
+        thresholds = np.clip(thresholds, 0, MAX_BINS - 1)
         tree = Tree(columns[chosen], thresholds, np.zeros((0, 1)))
         leaf = self.leaves(tree)
         curvature = np.ones_like(F)
