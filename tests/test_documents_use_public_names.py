@@ -22,7 +22,7 @@ EXTENDING: dict[str, set[str]] = {
     "docs/add_a_figure.md": {
         "onegrad.experiments.checks",
         "onegrad.experiments.results",
-        "onegrad.studies.text",
+        "onegrad.studies.findings",
     },
 }
 

@@ -14,6 +14,7 @@ from onegrad.experiments.spec import parse_spec
 from onegrad.studies import gallery, rules
 from onegrad.studies.findings import (
     BestPoint,
+    Estimate,
     Selection,
     lowest_point,
     paired_change,
@@ -24,7 +25,6 @@ from onegrad.studies.findings import (
 from onegrad.studies.gallery import Study
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.reproduce import broken_rules
-from onegrad.studies.text import Estimate
 
 SEEDS = np.random.default_rng(0).uniform(0.5, 2.0, 40)
 
@@ -42,7 +42,7 @@ def study(
         "options": {"n_test": 20_000},
         "problem": fields | {"ridge": [0.1, 1.0, 10.0]} | (problem or {}),
     }
-    texts = {"title": "A is better", "question": "Is it?", "finding": "{gain:.2f}"}
+    texts = {"title": "A is better", "question": "Is it?", "finding": "{{ gain|number('.2f') }}"}
     budgets = [{"name": "A", "grid": "a"}, {"name": "B", "grid": "b"}]
     declared = {"sizes": {"grid": "a", "along": "n"}, "competitors": budgets}
     table = {
@@ -86,8 +86,8 @@ def test_a_best_value_at_the_end_of_a_grid_breaks_a_rule() -> None:
     assert broken(study(), laws=[{"best": best}]) == ["interior optimum"], "nor inside a list"
     declared = lowest_point(at_end, "test", ["ridge"], one_sided=["ridge"])
     assert broken(study(), best=declared) == ["interior optimum"], "the sentence must say so"
-    finding = {"finding": "{gain:.2f}, {best.bound}{best.value:.2f} at λ = {best.at[ridge]:g}"}
-    assert broken(study(text=finding), best=declared) == []
+    bound = "{{ gain|number('.2f') }}, {{ best.bound }}{{ best.value|number('.2f') }}"
+    assert broken(study(text={"finding": bound}), best=declared) == []
 
 
 def test_competitors_that_are_tuned_differently_break_a_rule() -> None:
@@ -131,7 +131,7 @@ def test_a_selection_that_no_text_states_breaks_a_rule() -> None:
     chosen, selection = selected(range(6), lambda k: k > 2, "k > 2")
     assert chosen == [3, 4, 5] and selection == Selection(3, 6, "k > 2")
     assert broken(study(), selection=selection) == ["stated selections"]
-    stated = {"finding": "{gain:.2f} for {selection}"}
+    stated = {"finding": "{{ gain|number('.2f') }} for {{ selection }}"}
     assert broken(study(text=stated), selection=selection) == []
 
 

@@ -30,7 +30,7 @@ convention = "ba"
 title = "A figure with <b>markup</b> & more"
 caption = "What it shows."
 parameters = "Ours."
-finding = "The lowest risk is {{lowest:.3f}}, at {{sizes}} sizes."
+finding = "The lowest risk is {{{{ lowest|number('.3f') }}}}, at {{{{ sizes }}}} sizes."
 
 [problem]
 d = 24

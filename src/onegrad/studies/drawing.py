@@ -10,8 +10,9 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.findings import paired_change
-from onegrad.studies.text import Estimate
+from onegrad.studies.findings import Estimate, paired_change
+
+DISPLAY_NAMES = {"elu": "ELU", "relu": "ReLU"}  # of activations whose name is an acronym
 
 
 def with_a_step(points: Points) -> Points:

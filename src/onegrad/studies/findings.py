@@ -1,4 +1,4 @@
-"""Values that a finding is made of: optima, paired differences, trends and selections.
+"""Values that a finding is made of: estimates, optima, paired differences, trends, selections.
 
 Each value carries what the rules of `studies/rules.py` need to judge it: an optimum its grid, a
 trend its sizes, a selection what it was selected from.
@@ -6,18 +6,49 @@ trend its sizes, a selection what it was selected from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.results import Points
-from onegrad.studies.text import Estimate, Facts
+from onegrad.pictures import Curve
 
 Choice = TypeVar("Choice")
+Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
+
+
+class Estimate(NamedTuple):
+    """A mean with its standard error, which `format` writes together.
+
+    >>> f"{Estimate(0.25, 0.031):+.2f}"
+    '+0.25 ± 0.03'
+    """
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Estimate:
+        """Return the mean of values and its standard error."""
+        return cls(float(np.mean(values)), float(standard_error(values)))
+
+    @classmethod
+    def at(cls, curve: Curve, index: int) -> Estimate:
+        """Return the value of a curve at one of its positions."""
+        return cls(float(curve.y[index]), float(curve.se[index]))
+
+    @property
+    def z(self) -> float:
+        """The mean in standard errors."""
+        return self.mean / self.se if self.se else math.copysign(math.inf, self.mean)
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
 
 
 class PairedEstimate(Estimate):

@@ -17,9 +17,9 @@ from onegrad.exceptions import case_insensitive, not_a_choice
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Results
 from onegrad.experiments.spec import Spec, read_spec
+from onegrad.studies.findings import Facts
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.measures.data_sets import has_images
-from onegrad.studies.text import Facts
 
 HERE = Path(__file__).parent
 DEFAULT_GROUP = "papers"

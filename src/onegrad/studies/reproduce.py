@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,9 @@ from onegrad.io.json_values import json_values
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
 from onegrad.studies import rules
+from onegrad.studies.findings import Facts
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.text import Facts, fill_template
 
 SHOWN_TEXTS = (
     "title",
@@ -150,11 +151,8 @@ def _draw(study: Study, results: Results, folder: Path) -> Path:
 def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     """Return the texts of a study, filled with its facts, and its notes, one per line of them."""
     templates = study.spec.text
-    parts = _parts(templates)
-    text = {
-        key: fill_template(templates[key], parts, facts) for key in SHOWN_TEXTS if key in templates
-    }
-    notes = [fill_template(note, parts, facts) for note in templates.get("notes", ())]
+    text = {key: filled(templates[key], facts) for key in SHOWN_TEXTS if key in templates}
+    notes = [filled(note, facts) for note in templates.get("notes", ())]
     return text, [line for note in notes for line in note.splitlines() if line]
 
 
@@ -163,17 +161,31 @@ def number_table(study: Study, facts: Facts) -> NumberTable | None:
     entry = study.spec.text.get("table")
     if entry is None:
         return None
-    parts, columns = _parts(study.spec.text), entry["columns"]
     rows = [
-        [fill_template(template, parts, {**facts, **item}) for template in columns.values()]
+        [filled(template, {**facts, **item}) for template in entry["columns"].values()]
         for item in facts[entry["rows"]]
     ]
-    return NumberTable(list(columns), rows)
+    return NumberTable(list(entry["columns"]), rows)
 
 
-def _parts(templates: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the templates that others are made of."""
-    return {key: template for key, template in templates.items() if key not in SHOWN_TEXTS}
+def filled(template: str, facts: Facts) -> str:
+    """Return a text with its facts; the filter `number` is Python's `format`.
+
+    >>> filled("{{ gain|number('.0%') }} at {{ sizes|join(', ') }}", {"gain": 0.25, "sizes": [8]})
+    '25% at 8'
+    """
+    return str(_text_template(template).render(facts))
+
+
+@functools.cache
+def _text_template(template: str) -> Any:
+    # sandboxed: a text may format facts, not reach the program; escaped where a page is made
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
+    environment.filters["number"] = format
+    return environment.from_string(template)
 
 
 def broken_rules(study: Study, facts: Facts) -> list[rules.Violation]:

@@ -20,9 +20,8 @@ from onegrad.exceptions import InvalidInput
 from onegrad.experiments.grid import problems_of
 from onegrad.experiments.spec import Grid, Spec
 from onegrad.problem.representation import representation_warnings
-from onegrad.studies.findings import BestPoint, PairedEstimate, Selection, Trend, values_in
+from onegrad.studies.findings import BestPoint, Facts, PairedEstimate, Selection, Trend, values_in
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.text import Facts
 
 MIN_TEST_ROWS = 20_000
 MIN_SIZES = 3

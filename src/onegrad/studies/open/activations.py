@@ -12,8 +12,7 @@ from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
-from onegrad.studies.findings import paired_difference, selected
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_difference, selected
 
 DEGREES = 4
 _WEIGHTS = ("gaussian", "sphere")

@@ -12,8 +12,8 @@ from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, seed_curve
+from onegrad.studies.findings import Estimate, Facts
 from onegrad.studies.measures.adversarial_inputs import LENGTHS
-from onegrad.studies.text import Estimate, Facts
 
 DRAWN_LENGTHS = (0.0, 0.2, 0.4, 0.8)
 SHORT_LENGTH, TABLE_LENGTH = 0.2, 0.4

@@ -6,8 +6,7 @@ from typing import Any
 
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.findings import paired_difference, trend
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_difference, trend
 
 _QUANTITIES = {"overlap": "five rounds", "spectral": "one look"}
 

@@ -12,9 +12,15 @@ from onegrad.arrays import Floats
 from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import seed_curve
-from onegrad.studies.findings import lowest_point, paired_change, paired_ratio, trend
-from onegrad.studies.text import Estimate, Facts, activation_name
+from onegrad.studies.drawing import DISPLAY_NAMES, seed_curve
+from onegrad.studies.findings import (
+    Estimate,
+    Facts,
+    lowest_point,
+    paired_change,
+    paired_ratio,
+    trend,
+)
 
 MAX_OUTLIERS = 8
 RANK_ONE = {"tanh": {1: 2 / math.pi}, "relu": {1: 1.0, 2: 1 / math.pi}}  # He_k in the outliers
@@ -87,7 +93,7 @@ def facts(results: Results) -> Facts:
         activations.append(
             {
                 "activation": name,
-                "name": activation_name(name),
+                "name": DISPLAY_NAMES.get(name, name),
                 "gains": rows[-1]["best"].at["alpha"] > 0.5,
                 "largest": rows[-1],
                 "rows": rows,

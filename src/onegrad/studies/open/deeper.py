@@ -9,12 +9,12 @@ from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
 from onegrad.studies.findings import (
     BestPoint,
+    Facts,
     PairedEstimate,
     lowest_point,
     paired_difference,
     trend,
 )
-from onegrad.studies.text import Facts
 
 LAYERS = {
     "two": "two layers",

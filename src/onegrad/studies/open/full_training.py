@@ -8,7 +8,7 @@ import numpy as np
 
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.findings import paired_difference, paired_ratio, trend
+from onegrad.studies.findings import Estimate, Facts, paired_difference, paired_ratio, trend
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
     DEFAULT_BUDGET,
@@ -17,7 +17,6 @@ from onegrad.studies.measures.training import (
     RATES,
     SETTINGS,
 )
-from onegrad.studies.text import Estimate, Facts
 
 _TEACHERS, _WITH_BIASES = ("relu", "tanh"), "biases"
 _BOUNDS = {  # of the share, where one step or full training might be better beyond its grid

@@ -10,8 +10,15 @@ from onegrad.arrays import Floats
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
-from onegrad.studies.findings import BestPoint, PairedEstimate, lowest_point, paired_change, trend
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import (
+    BestPoint,
+    Estimate,
+    Facts,
+    PairedEstimate,
+    lowest_point,
+    paired_change,
+    trend,
+)
 
 NETWORKS = ("untrained", "trained")
 

@@ -13,8 +13,7 @@ from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through
-from onegrad.studies.findings import paired_ratio, trend
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_ratio, trend
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import constant_gain
 

@@ -12,9 +12,8 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through, seed_curve
-from onegrad.studies.findings import trend
-from onegrad.studies.text import Estimate, Facts, activation_name
+from onegrad.studies.drawing import DISPLAY_NAMES, curve_through, seed_curve
+from onegrad.studies.findings import Estimate, Facts, trend
 
 BATCHES = ("fresh", "same")
 _PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
@@ -190,7 +189,7 @@ def facts(results: Results) -> Facts:
         "exponent_se": float(np.mean([standard_error(g.slopes) for g in pairs])),
         "d": d,
         "cubic": [
-            {"activation": activation_name(a), **last_shares(results, "cubic", a, n)}
+            {"activation": DISPLAY_NAMES.get(a, a), **last_shares(results, "cubic", a, n)}
             for a in activations
         ],
         "cubic_errors": _cubic_errors(results["cubic-fresh"]),

@@ -12,8 +12,7 @@ from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through, seed_curve
-from onegrad.studies.findings import paired_difference
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_difference
 
 _SIZES = ("d", "small", "middle", "large")
 _CURVES = {

@@ -9,8 +9,7 @@ import numpy as np
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, relative_difference
-from onegrad.studies.findings import PairedEstimate, paired_change, trend
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, PairedEstimate, paired_change, trend
 
 CLOSE, THEOREM_CLOSE = 0.02, 0.01  # deviations at the largest d that sentences count as small
 _MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted

@@ -11,8 +11,7 @@ from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.studies.drawing import best_penalty
-from onegrad.studies.findings import lowest_point, paired_change
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, lowest_point, paired_change
 
 UPDATES = ("gradient", "preconditioned", "spectral")
 

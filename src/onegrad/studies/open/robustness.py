@@ -11,8 +11,7 @@ from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through
-from onegrad.studies.findings import paired_change
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_change
 
 _LABELS = {
     "gaussian": "Gaussian noise",

@@ -10,8 +10,7 @@ from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through
-from onegrad.studies.findings import lowest_point, paired_change
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts, lowest_point, paired_change
 
 
 def draw(results: Results) -> Any:

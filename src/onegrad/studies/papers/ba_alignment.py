@@ -10,7 +10,7 @@ import numpy as np
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
 

@@ -11,7 +11,7 @@ from onegrad.arrays import Floats, standard_error
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 
 WIDTHS = (0.5, 1.0, 2.0)  # N/d that are drawn on the left
 

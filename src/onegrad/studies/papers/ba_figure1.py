@@ -10,8 +10,8 @@ from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import kernel_bound
+from onegrad.studies.findings import Facts
 from onegrad.studies.papers.ba_figure3a import relative_gain
-from onegrad.studies.text import Facts
 
 
 def draw(results: Results) -> Any:

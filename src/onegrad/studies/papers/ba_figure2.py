@@ -10,7 +10,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import style
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts
 
 TITLES = {"mean-field": "mean-field scaling", "ntk": "NTK scaling"}
 RATIO_EXPONENT = -0.5  # of N in the ratio of the distances, by linearisation

@@ -8,8 +8,7 @@ from onegrad.experiments.checks import compare_results, comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, kernel_bound
-from onegrad.studies.findings import paired_change
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, paired_change
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 

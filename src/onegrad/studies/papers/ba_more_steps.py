@@ -8,7 +8,7 @@ from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound, relative_difference
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts
 
 
 def draw(results: Results) -> Any:

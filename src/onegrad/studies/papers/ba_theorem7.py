@@ -12,7 +12,7 @@ from onegrad.experiments.checks import Check, compare_results
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
 ACTIVATIONS = ("erf", "tanh")

@@ -8,7 +8,7 @@ from typing import Any
 from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import style
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 
 
 def draw(results: Results) -> Any:

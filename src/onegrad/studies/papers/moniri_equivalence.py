@@ -10,7 +10,7 @@ from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.text import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
 _LABELS = {"spiked": r"$F_\ell$: untrained + $\ell$ spikes", "gaussian": "Gaussian equivalent"}

@@ -10,7 +10,7 @@ from onegrad.experiments.checks import Check, check
 from onegrad.experiments.results import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 
 _SETTINGS = "12"
 _LABELS = {"train": "training objective", "test": "test error"}

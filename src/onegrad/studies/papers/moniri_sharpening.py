@@ -10,7 +10,7 @@ from onegrad.experiments.checks import comparison_of
 from onegrad.experiments.results import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import draw_growing_theory
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 
 _FIRST_STAIR, _SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
 

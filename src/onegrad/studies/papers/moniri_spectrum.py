@@ -14,7 +14,7 @@ from onegrad.experiments.checks import Check, check, outlier_accuracy
 from onegrad.experiments.results import Point, Results
 from onegrad.pictures import style
 from onegrad.problem import Problem
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 from onegrad.theory.direction import direction
 
 STEP_FACTOR = 2.0  # c of the step c n^alpha, as in the TOML

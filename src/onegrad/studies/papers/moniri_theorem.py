@@ -15,7 +15,7 @@ from onegrad.networks.equivalents import smoothed_power
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import seed_curve
-from onegrad.studies.text import Facts
+from onegrad.studies.findings import Facts
 from onegrad.theory.asymptotic.scalars import Scalars
 
 VERSIONS = {"distance": "corrected", "printed": "as printed"}
