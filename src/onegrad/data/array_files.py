@@ -23,6 +23,7 @@ from onegrad.data.table import Values
 from onegrad.exceptions import InvalidInput
 from onegrad.io.npy import Header, read_header
 
+# what zipfile raises of damaged archives; StopIteration: an array has fewer rows than X
 DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
 
 

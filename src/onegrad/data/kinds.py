@@ -19,21 +19,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as t
 
 from onegrad.exceptions import InvalidInput
 
-KIND_NAMES = {
-    "number": "numbers",
-    "truth": "truth values",
-    "instant": "dates",
-    "span": "durations",
-    "text": "text",
+
+class Kind(NamedTuple):
+    """What messages call the values of a kind, its Arrow type, and the Arrow types it includes."""
+
+    plural: str
+    arrow_type: Any
+    includes: tuple[Callable[[Any], bool], ...]
+
+
+KINDS = {
+    "number": Kind("numbers", pa.float64(), (t.is_integer, t.is_floating, t.is_decimal, t.is_null)),
+    "truth": Kind("truth values", pa.bool_(), (t.is_boolean,)),
+    # microseconds hold every year that Python's dates have; nanoseconds end in 2262
+    "instant": Kind("dates", pa.timestamp("us"), (t.is_date, t.is_timestamp)),
+    "span": Kind("durations", pa.duration("us"), (t.is_time, t.is_duration)),
+    "text": Kind(
+        "text",
+        pa.string(),
+        (
+            *(t.is_string, t.is_large_string, t.is_string_view, t.is_dictionary),
+            *(t.is_binary, t.is_large_binary, t.is_binary_view, t.is_fixed_size_binary),
+        ),
+    ),
 }
 MISSING_TEXT = "None"  # the category of missing values in a column of text
-MAX_PLAIN_INTEGER = 2.0**53  # below it a whole float is written without an exponent
 # text that is a missing value, as Arrow and pandas read it in CSV files
 MISSING_WORDS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -49,43 +68,12 @@ class ColumnType:
     categories: tuple[str, ...] = ()
 
 
-def arrow_type(kind: str) -> Any:
-    """Return the Arrow type of a kind."""
-    import pyarrow as pa
-
-    return {
-        "number": pa.float64(),
-        "truth": pa.bool_(),
-        "instant": pa.timestamp("us"),
-        "span": pa.duration("us"),
-        "text": pa.string(),
-    }[kind]
-
-
 def kind_of(data_type: Any, name: str) -> str:
     """Return the kind of an Arrow type; lists, structures and the like have none."""
-    import pyarrow.types as t
-
-    predicates: dict[str, tuple[Callable[[Any], bool], ...]] = {
-        "number": (t.is_integer, t.is_floating, t.is_decimal, t.is_null),
-        "truth": (t.is_boolean,),
-        "instant": (t.is_date, t.is_timestamp),
-        "span": (t.is_time, t.is_duration),
-        "text": (
-            t.is_string,
-            t.is_large_string,
-            t.is_string_view,
-            t.is_dictionary,
-            t.is_binary,
-            t.is_large_binary,
-            t.is_binary_view,
-            t.is_fixed_size_binary,
-        ),
-    }
-    for kind, is_of_kind in predicates.items():
-        if any(predicate(data_type) for predicate in is_of_kind):
-            return kind
-    *names, last = KIND_NAMES.values()
+    for name_of_kind, kind in KINDS.items():
+        if any(is_included(data_type) for is_included in kind.includes):
+            return name_of_kind
+    *names, last = (kind.plural for kind in KINDS.values())
     problem = f"holds {data_type!s:.60}; a column may hold {', '.join(names)} or {last}"
     raise InvalidInput("column", name, problem=problem)
 
@@ -95,19 +83,18 @@ def convert(column: Any, name: str, column_type: ColumnType | None = None) -> An
 
     Raise InvalidInput with one of the values that cannot be read that way.
     """
-    import pyarrow as pa
-
     column = _without_wrapper(column)
     own = kind_of(column.type, name)
-    kind = own if column_type is None else column_type.kind
-    categories = () if column_type is None else column_type.categories
-    target = arrow_type(kind)
+    column_type = column_type or ColumnType(own)
+    kind, categories = column_type.kind, column_type.categories
+    target = KINDS[kind].arrow_type
     if column.type == target:
         return _without_missing_words(column, categories) if kind == "text" else column
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), target)])
     try:
         if own == kind:
+            # not safe: digits beyond float64 and beyond microseconds are lost on purpose
             cast = _castable(column, name).cast(target, safe=False)
             return _without_missing_words(cast, categories) if kind == "text" else cast
         if (own, kind) in CONVERSIONS:
@@ -116,17 +103,14 @@ def convert(column: Any, name: str, column_type: ColumnType | None = None) -> An
         raise
     except (pa.ArrowException, ValueError, OverflowError) as error:
         reason = " ".join(str(error).split())
-        problem = f"cannot be read as {KIND_NAMES[kind]}: {reason:.120}"
+        problem = f"cannot be read as {KINDS[kind].plural}: {reason:.120}"
         raise InvalidInput("column", name, problem=problem) from None
-    problem = f"held {KIND_NAMES[kind]} when the model was fitted, holds {KIND_NAMES[own]} now"
+    problem = f"held {KINDS[kind].plural} when the model was fitted, holds {KINDS[own].plural} now"
     raise InvalidInput("column", name, problem=problem)
 
 
 def _without_missing_words(column: Any, categories: tuple[str, ...]) -> Any:
     """Return text without the words for missing values, unless a category is spelled like one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     words = pa.array([word for word in MISSING_WORDS if word not in categories], pa.string())
     missing = pc.is_in(column, value_set=words)
     if not pc.any(missing).as_py():
@@ -139,9 +123,6 @@ def _without_wrapper(column: Any) -> Any:
 
     A period of pandas, which counts units of its frequency, is the instant at which it begins.
     """
-    import pyarrow as pa
-    import pyarrow.types as t
-
     if getattr(column.type, "extension_name", "") == "pandas.period":
         from pandas import PeriodIndex
 
@@ -154,16 +135,13 @@ def _without_wrapper(column: Any) -> Any:
 
 def _castable(column: Any, name: str) -> Any:
     """Return the column in a type that Arrow casts to the type of its own kind."""
-    import pyarrow as pa
-    import pyarrow.types as t
-
     data_type = column.type
     if t.is_dictionary(data_type):
         column, kind = column.cast(data_type.value_type), kind_of(data_type.value_type, name)
         if kind in ("number", "truth"):
             return CONVERSIONS[kind, "text"](column, ())
         if kind in ("instant", "span"):  # one text for one instant
-            return column.cast(arrow_type(kind), safe=False).cast(pa.string())
+            return column.cast(KINDS[kind].arrow_type, safe=False).cast(pa.string())
     elif kind_of(data_type, name) == "text":
         return column.cast(pa.string())  # bytes that are UTF-8
     elif t.is_time(data_type):  # since midnight
@@ -183,21 +161,16 @@ def _numbers_to_text(column: Any, categories: tuple[str, ...]) -> Any:
 
     Whole numbers stay whole: as floats, codes beyond 2^53 would be merged.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    is_integer = pa.types.is_integer(column.type)
-    numbers = column if is_integer else column.cast(pa.float64(), safe=False)
+    numbers = column if t.is_integer(column.type) else column.cast(pa.float64(), safe=False)
     encoded = numbers.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
     spellings = _category_by_number(categories)
     texts = [spellings.get(v, _shortest_text(v)) for v in encoded.dictionary.to_pylist()]
     return pa.chunked_array([pc.take(pa.array(texts, pa.string()), encoded.indices)])
 
 
 def _shortest_text(number: float) -> str:
-    plain = isinstance(number, int) or (number.is_integer() and abs(number) < MAX_PLAIN_INTEGER)
+    # from 2^53 on floats are not every whole number: such a code was damaged before it came here
+    plain = isinstance(number, int) or (number.is_integer() and abs(number) < 2.0**53)
     return str(int(number)) if plain else repr(number)
 
 
@@ -215,9 +188,6 @@ def _category_by_number(categories: tuple[str, ...]) -> dict[float, str]:
 
 
 def _truth_to_text(column: Any, categories: tuple[str, ...]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     spellings = {text.lower(): text for text in categories}
     true, false = (pa.scalar(spellings.get(word, word)) for word in ("true", "false"))
     return pc.if_else(column, true, false)
@@ -225,26 +195,20 @@ def _truth_to_text(column: Any, categories: tuple[str, ...]) -> Any:
 
 def _stripped(column: Any) -> Any:
     """Return text without surrounding blanks; what is empty is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = pc.utf8_trim_whitespace(column.cast(pa.string()))
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def _number_to_truth(column: Any) -> Any:
-    values = np.asarray(column.cast(arrow_type("number"), safe=False))
+    values = np.asarray(column.cast(KINDS["number"].arrow_type, safe=False))
     others = values[~np.isnan(values) & (values != 0) & (values != 1)]
     if len(others):
         raise ValueError(f"{others[0]:g} is neither 0 nor 1")
-    return column.cast(arrow_type("truth"))
+    return column.cast(KINDS["truth"].arrow_type)
 
 
 def _text_to_instant(column: Any) -> Any:
     """Parse text in the form of ISO 8601, with a zone or without one (then it is UTC)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = _stripped(column)
     zoned = pc.fill_null(pc.match_substring_regex(text, r"(Z|[+-]\d\d(:?\d\d)?)$"), False)
     dated = pc.fill_null(pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d$"), False)
@@ -258,32 +222,27 @@ def _text_to_instant(column: Any) -> Any:
 
 def _parse_instants(text: Any, zone: str | None) -> Any:
     """Parse to microseconds; of nine digits after the point the first six count."""
-    import pyarrow as pa
-
     try:
         instants = text.cast(pa.timestamp("us", zone))
     except pa.ArrowInvalid:
         instants = text.cast(pa.timestamp("ns", zone)).cast(pa.timestamp("us", zone), safe=False)
-    return instants.cast(pa.int64()).cast(arrow_type("instant"))
+    return instants.cast(pa.int64()).cast(KINDS["instant"].arrow_type)
 
 
 def _text_to_span(column: Any) -> Any:
     """Parse times of day, as a CSV file has them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     first_day = pc.binary_join_element_wise("1970-01-01", _stripped(column), " ")
-    return _parse_instants(first_day, None).cast(pa.int64()).cast(arrow_type("span"))
+    return _parse_instants(first_day, None).cast(pa.int64()).cast(KINDS["span"].arrow_type)
 
 
 # (own kind, kind asked for) to the function of a column and the categories of its text
 CONVERSIONS: dict[tuple[str, str], Callable[[Any, tuple[str, ...]], Any]] = {
     ("number", "text"): _numbers_to_text,
     ("truth", "text"): _truth_to_text,
-    ("text", "number"): lambda column, _: _stripped(column).cast(arrow_type("number")),
-    ("text", "truth"): lambda column, _: _stripped(column).cast(arrow_type("truth")),
+    ("text", "number"): lambda column, _: _stripped(column).cast(KINDS["number"].arrow_type),
+    ("text", "truth"): lambda column, _: _stripped(column).cast(KINDS["truth"].arrow_type),
     ("text", "instant"): lambda column, _: _text_to_instant(column),
     ("text", "span"): lambda column, _: _text_to_span(column),
     ("number", "truth"): lambda column, _: _number_to_truth(column),
-    ("truth", "number"): lambda column, _: column.cast(arrow_type("number")),
+    ("truth", "number"): lambda column, _: column.cast(KINDS["number"].arrow_type),
 }

@@ -11,6 +11,7 @@ from onegrad.arrays import Floats
 from onegrad.data.kinds import MISSING_TEXT
 from onegrad.exceptions import AssumptionWarning, warn
 
+# These limits decide warnings alone; they were set on examples of such mistakes, not tuned.
 MAX_SHARE_OF_WORDS = 0.05  # of the values of a column of numbers: more are not mistakes
 MIN_WRITTEN_NUMBERS = 10  # values with a comma or a percent sign: fewer may be codes
 # 1,5 and 1,234.5 and 12 % and 1'000: numbers for people, text for programs

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from onegrad.data.kinds import KIND_NAMES, ColumnType, convert, kind_of
+from onegrad.data.kinds import KINDS, ColumnType, convert, kind_of
 from onegrad.data.table import (
     Tabular,
     Values,
@@ -26,16 +26,13 @@ from onegrad.data.table import (
     is_text,
     missing_column,
     not_a_column,
-    row_count,
     slice_rows,
 )
 from onegrad.exceptions import InvalidInput
 
+# These two bound memory and the work of one task; sums are exact, so no result depends on them.
 ROWS_PER_BLOCK = 16_384
 PARTITION_ROWS = 131_072  # of a large array; of a Parquet file, in whole row groups, or more
-
-READER_ERRORS = (OSError, ValueError, OverflowError, KeyError, MemoryError)
-BLANKS = " \t\r\n\0"  # NumPy drops zeros at the end of a text
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,8 @@ def missing_targets(column: Any, name: str) -> np.ndarray[Any, np.dtype[np.bool_
     missing = np.asarray(column.is_null(nan_is_null=True))
     if is_text(column):
         values = list(column_values(column))
-        blank = {value for value in set(values) if not value.strip(BLANKS)}
+        # zeros count as blanks: NumPy drops them at the end of a text
+        blank = {value for value in set(values) if not value.strip(" \t\r\n\0")}
         missing |= np.array([value in blank for value in values], dtype=bool)
     return missing
 
@@ -127,7 +125,7 @@ def missing_targets(column: Any, name: str) -> np.ndarray[Any, np.dtype[np.bool_
 def _weight_values(column: Any, name: str) -> Values:
     kind = kind_of(column.type, name)
     if kind not in ("number", "truth"):
-        problem = f"holds {KIND_NAMES[kind]}; weights must be numbers"
+        problem = f"holds {KINDS[kind].plural}; weights must be numbers"
         raise InvalidInput("weight", name, problem=problem)
     return column_values(convert(column, name, ColumnType("number")))
 
@@ -152,13 +150,12 @@ class Partition:
 
         Dask objects among the arguments are computed first, on the workers that hold their data.
         """
-        return _itself, (self,)
+        return replace, (self,)
 
 
 @contextmanager
 def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Iterator[None]:
     """Turn the complaint of a reader, which may be one of `others`, into one line."""
-    reasons: tuple[type[Exception], ...] = READER_ERRORS + others
     try:
         yield
     except InvalidInput:
@@ -169,17 +166,13 @@ def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Ite
         raise InvalidInput("data", path, problem="no such file") from None
     except PermissionError:
         raise InvalidInput(path, problem="cannot be read: permission denied") from None
-    except reasons as error:
+    except (OSError, ValueError, OverflowError, KeyError, MemoryError, *others) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
         if "straddling object" in reason:  # a line that is longer than a block of the reader
             reason = "a line is longer than a megabyte, which is the limit; is it one long line?"
         elif "conversion error" not in reason:
             reason = f"not {file_format}, or damaged: {reason}"
         raise InvalidInput(path, problem=f"{reason:.240}") from None
-
-
-def _itself(partition: Partition) -> Partition:
-    return partition
 
 
 @dataclass(frozen=True)
@@ -209,7 +202,7 @@ class MemoryPartition(Partition):
         is_arrow = is_table(X)
         if is_arrow:
             X = X.select(self.columns.select(X.column_names))
-        for start in range(0, row_count(X), ROWS_PER_BLOCK):
+        for start in range(0, X.shape[0], ROWS_PER_BLOCK):  # sparse matrices have no length
             rows, y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (X, *arrays[1:]))
             block = self.columns.row_block(rows) if is_arrow else self._matrix_block(rows)
             yield RowBlock(

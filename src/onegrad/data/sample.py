@@ -69,7 +69,8 @@ class Sample:
     def smallest(self) -> Sample:
         """Return the rows with the smallest keys, equal rows as one."""
         keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
-        weights: Floats = np.bincount(group, weights=self.w).astype(np.float64)
+        # astype: of no rows bincount makes whole numbers
+        weights = np.bincount(group, weights=self.w).astype(np.float64)
         first = first[: self.size]
         return replace(
             self,
@@ -123,8 +124,7 @@ def _entry_bits(column: Any) -> RowKeys:
             return _text_bits(*factorize(column))
         column = column_values(column)
     if column.dtype.kind in "fiub":
-        bits: RowKeys = (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
-        return bits
+        return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
     return _text_bits(*np.unique(column.astype(str), return_inverse=True))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from onegrad.data.array_files import NpzPartition, npy_partitions
-from onegrad.data.kinds import KIND_NAMES, ColumnType
+from onegrad.data.kinds import KINDS, ColumnType
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ColumnRoles,
@@ -24,7 +24,7 @@ from onegrad.data.partitions import (
     Partition,
     RowBlock,
 )
-from onegrad.data.table import Tabular, as_table, is_frame, is_table, row_count, slice_rows
+from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
 from onegrad.data.table_files import CsvPartition, FilePartition, parquet_partitions
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.files import suggest_file
@@ -225,7 +225,7 @@ def common_types(kinds_by_path: Mapping[str, Mapping[str, str]]) -> dict[str, Co
                 common[name] = "text"
             else:
                 earlier = next(p for p, k in kinds_by_path.items() if k[name] == common[name])
-                held, holds = KIND_NAMES[common[name]], KIND_NAMES[kind]
+                held, holds = KINDS[common[name]].plural, KINDS[kind].plural
                 problem = f"holds {held} in {earlier} and {holds} in {path}"
                 raise InvalidInput("column", name, problem=problem)
     return {name: ColumnType(kind or "number") for name, kind in common.items()}
@@ -238,13 +238,13 @@ def _memory_partitions(X: Tabular, y: Any, w: Any, roles: ColumnRoles) -> list[P
     elif X.ndim != 2:
         raise InvalidInput("X", problem=f"must be a matrix; it has {X.ndim} dimensions")
     for name, values in (("y", y), ("sample_weight", w)):
-        if values is not None and len(values) != row_count(X):
-            problem = f"has {len(values)} rows; the inputs have {row_count(X)}"
+        if values is not None and len(values) != X.shape[0]:
+            problem = f"has {len(values)} rows; the inputs have {X.shape[0]}"
             raise InvalidInput(name, problem=problem)
     arrays = X, *(None if a is None else np.asarray(a) for a in (y, w))
     return [
         MemoryPartition(*(slice_rows(a, start, PARTITION_ROWS) for a in arrays), columns=roles)
-        for start in range(0, row_count(X), PARTITION_ROWS)
+        for start in range(0, X.shape[0], PARTITION_ROWS)
     ]
 
 

@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as t
 
-from onegrad.data.kinds import KIND_NAMES, MISSING_TEXT, ColumnType, convert, kind_of
+from onegrad.data.kinds import KINDS, MISSING_TEXT, ColumnType, convert, kind_of
 from onegrad.exceptions import InvalidInput, closest
 
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]
-MICROSECONDS_PER_SECOND = 1_000_000
 
 
 def is_table(X: Tabular) -> bool:
-    """Return whether X is an Arrow table; pyarrow is never imported for the question."""
+    """Return whether X is an Arrow table."""
     return not isinstance(X, np.ndarray) and hasattr(X, "column_names")
 
 
@@ -34,8 +36,6 @@ def is_frame(X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """Return a frame as an Arrow table; the index of a pandas frame is not a column."""
-    import pyarrow as pa
-
     try:
         if isinstance(X, pa.Table | pa.RecordBatch):
             table = pa.table(X)
@@ -58,8 +58,6 @@ def as_table(X: Any) -> Any:
 
 def _pandas_column(column: Any) -> Any:
     """Return a pandas column as an Arrow array; values of mixed types become text."""
-    import pyarrow as pa
-
     if column.dtype.kind == "c":
         raise InvalidInput("column", column.name, problem="holds complex numbers")
     if hasattr(column, "sparse"):
@@ -73,8 +71,6 @@ def _pandas_column(column: Any) -> Any:
 
 def mixed_column(values: Sequence[Any], name: Any) -> Any:
     """Return Python values, None where they are missing, as an Arrow array of numbers or text."""
-    import pyarrow as pa
-
     if all(isinstance(v, numbers.Real | None) for v in values):
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
     return pa.array([None if v is None else _to_text(v, name) for v in values], pa.string())
@@ -82,8 +78,6 @@ def mixed_column(values: Sequence[Any], name: Any) -> Any:
 
 def matrix_table(X: Values, names: Sequence[str]) -> Any:
     """Return a matrix as a table; entries of a matrix of objects or text keep what they are."""
-    import pyarrow as pa
-
     if X.dtype.kind in "fiub":
         return pa.table([np.ascontiguousarray(column) for column in X.T], names=list(names))
     columns = [_object_column(column, name) for column, name in zip(X.T, names, strict=True)]
@@ -121,18 +115,14 @@ def check_unique_names(names: Sequence[str], path: str = "") -> None:
 
 def missing_column(name: str, names: Sequence[str]) -> InvalidInput:
     """Return the exception for a column that a model or an encoding needs and the data lack."""
-    return InvalidInput("column", name, problem=f"missing; the columns are {list_names(names)}")
+    problem = f"missing; the columns are {', '.join(names):.200}"
+    return InvalidInput("column", name, problem=problem)
 
 
 def not_a_column(argument: str, name: str, names: Sequence[str]) -> InvalidInput:
     """Return the exception for an argument that names a column which the data lack."""
     near = closest(name, names)
-    return InvalidInput(argument, name, f"one of {list_names(names)}", suggestion=near)
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Return names in one line of bounded length."""
-    return f"{', '.join(names):.200}"
+    return InvalidInput(argument, name, f"one of {', '.join(names):.200}", suggestion=near)
 
 
 def convert_columns(
@@ -142,8 +132,6 @@ def convert_columns(
 
     With `only`, the columns that are asked for, in their order.
     """
-    import pyarrow as pa
-
     column_types = column_types or {}
     for name in column_types:
         if name not in table.column_names:
@@ -151,18 +139,6 @@ def convert_columns(
     names = list(column_types) if only else table.column_names
     columns = [convert(table[name], name, column_types.get(name)) for name in names]
     return pa.table(columns, names=names)
-
-
-def schema_kinds(schema: Any) -> dict[str, str]:
-    """Return the kind of each column of an Arrow schema; empty for a column without values."""
-    import pyarrow.types as t
-
-    return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in schema}
-
-
-def row_count(X: Tabular) -> int:
-    """Return the number of rows; a sparse matrix has no length."""
-    return int(X.shape[0])
 
 
 def slice_rows(X: Tabular | None, start: int, count: int) -> Tabular:
@@ -186,8 +162,6 @@ def concatenate_rows(blocks: Sequence[Tabular]) -> Tabular:
             counts = " and ".join(map(str, widths))
             raise InvalidInput("inputs", problem=f"some blocks of rows have {counts} columns")
         return np.concatenate(blocks)
-    import pyarrow as pa
-
     return pa.concat_tables([first, *(_in_order_of(first, other) for other in others)])
 
 
@@ -199,23 +173,18 @@ def _in_order_of(first: Any, other: Any) -> Any:
     other = other.select(first.column_names)
     for a, b in zip(first.schema, other.schema, strict=True):
         if a.type != b.type:
-            kinds = " and ".join(KIND_NAMES[kind_of(f.type, f.name)] for f in (a, b))
+            kinds = " and ".join(KINDS[kind_of(f.type, f.name)].plural for f in (a, b))
             raise InvalidInput("column", a.name, problem=f"holds {kinds} in different blocks")
     return other
 
 
 def is_text(column: Any) -> bool:
     """Return whether an Arrow column in the type of its kind is text."""
-    import pyarrow.types as t
-
-    return bool(t.is_string(column.type))
+    return t.is_string(column.type)
 
 
 def factorize(column: Any) -> tuple[list[str], Values]:
     """Return the distinct values of a column of text, and the number of each row's value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     filled = pc.fill_null(column, MISSING_TEXT)
     encoded = pa.chunked_array(filled).combine_chunks().dictionary_encode()
     try:
@@ -226,23 +195,20 @@ def factorize(column: Any) -> tuple[list[str], Values]:
 
 def column_values(column: Any) -> Values:
     """Return a column in the type of its kind as float64 (missing: NaN), or as text."""
-    import pyarrow as pa
-    import pyarrow.types as t
-
     if is_text(column):
         values, codes = factorize(column)
         return np.array(values, dtype=object)[codes]
     if t.is_temporal(column.type):
         return _seconds(column)
-    return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    return column.cast(pa.float64()).to_numpy()
 
 
 def _seconds(column: Any) -> Values:
-    """Add whole seconds and the rest: one number from every unit that can hold the instant."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    """Return seconds: one number from every unit that can hold the instant.
 
+    Whole seconds and the rest are added: microseconds as one float would be rounded first.
+    """
     missing = np.asarray(pc.is_null(column))
     count = np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
-    seconds, rest = np.divmod(count, MICROSECONDS_PER_SECOND)
-    return np.where(missing, np.nan, seconds + rest / MICROSECONDS_PER_SECOND)
+    seconds, microseconds = np.divmod(count, 1_000_000)
+    return np.where(missing, np.nan, seconds + microseconds / 1_000_000)

@@ -9,7 +9,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from onegrad.data.kinds import arrow_type
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as t
+from pyarrow import csv, dataset, fs
+
+from onegrad.data.kinds import KINDS, kind_of
 from onegrad.data.partitions import (
     PARTITION_ROWS,
     ROWS_PER_BLOCK,
@@ -18,7 +23,7 @@ from onegrad.data.partitions import (
     RowBlock,
     reading_errors,
 )
-from onegrad.data.table import check_unique_names, not_a_column, schema_kinds
+from onegrad.data.table import check_unique_names, not_a_column
 from onegrad.exceptions import InvalidInput
 
 
@@ -46,10 +51,18 @@ class FilePartition(Partition):
         """Return the names of columns that label the rows: they are read only where named."""
         raise NotImplementedError
 
+    def _tables(self, plain: list[str] | None = None) -> Iterator[Any]:
+        """Yield Arrow tables of `plain` columns as they are, or of those that have roles."""
+        raise NotImplementedError
+
+    def blocks(self) -> Iterator[RowBlock]:
+        with self.reading_errors():
+            for table in self._tables():
+                if len(block := self.columns.row_block(table)):
+                    yield block
+
     def reading_errors(self) -> AbstractContextManager[None]:
         """Name the file in every complaint of a reader."""
-        import pyarrow as pa
-
         return reading_errors(self.path, f"a {self.file_format} file", pa.ArrowException)
 
     def plain_columns(self, names: Sequence[str]) -> Iterator[Any]:
@@ -58,10 +71,7 @@ class FilePartition(Partition):
             for name in names:
                 if name not in (columns := self.schema().names):
                     raise not_a_column("column", name, columns)
-            yield from self._plain_columns(list(names))
-
-    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
-        raise NotImplementedError
+            yield from self._tables(list(names))
 
     def columns_to_read(self, schema: Any) -> list[str]:
         return self.columns.select(schema.names, self.row_labels(schema))
@@ -71,7 +81,8 @@ class FilePartition(Partition):
         with self.reading_errors():
             schema = self.schema()
             names = {n for n in self.columns_to_read(schema) if self.columns.is_input(n)}
-            return schema_kinds(field for field in schema if field.name in names)
+            fields = [field for field in schema if field.name in names]
+            return {f.name: "" if t.is_null(f.type) else kind_of(f.type, f.name) for f in fields}
 
 
 @dataclass(frozen=True)
@@ -95,35 +106,21 @@ class CsvPartition(FilePartition):
             schema = self.schema()
             return bool(self.row_labels(schema)) and "" not in self.columns_to_read(schema)
 
-    def blocks(self) -> Iterator[RowBlock]:
-        import pyarrow as pa
-
-        with self.reading_errors():
-            file = self._fragment()
-            check_unique_names(file.physical_schema.names, self.path)
-            schema = pa.schema(self._typed(field) for field in file.physical_schema)
-            for batch in file.to_batches(
-                schema=schema,
-                columns=self.columns_to_read(schema),
-                batch_size=ROWS_PER_BLOCK,
-                batch_readahead=0,  # nothing beyond the block that is asked for
-                fragment_readahead=0,
-                use_threads=False,
-            ):
-                if len(block := self.columns.row_block(pa.Table.from_batches([batch]))):
-                    yield block
-
-    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
+    def _tables(self, plain: list[str] | None = None) -> Iterator[Any]:
         file = self._fragment()
-        schema = pa.schema(field.with_type(pa.string()) for field in file.physical_schema)
-        for batch in file.to_batches(schema=schema, columns=names, use_threads=False):
+        fields = file.physical_schema
+        check_unique_names(fields.names, self.path)
+        for batch in file.to_batches(
+            schema=pa.schema(f.with_type(pa.string()) if plain else self._typed(f) for f in fields),
+            columns=plain or self.columns_to_read(fields),
+            batch_size=ROWS_PER_BLOCK,
+            batch_readahead=0,  # nothing beyond the block that is asked for
+            fragment_readahead=0,
+            use_threads=False,
+        ):
             yield pa.Table.from_batches([batch])
 
     def _fragment(self) -> Any:
-        from pyarrow import csv, dataset, fs
-
         empty_is_null = csv.ConvertOptions(strings_can_be_null=True)
         csv_format = dataset.CsvFileFormat(convert_options=empty_is_null)
         return csv_format.make_fragment(arrow_path(self.path), fs.LocalFileSystem())
@@ -134,12 +131,10 @@ class CsvPartition(FilePartition):
         Dates and durations are read as text and converted later: a column of dates may have times
         of day or zones in this file.
         """
-        import pyarrow as pa
-
         column_type = self.columns.column_types.get(field.name)
         if column_type is not None:
             exact = column_type.kind in ("number", "truth")
-            return field.with_type(arrow_type(column_type.kind if exact else "text"))
+            return field.with_type(KINDS[column_type.kind if exact else "text"].arrow_type)
         vague = pa.types.is_integer(field.type) or pa.types.is_null(field.type)
         return field.with_type(pa.float64()) if vague else field
 
@@ -156,8 +151,6 @@ class ParquetPartition(FilePartition):
     file_format = "Parquet"
 
     def schema(self) -> Any:
-        import pyarrow.parquet as pq
-
         return pq.read_schema(arrow_path(self.path))
 
     def row_labels(self, schema: Any) -> set[str]:
@@ -168,34 +161,16 @@ class ParquetPartition(FilePartition):
         except (ValueError, AttributeError, TypeError, RecursionError):
             return set()  # another writer's metadata
 
-    def blocks(self) -> Iterator[RowBlock]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        with self.reading_errors(), pq.ParquetFile(arrow_path(self.path), pre_buffer=False) as file:
-            for batch in file.iter_batches(
-                ROWS_PER_BLOCK,
-                row_groups=list(self.groups),
-                columns=self.columns_to_read(file.schema_arrow),
-                use_threads=False,
-            ):
-                if len(block := self.columns.row_block(pa.Table.from_batches([batch]))):
-                    yield block
-
-    def _plain_columns(self, names: list[str]) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+    def _tables(self, plain: list[str] | None = None) -> Iterator[Any]:
         with pq.ParquetFile(arrow_path(self.path), pre_buffer=False) as file:
+            columns = plain or self.columns_to_read(file.schema_arrow)
             groups = list(self.groups)
-            for batch in file.iter_batches(ROWS_PER_BLOCK, groups, names, use_threads=False):
+            for batch in file.iter_batches(ROWS_PER_BLOCK, groups, columns, use_threads=False):
                 yield pa.Table.from_batches([batch])
 
 
 def parquet_partitions(path: str, columns: ColumnRoles) -> Iterator[ParquetPartition]:
     """Divide a Parquet file into runs of row groups with at least PARTITION_ROWS rows each."""
-    import pyarrow.parquet as pq
-
     partition = ParquetPartition(path, columns=columns)
     with partition.reading_errors():
         metadata = pq.read_metadata(arrow_path(path))

@@ -14,8 +14,8 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 
-MAX_TALLY_ROWS = 131_072  # distinct ones; a tally of more is not kept
-MIN_WEIGHT = 1e-9  # what is less is rounding
+MAX_TALLY_ROWS = 131_072  # distinct ones, 3 MB: a tally of more is not kept
+MIN_WEIGHT = 1e-9  # weights are sums of floats: what is less is rounding
 
 RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
 
