@@ -247,7 +247,7 @@ def test_a_failed_apply_leaves_the_old_predictions(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".npz"])
 def test_unknown_values_are_counted_once_for_all_blocks(kind, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("onegrad.data.table_files.ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr("onegrad.data.file_partitions.ROWS_PER_BLOCK", 10)
     (tmp_path / "a.model").write_bytes(model_file())
     frame = pd.DataFrame({"size": 1.0, "kind": ["new"] * 30 + ["a"] * 10, "day": "2020-03-01"})
     frame.to_csv(tmp_path / "d.csv", index=False)

@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("data", ["d.csv", "d.parquet"])
 @pytest.mark.parametrize("out", ["p.csv", "p.parquet"])
 def test_columns_come_back_as_they_were(data, out, folder, monkeypatch):
-    monkeypatch.setattr("onegrad.data.table_files.ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr("onegrad.data.file_partitions.ROWS_PER_BLOCK", 7)
     assert main(["apply", "m", data, "--keep", "town,id", "--out", out]) == 0
     read = pd.read_csv(out, dtype={"id": str}) if out == "p.csv" else pd.read_parquet(out)
     table = pd.read_csv("d.csv", dtype={"id": str})

@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
 from onegrad.cli.output import print_json
 from onegrad.data import Source
-from onegrad.data.table_files import FilePartition
+from onegrad.data.file_partitions import FilePartition
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 

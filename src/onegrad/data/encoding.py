@@ -150,19 +150,13 @@ class Encoding:
         """Return these columns, in order, of a table that has them in any order among others."""
         return convert_columns(table, self.column_types, only=True)
 
-    def __call__(self, table: Tabular, folds: Codes | None = None) -> Floats:
-        """(n, d) numbers; `folds` are those of rows whose targets were learned from."""
+    def __call__(self, table: Tabular, training: bool = False) -> Floats:
+        """(n, d) numbers; of rows to learn from, no row's target is among its own inputs."""
         table = self.select(table)
+        seeds = [c.target_means.seed for c in self.columns if c.target_means is not None]
+        folds = folds_of(row_keys(table, None, seeds[0])) if training and seeds else None
         pairs = zip(self.columns, table.columns, strict=True)
         return np.concatenate([c.encode(column, folds) for c, column in pairs]).T
-
-    def encode_training_rows(self, table: Tabular) -> Floats:
-        """(n, d) numbers of rows to learn from: no row's target is among its own inputs."""
-        seeds = [c.target_means.seed for c in self.columns if c.target_means is not None]
-        if not seeds:
-            return self(table)
-        table = self.select(table)
-        return self(table, folds_of(row_keys(table, None, seeds[0])))
 
     def unseen_values(self, table: Tabular) -> dict[str, list[str]]:
         """Return, by column, the values of rows that were not seen when it was learned."""
@@ -245,8 +239,7 @@ def _learn_column(
 def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Floats:
     """Return rows as a float64 matrix: a table through its encoding, a matrix as it is.
 
-    `training` rows are among those whose targets are learned from (see
-    Encoding.encode_training_rows).
+    `training` rows are among those whose targets are learned from.
     """
     if encoding is None:
         if is_table(X):
@@ -255,7 +248,7 @@ def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Flo
     if not is_table(X):
         problem = "the model was fitted on named columns; pass a table with these names"
         raise InvalidInput("X", problem=problem)
-    return encoding.encode_training_rows(X) if training else encoding(X)
+    return encoding(X, training)
 
 
 def input_names(encoding: Encoding | None, inputs: int) -> list[str]:

@@ -1,15 +1,19 @@
-"""Blocks of rows, the roles of columns, and partitions of rows in memory.
+r"""Blocks of rows, the roles of columns, partitions of rows in memory, and sums over partitions.
 
-Partitions of files are in onegrad.data.table_files and onegrad.data.array_files.
+.. math:: \mathrm{sum}(f, p) = f(p_1) + f(p_2) + \dots + f(p_k)
+
+A pass over the data is such a sum. One process, several processes and a Dask cluster call the same
+function on the same partitions. The sums of this package are exact (see onegrad.ridge.moments), so
+that the results are equal bit for bit; a partition that is computed again after a worker was lost
+gives what it gave before. Partitions of files are in onegrad.data.file_partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -29,6 +33,9 @@ from onegrad.data.table import (
     slice_rows,
 )
 from onegrad.exceptions import InvalidInput
+from onegrad.io.progress import Progress, as_progress
+from onegrad.parallel.cluster import cluster_sum
+from onegrad.parallel.processes import process_map
 
 # These two bound memory and the work of one task; sums are exact, so no result depends on them.
 ROWS_PER_BLOCK = 16_384
@@ -145,34 +152,12 @@ class Partition:
         columns = replace(self.columns, inputs=inputs, column_types=column_types)
         return replace(self, columns=columns)
 
-    def remake(self) -> tuple[Callable[..., Partition], tuple[Any, ...]]:
-        """Return a function and the arguments that a cluster calls it with to have the partition.
+    def remake(self) -> tuple[Any, ...]:
+        """Return a function, and the arguments that a cluster calls it with to have the partition.
 
         Dask objects among the arguments are computed first, on the workers that hold their data.
         """
-        return replace, (self,)
-
-
-@contextmanager
-def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Iterator[None]:
-    """Turn the complaint of a reader, which may be one of `others`, into one line."""
-    try:
-        yield
-    except InvalidInput:
-        raise
-    except UnicodeDecodeError:
-        raise InvalidInput(path, problem="the column names are not UTF-8 text") from None
-    except FileNotFoundError:
-        raise InvalidInput("data", path, problem="no such file") from None
-    except PermissionError:
-        raise InvalidInput(path, problem="cannot be read: permission denied") from None
-    except (OSError, ValueError, OverflowError, KeyError, MemoryError, *others) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].split("Invalid: ")[-1]
-        if "straddling object" in reason:  # a line that is longer than a block of the reader
-            reason = "a line is longer than a megabyte, which is the limit; is it one long line?"
-        elif "conversion error" not in reason:
-            reason = f"not {file_format}, or damaged: {reason}"
-        raise InvalidInput(path, problem=f"{reason:.240}") from None
+        return replace, self
 
 
 @dataclass(frozen=True)
@@ -188,9 +173,9 @@ class MemoryPartition(Partition):
     w: Any = None
     target: int | None = None
 
-    def remake(self) -> tuple[Callable[..., Partition], tuple[Any, ...]]:
+    def remake(self) -> tuple[Any, ...]:
         make = partial(MemoryPartition, target=self.target, columns=self.columns)
-        return make, (self.X, self.y, self.w)
+        return make, self.X, self.y, self.w
 
     def blocks(self) -> Iterator[RowBlock]:
         arrays = self.X, self.y, self.w
@@ -236,3 +221,78 @@ class IteratorPartition(Partition):
             types = self.columns.column_types
             inputs = convert_columns(as_table(X), types) if is_frame(X) else np.asarray(X)
             yield RowBlock(inputs, *(None if a is None else np.asarray(a) for a in rest))
+
+
+# -- a pass over the data -------------------------------------------------------------------------
+
+
+class Summable(Protocol):
+    """A value that adds."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+S = TypeVar("S", bound=Summable)
+
+
+def add_optional(a: S | None, b: S | None) -> S | None:
+    """Return a + b, where None is the sum of no rows."""
+    if a is None or b is None:
+        return a if b is None else b
+    return a + b
+
+
+def sum_over_partitions(
+    function: Callable[[Partition], S | None],
+    partitions: Sequence[Partition],
+    *,
+    client: Any = None,
+    jobs: int = 1,
+    progress: Progress | Callable[[int, int], None] | None = None,
+) -> S:
+    """Return the sum of function(partition) over all partitions.
+
+    Parameters
+    ----------
+    function : gives None for an empty partition; picklable if jobs > 1 or with a client.
+    partitions : read by the process that calls the function.
+    client : a dask.distributed Client, whose workers call the function.
+    jobs : number of joblib processes, without a client.
+    progress : called with (done, all) after each partition.
+    """
+    total: S | None = None
+    if client is not None and partitions:
+        tasks = [partition.remake() for partition in partitions]
+        add: Callable[[S | None, S | None], S | None] = add_optional
+        total = cluster_sum(partial(_call_on_worker, function), tasks, client, add, progress)
+    else:
+        jobs = jobs if len(partitions) > 1 else 1
+        report = as_progress(progress)
+        if jobs == 1:
+            report.begin_parts(len(partitions))
+            partitions = [_CountedPartition(p, report.rows) for p in partitions]
+        for done, result in enumerate(process_map(function, partitions, jobs), 1):
+            total = add_optional(total, result)
+            report(done, len(partitions))
+    if total is None:
+        raise InvalidInput("data", problem="the table is empty")
+    return total
+
+
+@dataclass(frozen=True)
+class _CountedPartition(Partition):
+    """A partition that reports its rows as they are read."""
+
+    partition: Partition
+    report: Callable[[int], None]
+
+    def blocks(self) -> Iterator[RowBlock]:
+        for block in self.partition.blocks():
+            yield block
+            self.report(len(block))
+
+
+def _call_on_worker(
+    function: Callable[[Partition], S | None], make: Callable[..., Partition], *arguments: Any
+) -> S | None:
+    return function(make(*arguments))

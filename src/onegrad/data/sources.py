@@ -14,7 +14,13 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import issparse
 
-from onegrad.data.array_files import NpzPartition, npy_partitions
+from onegrad.data.file_partitions import (
+    CsvPartition,
+    FilePartition,
+    NpzPartition,
+    npy_partitions,
+    parquet_partitions,
+)
 from onegrad.data.kinds import KINDS, ColumnType
 from onegrad.data.partitions import (
     PARTITION_ROWS,
@@ -25,7 +31,6 @@ from onegrad.data.partitions import (
     RowBlock,
 )
 from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
-from onegrad.data.table_files import CsvPartition, FilePartition, parquet_partitions
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.files import suggest_file
 

@@ -19,8 +19,7 @@ import numpy as np
 from onegrad.arrays import Floats, get_ops, keep_freed_memory
 from onegrad.arrays.memory import free_bytes
 from onegrad.data import Source, sum_over_partitions
-from onegrad.data.partition_sum import S
-from onegrad.data.partitions import Partition, RowBlock
+from onegrad.data.partitions import Partition, RowBlock, S
 from onegrad.data.sample import Sample, sample_block
 from onegrad.estimators.fitting.candidates import Candidate, Candidates
 from onegrad.estimators.fitting.corrections import (

@@ -10,9 +10,8 @@ import numpy as np
 from onegrad.arrays import Floats, Ops, get_ops
 from onegrad.data.encoding import Encoding, SampleTargets, encode, input_names
 from onegrad.data.likely_mistakes import warn_of_few_digits, warn_of_lone_values
-from onegrad.data.sample import Sample
+from onegrad.data.sample import RowKeys, Sample
 from onegrad.data.table import is_table
-from onegrad.data.tally import RowKeys
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.model.calibration import CalibrationRows, Mask

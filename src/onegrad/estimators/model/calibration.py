@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.tally import RowKeys
+from onegrad.data.sample import RowKeys
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.rows import ScaledRows
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.data.tally import MIN_WEIGHT, RowKeys
+from onegrad.data.sample import MIN_WEIGHT, RowKeys
 from onegrad.layers.rows import row_slices
 
 MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept

@@ -11,11 +11,9 @@ import numpy as np
 
 from onegrad.arrays import get_ops, to_numpy
 from onegrad.data.encoding import Encoding, encode
-from onegrad.data.partition_sum import S, add_optional
-from onegrad.data.partitions import Partition, RowBlock
-from onegrad.data.sample import row_keys
+from onegrad.data.partitions import Partition, RowBlock, S, add_optional
+from onegrad.data.sample import RowKeys, Tally, add_tallies, row_keys
 from onegrad.data.table import is_table, take_rows
-from onegrad.data.tally import RowKeys, Tally, add_tallies
 from onegrad.estimators.model.fitted import CommitteeMoments, Fitted
 from onegrad.estimators.model.neighbours import NearbyRows
 from onegrad.estimators.model.targets import NumericTargets, Targets

@@ -11,7 +11,7 @@ import numpy as np
 
 from onegrad.data.encoding import encode
 from onegrad.data.partitions import RowBlock
-from onegrad.data.tally import add_tallies
+from onegrad.data.sample import add_tallies
 from onegrad.estimators.model.fitted import Fitted, RowChanges
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.permutation_importance import (
