@@ -18,15 +18,8 @@ from typing import Any
 import numpy as np
 from real_data import arguments, mean_over_splits, measure, set_names, table
 
-VALUES = (
-    "error",
-    "balanced_accuracy",
-    "log_loss",
-    "calibration",
-    "seconds",
-    "predict_seconds",
-    "megabytes",
-)
+VALUES = ("error", "balanced_accuracy", "log_loss", "calibration", "seconds", "predict_seconds",
+          "megabytes")  # fmt: skip
 
 
 def has_classes(path: Path) -> bool:

@@ -3,7 +3,7 @@
     python benchmarks/compare_versions.py record FILE.npz        # once with each version
     python benchmarks/compare_versions.py compare OLD.npz NEW.npz
 
-`record` uses public names alone, so that it runs on any version from 0.2 on. `compare` prints, for
+`record` uses public names alone, so that it runs on both versions. `compare` prints, for
 each kind of number, how many there are, how many differ in any bit, and the largest relative
 difference; a text (a key of a store, a message's type) must be equal.
 """
@@ -252,7 +252,7 @@ def write(path: Path) -> None:
 
 
 def compare(old: Path, new: Path) -> int:
-    """Print the largest differences by kind; return how many arrays are missing or not equal."""
+    """Print the largest differences by kind; return how many arrays one of them lacks."""
     with np.load(old) as a, np.load(new) as b:
         before, after = dict(a), dict(b)
     missing = sorted(before.keys() ^ after.keys())

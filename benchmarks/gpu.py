@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py [--device cuda] [--small] [--parts PARTS] [--json FILE]
 
-Parts: agreement, components, runs, errors, limits, rounds; and kernels, if named. Rates count
+Parts: agreement, runs, errors, limits, rounds; and kernels, if named. Rates count
 useful flops only, as benchmarks/simulate.py does; seconds include everything, the networks that a
 precision repeats in float64, too. The ratio is to the rate of the largest product in the arithmetic
 of that precision.
@@ -28,7 +28,6 @@ import onegrad as og
 from onegrad.arrays import PRECISIONS, get_ops
 from onegrad.networks import make_plan, run_plan, simulate
 from onegrad.parallel import blas_threads, thread_count
-from onegrad.ridge.shifted import solve_shifted
 
 AGREEMENT = (
     {"n": 700, "d": 120, "N": 300, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.5},
@@ -89,57 +88,6 @@ def seconds(f: Callable[[], object], sync: Callable[[], None], repeats: int = 3)
         sync()
         times.append(time.perf_counter() - began)
     return float(np.median(times))
-
-
-def components(device: str, m: int, stack: tuple[int, int, int, int]) -> None:
-    """The pieces a replicate consists of."""
-    ops = get_ops(device)
-    place = ops.place  # type: ignore[attr-defined]
-    sync = torch.cuda.synchronize if place.type == "cuda" else (lambda: None)
-    make = {"dtype": torch.float64, "device": place}
-    A = torch.randn(1, m, m, **make)
-    C = torch.zeros(1, m, m, **make)
-    print(f"\ncomponents, one {m} x {m} matrix, in float64")
-    t = seconds(lambda: ops.add_gram(C, A), sync)
-    print(f"  Gram matrix           {t * 1e3:9.2f} ms  {m**3 / t / 1e12:6.2f} TFLOP/s useful")
-    C.zero_()
-    ops.add_gram(C, A)
-    b = torch.randn(1, m, **make)
-    t = seconds(lambda: solve_shifted(C.clone(), [float(m)], b), sync)
-    print(f"  factor and solve      {t * 1e3:9.2f} ms  {m**3 / 3 / t / 1e12:6.2f} TFLOP/s useful")
-    L = torch.linalg.cholesky(C.swapaxes(1, 2) + m * torch.eye(m, **make))
-    t = seconds(lambda: torch.linalg.cholesky_ex(C.swapaxes(1, 2)), sync)
-    print(f"  torch's factor alone  {t * 1e3:9.2f} ms  {m**3 / 3 / t / 1e12:6.2f} TFLOP/s")
-    t = seconds(lambda: torch.linalg.solve_triangular(L, b[..., None], upper=False), sync)
-    print(f"  one triangular solve  {t * 1e3:9.2f} ms")
-    t = seconds(lambda: torch.tanh(A), sync)
-    print(f"  tanh                  {t * 1e3:9.2f} ms  {16 * m**2 / t / 1e12:6.2f} TB/s")
-    t = seconds(A.normal_, sync)
-    print(f"  normal numbers        {t * 1e3:9.2f} ms  {m**2 / t / 1e9:6.1f} G/s")
-    B, n, d, N = stack
-    X, W = torch.randn(B, n, d, **make), torch.randn(B, N, d, **make)
-    print(f"components, stack of {B}: n={n} d={d} N={N}")
-    t = seconds(lambda: X @ W.swapaxes(1, 2), sync)
-    print(f"  product X W^T         {t * 1e3:9.2f} ms  {2 * B * n * d * N / t / 1e12:6.2f} TFLOP/s")
-    F = X @ W.swapaxes(1, 2)
-    G = torch.zeros(B, N, d, **make)
-    t = seconds(lambda: ops.add_product(G, F, X), sync)
-    print(f"  product F^T X         {t * 1e3:9.2f} ms  {2 * B * n * d * N / t / 1e12:6.2f} TFLOP/s")
-    C = torch.zeros(B, N, N, **make)
-    t = seconds(lambda: ops.add_gram(C, F), sync)
-    print(f"  Gram matrix           {t * 1e3:9.2f} ms  {B * n * N * N / t / 1e12:6.2f} useful")
-    C.zero_()
-    ops.add_gram(C, F)
-    b = torch.randn(B, N, **make)
-    t = seconds(lambda: solve_shifted(C.clone(), [1e3], b), sync)
-    print(f"  factor and solve      {t * 1e3:9.2f} ms  {B * N**3 / 3 / t / 1e12:6.2f} useful")
-    full = torch.triu(C) + torch.triu(C, 1).swapaxes(1, 2) + 1e3 * torch.eye(N, **make)
-    t = seconds(lambda: torch.linalg.cholesky_ex(full), sync)
-    print(f"  torch's factor alone  {t * 1e3:9.2f} ms  {B * N**3 / 3 / t / 1e12:6.2f}")
-    t = seconds(lambda: torch.linalg.solve_triangular(full, b[..., None], upper=False), sync)
-    print(f"  one triangular solve  {t * 1e3:9.2f} ms")
-    t = seconds(lambda: torch.tanh(F), sync)
-    print(f"  tanh                  {t * 1e3:9.2f} ms  {16 * F.numel() / t / 1e12:6.2f} TB/s")
 
 
 def product_rates(device: str, m: int) -> dict[str, float]:
@@ -320,7 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="sizes for a machine without a GPU")
-    parser.add_argument("--parts", default="agreement,components,runs,errors,limits,rounds")
+    parser.add_argument("--parts", default="agreement,runs,errors,limits,rounds")
     parser.add_argument("--json", type=Path, help="file for the numbers of runs, errors and rounds")
     args = parser.parse_args()
     machine = args.device
@@ -332,8 +280,6 @@ def main() -> None:
     size = 256 if args.small else 16384
     if "agreement" in args.parts:
         agreement(args.device)
-    if "components" in args.parts:
-        components(args.device, size, (4, 640, 64, 128) if args.small else (32, 5120, 512, 1024))
     if "runs" in args.parts:
         numbers["product_rates"] = product_rates(args.device, size)
         numbers["runs"] = throughput(args.device, args.small, numbers["product_rates"])

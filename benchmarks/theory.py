@@ -10,24 +10,16 @@ A curve of 200 points is meant to take less than 50 ms, so that a page can redra
 from __future__ import annotations
 
 import itertools
-import time
 import warnings
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+import simulate
 
 import onegrad as og
 from onegrad.theory.asymptotic.resolvent import traces
 
-
-def best(call: Callable[[], object], repeats: int = 40) -> float:
-    """Seconds of the fastest of several calls."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
+best = partial(simulate.best, repeats=40)  # seconds of the fastest of so many calls
 
 
 def line(what: str, seconds: float, floor: float) -> None:
