@@ -17,7 +17,10 @@ import shutil
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import jinja2
 
 HERE = Path(__file__).parent
 PAGES = HERE / "open"
@@ -25,107 +28,33 @@ MAX_INDEX = 4  # entries of an array that the table of a page keeps
 ALWAYS_KEPT = ("quantity", "mean", "se", "seeds")
 LEFT_OUT = ("linear", "kernel_bound")  # quantities of theory that no page of a network needs
 THUMBNAIL = (300, 160)  # pixels at most
-INTRODUCTION = """# Open questions: {count} findings
-
-Each line of the table answers a question that the papers leave open: by simulated networks, and by
-theory where there is one. A page starts with its figure and the finding with its standard errors.
-Then come the numbers, an explanation, the limits and the literature. [How findings are
-made](method.md) lists the rules that every page follows.
-
-`onegrad reproduce open --quick` computes a small version of all pages in about one minute of
-processor time. At full size, the cells of `onegrad reproduce open` took about two and a quarter
-hours, summed over the processes of one machine with 16 cores and a GPU that also did other work.
-
-| | finding |
-| --- | --- |
-"""
-METHOD = """# How findings are made
-
-Every page about an open question follows seven rules. The software checks them
-(`studies/rules.py`): `onegrad reproduce` ends with an error when a finding breaks a rule, and the
-page says which. `tests/studies/test_findings_obey_the_rules.py` breaks each rule with a small
-study.
-
-1. **Interior optimum.** A best, lowest or largest value lies inside its grid. Where the end of a
-   grid is best, the sentence says "at least" or "at most".
-2. **Same tuning.** All competitors try the same number of settings and choose among them on the
-   same number of rows.
-3. **Paired differences.** Networks that are compared share seeds, and their differences are taken
-   seed by seed.
-4. **Test rows.** Every network is tested on at least 20,000 fresh rows, unless the data are real.
-5. **Several sizes.** The study has at least three sizes and states the trend, or the sentence
-   names its size.
-6. **Representable teacher.** The network can represent the teacher; studies whose teacher has
-   degrees that the network cannot represent are listed below.
-7. **Stated selections.** Where only some of several numbers are quoted, the text says how many of
-   how many.
-
-± is one standard error over networks. Where a step size or a penalty is chosen by the test error,
-it is chosen for the mean over all networks. So the choice fits one number to thousands of test
-rows, and it favours no competitor.
-
-## Page by page
-
-*Optima* counts the best values that the page quotes. Those at the end of a grid are named, and
-are quoted as "at least" or "at most". *Tuning* is the number of settings tried per competitor, and
-the rows on which they are chosen. *Networks* is the number of networks per point.
-
-| page | optima inside | tuning | sizes | networks | test rows | paired | selections |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-"""
-INDEPENDENT = """
-## An independent recomputation
-
-These numbers were computed with independent code, or with seeds that the pages do not use, for an
-earlier version of these pages. The table compares them with what the pages say now.
-
-| page | quantity | independent code | this page | remark |
-| --- | --- | --- | --- | --- |
-"""
-
-TOCTREE = """
-```{toctree}
-:hidden:
-:glob:
-
-*
-```
-"""
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(HERE / "_templates" / "open"),
+    undefined=jinja2.StrictUndefined,
+    keep_trailing_newline=True,
+    autoescape=False,  # the pages are Markdown
+)
+TEMPLATES.filters["escaped"] = lambda text: text.replace("*", r"\*")
 
 
 def index(records: dict[str, dict[str, Any]]) -> str:
     """Return one line per question: a thumbnail and the finding."""
-    lines = [
-        f"| [![{_escaped(record['text'].get('topic', name))}](thumbnails/{name}.png)]({name}.md) "
-        f"| [{_escaped(record['text']['title'])}]({name}.md) |"
-        for name, record in records.items()
-    ]
-    return INTRODUCTION.format(count=len(records)) + "\n".join(lines) + "\n" + TOCTREE
+    return TEMPLATES.get_template("index.md.jinja").render(records=records)
 
 
 def method(records: dict[str, dict[str, Any]]) -> str:
     """Return the rules, what each page did, and the numbers of independent code."""
-    rows = [_method_row(name, record["method"]) for name, record in records.items()]
-    reasons = [
-        f"* [{name}]({name}.md): {record['method']['out_of_reach']}"
-        for name, record in records.items()
-        if record["method"]["out_of_reach"]
-    ]
-    broken = [
-        f"* [{name}]({name}.md): {violation}"
-        for name, record in records.items()
-        for violation in record["method"]["violations"]
-    ]
-    parts = [METHOD + "\n".join(rows) + "\n"]
-    if reasons:
-        parts.append("\nTeachers with degrees that the network cannot represent:\n\n")
-        parts.append("\n".join(reasons) + "\n")
-    if broken:
-        parts.append("\n**Rules that a page still breaks:**\n\n" + "\n".join(broken) + "\n")
-    return "".join([*parts, INDEPENDENT, *independent_rows(records)])
+    methods = {name: record["method"] for name, record in records.items()}
+    return TEMPLATES.get_template("method.md.jinja").render(
+        rows=[method_row(name, method) for name, method in methods.items()],
+        out_of_reach=[(k, m["out_of_reach"]) for k, m in methods.items() if m["out_of_reach"]],
+        violations=[(k, text) for k, m in methods.items() for text in m["violations"]],
+        independent=independent_rows(records),
+    )
 
 
-def _method_row(name: str, method: dict[str, Any]) -> str:
+def method_row(name: str, method: dict[str, Any]) -> list[str]:
+    """Return the cells of a page in the table of methods."""
     optima, at_end = method["optima"], [o for o in method["optima"] if o["at_end"]]
     inside = f"{len(optima) - len(at_end)} of {len(optima)}" if optima else "no optimum"
     axes = sorted({axis for o in at_end for axis in o["at_end"]})
@@ -134,7 +63,7 @@ def _method_row(name: str, method: dict[str, Any]) -> str:
     sizes = ", ".join(f"{size:,}" for size in method["sizes"])
     networks = "–".join(dict.fromkeys(map(str, method["networks"])))
     rows = f"{method['test_rows']:,}" if method["test_rows"] else "–"
-    cells = [
+    return [
         f"[{name}]({name}.md)",
         inside + (f", at an end of {', '.join(axes)}" if axes else ""),
         f"{len(method['competitors'])} × ({tuning})" if tuning else "–",
@@ -144,56 +73,27 @@ def _method_row(name: str, method: dict[str, Any]) -> str:
         str(method["paired"] or "–"),
         "; ".join(method["selections"]) or "–",
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
-def independent_rows(records: dict[str, dict[str, Any]]) -> list[str]:
-    """Return the rows of numbers from independent code beside those of the pages."""
+def independent_rows(records: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """Return the cells of the numbers from independent code beside those of the pages."""
     entries = tomllib.loads((HERE / "independent_numbers.toml").read_text(encoding="utf-8"))
-    lines = []
+    rows = []
     for entry in entries["number"]:
-        if entry["page"] not in records:
-            continue
-        facts = _Facts(records[entry["page"]]["facts"])
-        here, remark = (
-            text.format_map(facts) for text in (entry["here"], entry.get("remark", "agree"))
-        )
-        page = f"[{entry['page']}]({entry['page']}.md)"
-        cells = [page, entry["quantity"], entry["independent"], here, remark]
-        lines.append("| " + " | ".join(map(_escaped, cells)) + " |\n")
-    return lines
+        if entry["page"] in records:
+            # `{best.value[0]:.3f}` of a template reads attributes
+            facts = {k: by_attribute(v) for k, v in records[entry["page"]]["facts"].items()}
+            here, remark = (
+                text.format_map(facts) for text in (entry["here"], entry.get("remark", "agree"))
+            )
+            page = f"[{entry['page']}]({entry['page']}.md)"
+            rows.append([page, entry["quantity"], entry["independent"], here, remark])
+    return rows
 
 
-class _Facts(dict):
-    """Facts by name for templates, in which `{best.value[0]:.3f}` reads tables and lists."""
-
-    def __missing__(self, name: str) -> Any:
-        raise KeyError(f"no fact {name}; there are {', '.join(self)}")
-
-    def __getitem__(self, name: str) -> Any:
-        return _attributes(super().__getitem__(name))
-
-
-class _Table:
-    """A table of JSON, read by attribute."""
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self._values = values
-
-    def __getattr__(self, name: str) -> Any:
-        return _attributes(self._values[name])
-
-    __getitem__ = __getattr__
-
-
-def _attributes(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _Table(value)
-    return [_attributes(item) for item in value] if isinstance(value, list) else value
-
-
-def _escaped(text: str) -> str:
-    return text.replace("*", r"\*")
+def by_attribute(value: Any) -> Any:
+    """Return JSON values with objects whose entries are attributes."""
+    return json.loads(json.dumps(value), object_hook=lambda table: SimpleNamespace(**table))
 
 
 def thumbnail(source: Path, target: Path) -> None:
