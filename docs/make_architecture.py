@@ -1,15 +1,15 @@
-"""Draw the house: rooms and who uses whom, read from the imports. Writes images/architecture.svg.
+"""Draw the house: its rooms in the order of the import contract. Writes images/architecture.svg.
 
     python docs/make_architecture.py
 
-A room is a package or a module directly below src/onegrad; its line of text is the first sentence
-of its docstring. An arrow means "imports"; arrows that follow from others are left out.
+A room is a package or a module directly below src/onegrad. Its box has the first sentence of its
+docstring and, read from the imports, the rooms that it uses; those that others of them use are left
+out. Every room uses rooms below it only.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
 import textwrap
 import tomllib
 from html import escape
@@ -19,39 +19,37 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "onegrad"
 PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 
-WIDTH, HEIGHT, GAP, ROW = 264, 80, 24, 132  # of a box, between boxes, from row to row
-LANE = 10  # width that an arrow takes in a row that it passes
-LETTERS = 44  # that fit into a line of a box
-SWEEPS = 8  # over the rows, to bring them into order
+WIDTH, HEIGHT, GAP = 300, 82, 12  # of a box, and between boxes
+LETTERS = 52  # that fit into a line of a box
 
 Graph = dict[str, set[str]]
 
 
 def layers() -> list[list[str]]:
-    """The rooms from top to bottom, as the import contract lists them."""
+    """Return the rooms from top to bottom, as the import contract lists them."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())
     (contract,) = config["tool"]["importlinter"]["contracts"]
     return [[name.strip() for name in row.split("|")] for row in contract["layers"]]
 
 
 def imports() -> Graph:
-    """The rooms that each room imports."""
-    rooms = [room for row in layers() for room in row]
-    found: Graph = {room: set() for room in rooms}
+    """Return the rooms that each room imports."""
+    graph: Graph = {room: set() for row in layers() for room in row}
     for path in sorted(SOURCE.rglob("*.py")):
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room not in found:
+        if room not in graph:
             continue  # __init__.py of the package itself
         for node in ast.walk(ast.parse(path.read_text())):
-            for name in _names(node):
+            for name in imported_names(node):
                 parts = name.split(".")
-                if parts[0] == "onegrad" and len(parts) > 1 and parts[1] in found:
-                    found[room].add(parts[1])
-        found[room].discard(room)
-    return found
+                if parts[0] == "onegrad" and len(parts) > 1 and parts[1] in graph:
+                    graph[room].add(parts[1])
+        graph[room].discard(room)
+    return graph
 
 
-def _names(node: ast.AST) -> list[str]:
+def imported_names(node: ast.AST) -> list[str]:
+    """Return the dotted names that an import statement binds."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -60,7 +58,7 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def reduced(graph: Graph) -> Graph:
-    """The graph without the arrows that longer ways imply."""
+    """Return the graph without the imports that follow from others."""
 
     def reach(room: str) -> set[str]:
         return {room}.union(*(reach(other) for other in graph[room]))
@@ -72,110 +70,46 @@ def reduced(graph: Graph) -> Graph:
 
 
 def sentence(room: str) -> str:
-    """The first sentence of a room's docstring."""
+    """Return the first sentence of a room's docstring."""
     package = SOURCE / room / "__init__.py"
     path = package if package.exists() else SOURCE / f"{room}.py"
-    text = ast.get_docstring(ast.parse(path.read_text()))
-    return (text or "").split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return text.split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
 
 
-def rows_of(graph: Graph) -> list[list[str]]:
-    """Rooms by the length of the longest way from the top, so that every arrow points down."""
-    users: Graph = {room: {a for a, used in graph.items() if room in used} for room in graph}
-
-    def depth(room: str) -> int:
-        return 1 + max((depth(user) for user in users[room]), default=-1)
-
-    rows: list[list[str]] = [[] for _ in graph]
-    for room in graph:
-        rows[depth(room)].append(room)
-    return [row for row in rows if row]
-
-
-def laid_out(graph: Graph) -> tuple[dict[str, tuple[float, float]], list[list[str]]]:
-    """The place of every room, and every arrow as the places that it goes through.
-
-    An arrow that passes a row gets a narrow place of its own in it, named "room>room@row"; rows are
-    ordered by where their arrows come from.
-    """
-    rows = rows_of(graph)
-    level = {room: i for i, row in enumerate(rows) for room in row}
-    ways = []
-    for room, used in graph.items():
-        for other in sorted(used):
-            between = [f"{room}>{other}@{i}" for i in range(level[room] + 1, level[other])]
-            for i, name in enumerate(between, level[room] + 1):
-                rows[i].append(name)
-            ways.append([room, *between, other])
-    links = [pair for way in ways for pair in itertools.pairwise(way)]
-    place = _spread(rows)
-    for _ in range(SWEEPS):
-        for i, row in enumerate(rows):
-            above = {b: [place[a][0] for a, c in links if c == b] for b in row}
-            below = {a: [place[b][0] for c, b in links if c == a] for a in row}
-            near = {name: above[name] + below[name] or [place[name][0]] for name in row}
-            rows[i] = sorted(row, key=lambda name: sum(near[name]) / len(near[name]))
-            place = _spread(rows)
-    return place, ways
-
-
-def _spread(rows: list[list[str]]) -> dict[str, tuple[float, float]]:
-    """The middle of the top of every place, rows centred."""
-    place = {}
-    for i, row in enumerate(rows):
-        widths = [LANE if "@" in name else WIDTH for name in row]
-        x = -(sum(widths) + GAP * (len(row) - 1)) / 2
-        for name, width in zip(row, widths, strict=True):
-            place[name] = (x + width / 2, i * ROW)
-            x += width + GAP
-    return place
-
-
-def draw() -> str:
-    """The picture as SVG."""
-    graph = reduced(imports())
-    place, ways = laid_out(graph)
-    left = min(x for x, _ in place.values()) - WIDTH / 2 - GAP
-    right = max(x for x, _ in place.values()) + WIDTH / 2 + GAP
-    height = max(y for _, y in place.values()) + HEIGHT + 2 * GAP
-    parts = [_arrow([place[name] for name in way]) for way in ways]
-    parts += [_box(room, *place[room]) for room in graph]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {-GAP} {right - left:g} '
-        f'{height:g}" font-family="sans-serif">\n'
-        "<title>The rooms of onegrad and who imports whom</title>\n"
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-        'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#555"/></marker></defs>\n'
-        f'<rect x="{left:g}" y="{-GAP}" width="{right - left:g}" height="{height:g}" '
-        'fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n"
-    )
-
-
-def _box(room: str, x: float, y: float) -> str:
-    left = x - WIDTH / 2
+def box(room: str, used: list[str], x: float, y: float) -> str:
+    """Return the box of a room with its upper left corner at x and y."""
     lines = [
-        f'<rect x="{left:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="8" '
-        'fill="#eef4f9" stroke="#0072B2"/>',
-        f'<text x="{left + 12:g}" y="{y + 22:g}" font-size="16" font-weight="bold">{room}</text>',
+        f'<rect x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="8" fill="#eef4f9" '
+        'stroke="#0072B2"/>',
+        f'<text x="{x + 12:g}" y="{y + 21:g}" font-size="16" font-weight="bold">{room}</text>',
     ]
-    for i, line in enumerate(textwrap.wrap(sentence(room), LETTERS)):
-        words, below = escape(line, quote=False), y + 40 + 15 * i
-        lines.append(f'<text x="{left + 12:g}" y="{below:g}" font-size="11">{words}</text>')
+    for i, line in enumerate(textwrap.wrap(escape(sentence(room), quote=False), LETTERS)):
+        lines.append(f'<text x="{x + 12:g}" y="{y + 39 + 14 * i:g}" font-size="11">{line}</text>')
+    if used:
+        lines.append(f'<text x="{x + 12:g}" y="{y + HEIGHT - 8:g}" font-size="11" fill="#555">'
+                     f"uses {', '.join(used)}</text>")  # fmt: skip
     return "\n".join(lines)
 
 
-def _arrow(way: list[tuple[float, float]]) -> str:
-    """From the bottom of the first box to the top of the last, straight down past other rows."""
-    x, y = way[0][0], way[0][1] + HEIGHT
-    path = f"M{x:g} {y:g}"
-    for i, (x2, y2) in enumerate(way[1:], 1):
-        last = i == len(way) - 1
-        end, bend = y2 - last, (y2 - y) / 2
-        path += f"C{x:g} {y + bend:g} {x2:g} {y2 - bend:g} {x2:g} {end:g}"
-        if not last:
-            path += f"V{y2 + HEIGHT:g}"
-        x, y = x2, y2 + HEIGHT
-    return f'<path d="{path}" fill="none" stroke="#555" stroke-width="1.4" marker-end="url(#tip)"/>'
+def draw() -> str:
+    """Return the picture as SVG."""
+    rows, uses = layers(), reduced(imports())
+    order = [room for row in rows for room in row]
+    boxes = [
+        box(room, sorted(uses[room], key=order.index), (j - len(row) / 2) * (WIDTH + GAP),
+            i * (HEIGHT + GAP))
+        for i, row in enumerate(rows) for j, room in enumerate(row)
+    ]  # fmt: skip
+    width, height = max(map(len, rows)) * (WIDTH + GAP) + GAP, len(rows) * (HEIGHT + GAP) + GAP
+    left = -(width + GAP) / 2
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {-GAP} {width} {height}" '
+        'font-family="sans-serif">\n<title>The rooms of onegrad and who uses whom</title>\n'
+        f'<rect x="{left:g}" y="{-GAP}" width="{width}" height="{height}" fill="white"/>\n'
+        + "\n".join(boxes)
+        + "\n</svg>\n"
+    )
 
 
 if __name__ == "__main__":

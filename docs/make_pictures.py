@@ -1,12 +1,14 @@
 """Draw the pictures of the README, the concept page and the handbook into docs/images/.
 
-    python docs/make_pictures.py
+    python docs/make_pictures.py [NAME...]
 
-Everything drawn is computed here: theory as lines, real networks as points and bars.
+Everything drawn is computed here, theory as lines, real networks as points and bars; but for the
+speed of a GPU, whose numbers are in benchmarks/measured.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,12 @@ from onegrad.theory.direction import direction as learned
 
 IMAGES = Path(__file__).parent / "images"
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "0.75"
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured" / "h200.json"
+CASES_OF_A_GPU = {
+    "one large": "one large network\nn = N = 16384\nd = 8192",
+    "stacked": "many networks\nn = 5120, d = 512\nN = 1024",
+    "8 eta x 10 ridges": "the same\n8 steps\n× 10 ridges",
+}
 SETTING = og.Problem(n=4000, d=500, N=1000, activation="softplus", teacher="H1 + H2/sqrt(2)")
 
 
@@ -360,6 +368,38 @@ def optima() -> plt.Figure:
     return figure
 
 
+def performance() -> plt.Figure:
+    """Speed and error of the precisions on a GPU; the file of numbers names its commands."""
+    colours = {"exact": "0.6", "single": BLUE, "fast": ORANGE}
+    numbers = json.loads(MEASURED.read_text())
+    with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
+        figure, (speed, error) = plt.subplots(1, 2, figsize=(9.5, 3.4), width_ratios=(1.5, 1))
+        cases = list(CASES_OF_A_GPU)
+        for row in numbers["runs"]:
+            offset = (list(colours).index(row["precision"]) - 1) * 0.27
+            x, rate = cases.index(row["case"]) + offset, row["rate"] / 1e12
+            label = row["precision"] if row["case"] == cases[0] else None
+            speed.bar(x, rate, 0.25, color=colours[row["precision"]], label=label)
+            speed.text(x, rate, f"{rate:.0f}", ha="center", va="bottom")
+        speed.set_xticks(range(len(cases)), CASES_OF_A_GPU.values())
+        speed.set_ylabel("useful TFLOP/s, everything included")
+        speed.legend(frameon=False, title="precision")
+        for precision in ("single", "fast"):
+            rows = [row for row in numbers["errors"] if row["precision"] == precision]
+            off = np.sort([abs(row["test_measured"]) for row in rows])
+            error.plot(off, np.arange(1, len(off) + 1), "o-", ms=3, color=colours[precision],
+                       label=precision)  # fmt: skip
+        errors_of_means = np.sort([row["test_se"] for row in rows])
+        error.plot(errors_of_means, np.arange(1, len(errors_of_means) + 1), ":", color="k",
+                   label="standard error of\nthe mean, 32 networks")  # fmt: skip
+        error.set(xscale="log", xlabel="relative error of the mean test error",
+                  ylabel="of 20 random problems", ylim=(0, 28))  # fmt: skip
+        error.set_yticks(range(0, 21, 5))
+        error.legend(frameon=False, loc="upper left", bbox_to_anchor=(-0.02, 1.02), fontsize=8)
+        figure.tight_layout()
+    return figure
+
+
 PICTURES = {
     "hero": hero,
     "compare": comparison,
@@ -374,6 +414,7 @@ PICTURES = {
     "handbook-maximal-step": maximal_step,
     "handbook-visible": visible,
     "optimum": optima,
+    "performance": performance,
 }
 
 if __name__ == "__main__":
