@@ -6,16 +6,19 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
 
+import naive
 from onegrad import Problem, simulate
 from onegrad.arrays import get_ops
 from onegrad.experiments.cell import Cell
+from onegrad.networks.input_rows import RowSet
+from onegrad.networks.network import Network
+from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.measures.giant_step import GiantStep, least_squares, moment_fit
+from onegrad.studies.measures.giant_step import errors_on_data_set
 from onegrad.studies.measures.subspaces import overlap, spectral_subspace
-from onegrad.studies.measures.three_layers import draw_networks, leading_vectors, ridge_coefficients
+from onegrad.studies.measures.three_layers import draw_networks, leading_vectors
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
     METHODS,
@@ -62,24 +65,22 @@ def one_adamw(X, y, W, a, orders, rate, decay, biases):
     return theta
 
 
-@pytest.mark.parametrize("biases", [False, True])
-def test_adamw_trains_all_networks_as_one_by_one(biases):
-    X, y = RNG.standard_normal((2, 30, 5)), RNG.standard_normal((2, 30))
-    start = Start(
-        RNG.standard_normal((2, 7, 5)), RNG.standard_normal((2, 7)), RNG.random((2, 6, 64))
-    )
-    settings = np.broadcast_to(np.array([[0.01, 0.1, 0.3], [0.5, 0.01, 2.0]]), (2, 2, 3))
-    W, a, c, *b = adamw(SMALL.sigma, X, y, start, settings, biases, get_ops("cpu", "float64"))
-    for s in range(2):
+def test_adamw_trains_all_settings_as_one_by_one():
+    X, y = RNG.standard_normal((30, 5)), RNG.standard_normal(30)
+    start = Start(RNG.standard_normal((7, 5)), RNG.standard_normal(7), RNG.random((6, BATCH_ROWS)))
+    settings = np.array([[0.01, 0.1, 0.3], [0.5, 0.01, 2.0]])
+    for biases in (False, True):
+        W, a, c, *b = adamw(SMALL.sigma, X, y, start, settings, biases, get_ops())
         for k in range(3):
-            one = (X[s], y[s], start.W[s], start.a[s], start.orders[s], *settings[s, :, k], biases)
-            expected = one_adamw(*one)
-            found = [W[s, k], a[s, k, :, 0], c[s, k]] + [x[s, k] for x in b]
-            for x, reference in zip(found, expected, strict=False):
-                assert x == pytest.approx(reference, rel=1e-9, abs=1e-12)
+            expected = one_adamw(X, y, *start, *settings[:, k], biases)
+            values = [W[k], a[k, :, 0], c[k]] + [x[k] for x in b]
+            for value, reference in zip(values, expected, strict=False):
+                assert value == pytest.approx(reference, rel=1e-9, abs=1e-12), biases
 
 
 def test_ridge_of_a_method_is_that_of_scikit_learn():
+    from sklearn.linear_model import Ridge
+
     X, y, new = RNG.standard_normal((30, 5)), RNG.standard_normal(30), RNG.standard_normal((9, 5))
     W, ops = RNG.standard_normal((2, 7, 5)), get_ops()
     found = ridge_predictions(SMALL.sigma, W, X, y, new, np.array([0.01, 1.0]), ops)
@@ -148,13 +149,8 @@ def test_gradients_of_three_layers_are_slopes():
     assert networks.two == pytest.approx(two)
 
 
-def test_ridge_and_leading_vectors_of_features():
-    F, y = RNG.standard_normal((60, 12)), RNG.standard_normal(60)
-    coef = ridge_coefficients(get_ops(), F, y, (0.1, 2.0))
-    for row, ridge in zip(coef, (0.1, 2.0), strict=True):
-        assert row == pytest.approx(
-            np.linalg.solve(F.T @ F / 60 + ridge * np.eye(12), F.T @ y / 60)
-        )
+def test_leading_vectors_of_features():
+    F = RNG.standard_normal((60, 12))
     U = np.linalg.svd(F)[0][:, :6]
     assert np.abs((U * leading_vectors(F)).sum(0)) == pytest.approx(np.ones(6))
 
@@ -192,16 +188,20 @@ def test_a_giant_step_is_that_of_the_simulation():
 
 def test_the_notebook_takes_the_linear_part_of_the_test_rows_off():
     p = Problem(n=300, d=16, N=24, activation="relu:raw", teacher=TWO, eta=100.0, ridge=0.1)
-    network = GiantStep.of(p, 0, "cpu")
-    errors = network.errors(1, 2000, p.step, p.ridge)
-    train, ((Z, z),) = network.rows(Purpose.STEP, 1, p.n), network.rows(Purpose.TEST, 1, 2000)
-    W, readout = network.fit(train, moment_fit(train), "mean-field", p.step, p.ridge)
-    left = z - z.mean() - Z @ (Z.T @ z / 2000)
-    miss = left - np.maximum(Z @ W.T, 0) @ readout
+    errors = errors_on_data_set(p, 0, 1, 2000, get_ops())
+    sampler = Sampler.of(p, (0,), get_ops(), data_set=1)
+    network = Network.of(sampler)
+    (train,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
+    tests = list(sampler.blocks(RowSet(Purpose.TEST, 2000)))
+    X, y = train.X[0], train.y[0]
+    Z, z = (np.concatenate([getattr(block, name)[0] for block in tests]) for name in ("X", "clean"))
+    y, left = y - y.mean() - X @ (X.T @ y / p.n), z - z.mean() - Z @ (Z.T @ z / 2000)
+    W, a = network.W[0], network.a[0]
+    residual = y - np.maximum(X @ W.T, 0) @ a / math.sqrt(p.N)
+    W = W + p.step * naive.gradient(X, residual, W, a, p.sigma, p.sigma.derivative, False)
+    coef, _ = naive.ridge(np.maximum(X @ W.T, 0), y, p.ridge, False)
+    miss = left - np.maximum(Z @ W.T, 0) @ coef
     assert errors["notebook"] == pytest.approx((miss**2).mean())
-    ((X, y),) = train
-    model = LinearRegression().fit(X, y)
-    assert least_squares(train)(X) == pytest.approx(model.predict(X))
 
 
 def test_an_index_of_variance_one():

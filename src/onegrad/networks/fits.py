@@ -91,6 +91,14 @@ def _primal(
     ]
 
 
+def normal_equations(ops: Ops, F: Array, y: Array, intercept: bool) -> NormalEquations:
+    """Return the equations of features F (B, n, N) that are held whole, and labels y (B, n)."""
+    B, n, N = F.shape
+    moments = empty_moments(ops, B, N, n)
+    add_rows(ops, moments, F, y, intercept)
+    return NormalEquations.of(moments.cast(ops.exact), intercept, overwrite=True)
+
+
 def _dual(
     sampler: Sampler, features: FeatureMap, ridges: Sequence[float], leave_one_out: bool
 ) -> list[Fit]:

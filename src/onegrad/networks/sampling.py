@@ -70,6 +70,7 @@ class Sampler:
     policy: ExecutionPolicy
     tick: Tick = no_tick
     label_fit: LinearFit | None = None
+    data_set: int = 0
 
     @classmethod
     def of(
@@ -82,20 +83,31 @@ class Sampler:
         data: Floats | None = None,
         device_random: bool = False,
         tick: Tick = no_tick,
+        data_set: int = 0,
     ) -> Sampler:
         """Draw what all rows share: the teacher's directions and those of the input law.
 
         policy : how much is done at a time; None means one thread.
         data : a user's rows instead of random inputs.
         device_random : True if the device's own generator draws.
+        data_set : its number, where the networks of one step see several.
         """
         streams = Streams(tuple(seeds), ops, device_random)
         teacher = Teacher.of(problem, streams)
         inputs = InputRows.of(problem, streams, teacher.beta_star, data)
-        sampler = cls(problem, streams, teacher, inputs, policy or ops.policy(threads=1), tick)
+        sampler = cls(
+            problem,
+            streams,
+            teacher,
+            inputs,
+            policy or ops.policy(threads=1),
+            tick,
+            data_set=data_set,
+        )
         if problem.labels == "plain":
             return sampler
-        return replace(sampler, label_fit=_first_batch_fit(sampler))
+        first_batch = step_rows(problem, 0)
+        return replace(sampler, label_fit=linear_fit(sampler, first_batch, problem.labels))
 
     @property
     def ops(self) -> Ops:
@@ -115,6 +127,7 @@ class Sampler:
     def blocks(self, rows: RowSet, worker: int = 0, workers: int = 1) -> Iterator[SampleBlock]:
         """Yield the rows block by block: of K workers, number k gets the blocks k, k + K, ..."""
         p, policy = self.problem, self.policy if workers == 1 else self.policy.worker
+        rows = replace(rows, batch=rows.batch + self.data_set)
         size = policy.block_rows(1024, self.stack_size * max(p.N, p.d))
         starts = range(worker * size, rows.count, workers * size)
         coming = deque((start, min(size, rows.count - start)) for start in starts)
@@ -149,20 +162,19 @@ class Sampler:
         return SampleBlock(blocks[0].purpose, 0, X, clean, y)
 
 
-def _first_batch_fit(sampler: Sampler) -> LinearFit:
-    """Return the fit to the labels of the first batch that the problem takes off all labels."""
-    kind, n = sampler.problem.labels, sampler.problem.rows_of_step
+def linear_fit(sampler: Sampler, rows: RowSet, kind: str) -> LinearFit:
+    """Return the mean or the linear fit of the labels of some rows, by its name in `labels`."""
     mean: Any = 0.0
     beta: Any = 0.0
-    for block in sampler.blocks(step_rows(sampler.problem, 0)):
-        mean = mean + block.y.sum(-1) / n
-        beta = beta + (block.y[:, None, :] @ block.X)[:, 0] / n
+    for block in sampler.blocks(rows):
+        mean = mean + block.y.sum(-1) / rows.count
+        beta = beta + (block.y[:, None, :] @ block.X)[:, 0] / rows.count
     if kind == "residual-least-squares":
-        return _least_squares(sampler, mean, beta)
+        return _least_squares(sampler, rows, mean, beta)
     return LinearFit(mean, None if kind == "centred" else beta)
 
 
-def _least_squares(sampler: Sampler, mean: Array, moment: Array) -> LinearFit:
+def _least_squares(sampler: Sampler, rows: RowSet, mean: Array, moment: Array) -> LinearFit:
     """Return the fit of least squares with a constant, of least norm where it is not unique.
 
     mean, moment : mean(y) and X^T y/n.
@@ -170,9 +182,9 @@ def _least_squares(sampler: Sampler, mean: Array, moment: Array) -> LinearFit:
     p, ops = sampler.problem, sampler.ops
     centre: Any = 0.0
     C = ops.zeros(sampler.stack_size, p.d, p.d)
-    for block in sampler.blocks(step_rows(p, 0)):
-        ops.add_product(C, block.X, block.X / p.rows_of_step)
-        centre = centre + block.X.sum(1) / p.rows_of_step
+    for block in sampler.blocks(rows):
+        ops.add_product(C, block.X, block.X / rows.count)
+        centre = centre + block.X.sum(1) / rows.count
     xp = namespace(C)
     C = C - centre[:, :, None] * centre[:, None, :]
     values, vectors = xp.linalg.eigh(C)  # ascending

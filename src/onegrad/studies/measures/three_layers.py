@@ -18,6 +18,7 @@ from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.hermite import normalised_hermite
+from onegrad.networks.fits import normal_equations
 from onegrad.problem import Problem
 
 SINGULAR_VECTORS, MAX_ALIGNED_DEGREE = 6, 4  # that are returned
@@ -57,8 +58,8 @@ def three_layers(cell: Cell, device: str, seed: int) -> CellValues:
 
     def errors(kind: str, eta: float) -> Floats:
         F, F_test = (networks.features(p, kind, eta, rows) for rows in (X, X_test))
-        coef = ridge_coefficients(ops, F, y, cell.ridges)  # (ridges, N)
-        return to_numpy(((clean - F_test @ coef.T) ** 2).mean(0)) + p.noise**2
+        fit = normal_equations(ops, F[None], y[None], False).path(cell.ridges)
+        return to_numpy(((clean - F_test @ fit.coef[0]) ** 2).mean(0)) + p.noise**2
 
     etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in KINDS}
     return {f"test_{k}": [errors(k, eta) for eta in of_kind] for k, of_kind in etas.items()}
@@ -112,16 +113,6 @@ def draw_rows(p: Problem, ops: Ops, rng: np.random.Generator, count: int) -> tup
     X = rng.standard_normal((count, p.d))
     y = np.asarray(p.sigma_star(X[:, 0])) + p.noise * rng.standard_normal(count)
     return ops.asarray(X), ops.asarray(y)
-
-
-def ridge_coefficients(ops: Ops, F: Array, y: Array, ridges: tuple[float, ...]) -> Array:
-    """Return (F^T F/n + ridge)^-1 F^T y/n for every ridge, (ridges, N)."""
-    n, N = F.shape
-    C, b = ops.zeros(1, N, N), ops.zeros(1, N)
-    ops.add_gram(C, F[None])
-    ops.add_weighted_rows(b, y[None], F[None])
-    C /= n
-    return ops.solve_shifted(C, ridges, b / n)[0][0]
 
 
 def leading_vectors(F: Floats) -> Floats:
