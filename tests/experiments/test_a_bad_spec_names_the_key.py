@@ -19,85 +19,71 @@ GOOD: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"measur": "errors"}, r"grid\[0\]\.measur: unknown key; did you mean measure\?"),
-        ({"measure": "error"}, r"\.measure 'error': did you mean errors\? .*rehearsal"),
-        ({"seeds": 0}, r"grid\[0\]\.seeds must be a whole number from 1 to 1000000000; got 0"),
-        ({"seeds": True}, r"grid\[0\]\.seeds must be a whole number"),
-        ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell must be a whole number"),
-        ({"dtype": "half"}, r"grid\[0\]\.dtype must be one of float64, float32; got 'half'"),
-        ({"convention": "bo"}, r"grid\[0\]\.convention must be one of .*moniri"),
-        ({"options": {"wat": 1}}, r"grid\[0\]\.options\.wat: unknown key; did you mean wait\?"),
-        ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait must be a number"),
-        ({"problem": {"n": 1, "noize": 2}}, r"problem\.noize: unknown key; did you mean noise\?"),
-        ({"problem": {"n": "ten"}}, r"problem\.n must be a number, a list or a range; got 'ten'"),
-        (
-            {"problem": {"ridge": "0:1:3:log"}},
-            r"problem\.ridge '0:1:3:log': a logarithmic range",
-        ),
-        ({"problem": {"n": []}}, r"problem\.n: an empty list"),
-        ({"problem": {"n": ["a"]}}, r"problem\.n must be a number"),
-        ({"problem": {"teacher": 3}}, r"problem\.teacher must be a text; got 3"),
-        ({"problem": {"alpha": 1, "eta": 1}}, r"problem\.alpha: give alpha or eta, not both"),
-        ({"problem": 3}, r"grid\[0\]\.problem must be a table"),
-        ({"quick": {"name": "x"}}, r"grid\[0\]\.quick\.name: unknown key"),
-    ],
-)
-def test_a_bad_key(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message) as caught:
-        parse_spec({"grid": [GOOD | change]}, "test", MEASURES, quick=True)
-    assert "\n" not in str(caught.value)
+BAD_KEYS: list[tuple[dict[str, Any], str]] = [
+    ({"measur": "errors"}, r"grid\[0\]\.measur: unknown key; did you mean measure\?"),
+    ({"measure": "error"}, r"\.measure 'error': did you mean errors\? .*rehearsal"),
+    ({"seeds": 0}, r"grid\[0\]\.seeds must be a whole number from 1 to 1000000000; got 0"),
+    ({"seeds": True}, r"grid\[0\]\.seeds must be a whole number"),
+    ({"seeds_per_cell": 1.5}, r"grid\[0\]\.seeds_per_cell must be a whole number"),
+    ({"dtype": "half"}, r"grid\[0\]\.dtype must be one of float64, float32; got 'half'"),
+    ({"convention": "bo"}, r"grid\[0\]\.convention must be one of .*moniri"),
+    ({"options": {"wat": 1}}, r"grid\[0\]\.options\.wat: unknown key; did you mean wait\?"),
+    ({"options": {"wait": []}}, r"grid\[0\]\.options\.wait must be a number"),
+    ({"problem": {"n": 1, "noize": 2}}, r"problem\.noize: unknown key; did you mean noise\?"),
+    ({"problem": {"n": "ten"}}, r"problem\.n must be a number, a list or a range; got 'ten'"),
+    ({"problem": {"ridge": "0:1:3:log"}}, r"problem\.ridge '0:1:3:log': a logarithmic range"),
+    ({"problem": {"n": []}}, r"problem\.n: an empty list"),
+    ({"problem": {"n": ["a"]}}, r"problem\.n must be a number"),
+    ({"problem": {"teacher": 3}}, r"problem\.teacher must be a text; got 3"),
+    ({"problem": {"alpha": 1, "eta": 1}}, r"problem\.alpha: give alpha or eta, not both"),
+    ({"problem": 3}, r"grid\[0\]\.problem must be a table"),
+    ({"quick": {"name": "x"}}, r"grid\[0\]\.quick\.name: unknown key"),
+]
+BAD_FILES: list[tuple[dict[str, Any], str]] = [
+    ({}, "grid: at least one"),
+    ({"grid": []}, "grid: at least one"),
+    ({"gird": 1}, "gird: unknown key"),
+    ({"grid": [GOOD, GOOD]}, "grid: names must differ"),
+    ({"name": "", "grid": GOOD}, "name must be a text"),
+    ({"order": "first", "grid": GOOD}, "order must be a whole number"),
+    ({"module": 3, "grid": GOOD}, "module must be a text"),
+    ({"text": "a title", "grid": GOOD}, "text must be a table; got 'a title'"),
+]
+BAD_VALUES: list[tuple[dict[str, Any], str]] = [
+    ({"d": -1}, r"grid\[0\]\.problem\.d must be a whole number >= 1; got -1"),
+    ({"teacher": "tahn"}, r"grid\[0\]\.problem\.teacher 'tahn': did you mean tanh\?"),
+    ({"ridge": 0}, r"grid\[0\]\.problem\.ridge must be"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"d": -1}, r"grid\[0\]\.problem\.d must be a whole number >= 1; got -1"),
-        ({"teacher": "tahn"}, r"grid\[0\]\.problem\.teacher 'tahn': did you mean tanh\?"),
-        ({"ridge": 0}, r"grid\[0\]\.problem\.ridge must be"),
-    ],
-)
-def test_a_bad_value(change: dict[str, Any], message: str) -> None:
-    spec = parse_spec({"grid": GOOD | {"problem": GOOD["problem"] | change}}, "test", MEASURES)
-    with pytest.raises(InvalidInput, match=message):
-        cells_of(spec.grids[0])
+def test_a_bad_key_or_file_is_one_line() -> None:
+    tables = [({"grid": [GOOD | change]}, message) for change, message in BAD_KEYS]
+    for table, message in [*tables, *BAD_FILES]:
+        with pytest.raises(InvalidInput, match=message) as caught:
+            parse_spec(table, "test", MEASURES, quick=True)
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({}, "grid: at least one"),
-        ({"grid": []}, "grid: at least one"),
-        ({"gird": 1}, "gird: unknown key"),
-        ({"grid": [GOOD, GOOD]}, "grid: names must differ"),
-        ({"name": "", "grid": GOOD}, "name must be a text"),
-        ({"order": "first", "grid": GOOD}, "order must be a whole number"),
-        ({"module": 3, "grid": GOOD}, "module must be a text"),
-        ({"text": "a title", "grid": GOOD}, "text must be a table; got 'a title'"),
-    ],
-)
-def test_a_bad_file(table: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        parse_spec(table, "test", MEASURES)
+def test_a_bad_value() -> None:
+    for change, message in BAD_VALUES:
+        spec = parse_spec({"grid": GOOD | {"problem": GOOD["problem"] | change}}, "test", MEASURES)
+        with pytest.raises(InvalidInput, match=message):
+            cells_of(spec.grids[0])
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"missing\.toml: cannot be read: No such file"):
         read_spec(tmp_path / "missing.toml", MEASURES)
-    (tmp_path / "bad.toml").write_text("[[grid\n")
-    with pytest.raises(InvalidInput, match=r"bad\.toml: not valid TOML: .*line 1"):
-        read_spec(tmp_path / "bad.toml", MEASURES)
-    (tmp_path / "deep.toml").write_text("a = " + "[" * 20_000)
-    with pytest.raises(InvalidInput, match=r"deep\.toml: not valid TOML: nested too deeply"):
-        read_spec(tmp_path / "deep.toml", MEASURES)
-    (tmp_path / "long.toml").write_text("a = " + "9" * 20_000)
-    with pytest.raises(InvalidInput, match=r"long\.toml: not valid TOML: .*digits"):
-        read_spec(tmp_path / "long.toml", MEASURES)
-    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InvalidInput, match=r"bytes\.toml: not valid TOML"):
-        read_spec(tmp_path / "bytes.toml", MEASURES)
+    contents = {
+        b"[[grid\n": "not valid TOML: .*line 1",
+        b"a = " + b"[" * 20_000: "not valid TOML: nested too deeply",
+        b"a = " + b"9" * 20_000: "not valid TOML: .*digits",
+        b"\xff\xfe": "not valid TOML",
+    }
+    for content, message in contents.items():
+        (tmp_path / "bad.toml").write_bytes(content)
+        with pytest.raises(InvalidInput, match=rf"bad\.toml: {message}"):
+            read_spec(tmp_path / "bad.toml", MEASURES)
 
 
 def test_quick_changes_what_it_names_and_nothing_else() -> None:

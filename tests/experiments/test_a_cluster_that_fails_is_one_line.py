@@ -19,12 +19,12 @@ from onegrad.experiments.executors import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum
 from programs import ONEGRAD
 
-pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
-distributed = pytest.importorskip("distributed")
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("default")]  # dask's, about ports, forks
 
 
-def identity(x: int) -> int:
-    return x
+@pytest.fixture
+def distributed() -> Any:
+    return pytest.importorskip("distributed")
 
 
 def slowly(x: int) -> int:
@@ -41,13 +41,15 @@ def plus(a: int, b: int) -> int:
 
 
 def cluster(workers: int) -> Any:
-    return distributed.LocalCluster(
+    from distributed import LocalCluster
+
+    return LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
         dashboard_address=None, silence_logs="CRITICAL",
     )  # fmt: skip
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_listens(distributed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without asking Dask, which tries for its 20 seconds."""
     monkeypatch.setattr(distributed, "Client", None)
     with socket.socket() as taken:  # bound, not listening: a connection is refused
@@ -60,7 +62,7 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
 
-def test_no_workers() -> None:
+def test_no_workers(distributed: Any) -> None:
     with (
         cluster(0) as empty,
         pytest.raises(InvalidInput, match="the scheduler has no workers"),
@@ -69,7 +71,7 @@ def test_no_workers() -> None:
         pass
 
 
-def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_worker_goes_away(distributed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onegrad.parallel.cluster.WORKER_CHECK", 0.1)
     monkeypatch.setattr("onegrad.parallel.cluster.MAX_WITHOUT_WORKERS", 0.5)
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
@@ -81,7 +83,7 @@ def test_the_last_worker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("sums", [False, True])
-def test_the_scheduler_goes_away(sums: bool) -> None:
+def test_the_scheduler_goes_away(distributed: Any, sums: bool) -> None:
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
         client._timeout = 3  # of finding it again; the first time takes what it takes
 
@@ -101,13 +103,10 @@ def test_the_scheduler_goes_away(sums: bool) -> None:
             list(results)
 
 
-SPEC = sweeping.rehearsal_toml(400, wait=0.3, numbers=1200)
-
-
 def test_ctrl_c(tmp_path: Path) -> None:
     """As a terminal sends it: to the runner and to the workers, which say nothing."""
     spec, store = tmp_path / "spec.toml", tmp_path / "store"
-    spec.write_text(SPEC)
+    spec.write_text(sweeping.rehearsal_toml(400, wait=0.3, numbers=1200))
     command = [*ONEGRAD, "sweep", "run", str(spec), "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--store", str(store)], stderr=subprocess.PIPE, text=True, process_group=0

@@ -30,29 +30,29 @@ def nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "problems_of", fail)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"seeds": 10**9, "seeds_per_cell": 1}, "1 problems times 1000000000 blocks of seeds"),
-        (
-            {"problem": {"alpha": "0:1:100000", "ridge": "1e-4:1:100000:log"}},
-            "1 problems of 10000000000 steps and penalties each",
-        ),
-        (
-            {"problem": {"n": list(range(2, 10**5)), "d": list(range(1, 10**5))}},
-            "9999700002 problems of 1 steps",
-        ),
-        (
-            {"problem": {"n": list(range(2, 2002))}, "seeds": 1000, "seeds_per_cell": 1},
-            "2000 problems times 1000 blocks of seeds; at most 1000000 cells",
-        ),
-    ],
-)
+TOO_MANY: list[tuple[dict[str, Any], str]] = [
+    ({"seeds": 10**9, "seeds_per_cell": 1}, "1 problems times 1000000000 blocks of seeds"),
+    (
+        {"problem": {"alpha": "0:1:100000", "ridge": "1e-4:1:100000:log"}},
+        "1 problems of 10000000000 steps and penalties each",
+    ),
+    (
+        {"problem": {"n": list(range(2, 10**5)), "d": list(range(1, 10**5))}},
+        "9999700002 problems of 1 steps",
+    ),
+    (
+        {"problem": {"n": list(range(2, 2002))}, "seeds": 1000, "seeds_per_cell": 1},
+        "2000 problems times 1000 blocks of seeds; at most 1000000 cells",
+    ),
+]
+
+
 @pytest.mark.usefixtures("nothing_is_made")
-def test_too_many(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message) as caught:
-        cells_of(spec(**changes).grids[0])
-    assert "\n" not in str(caught.value)
+def test_too_many() -> None:
+    for changes, message in TOO_MANY:
+        with pytest.raises(InvalidInput, match=message) as caught:
+            cells_of(spec(**changes).grids[0])
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("nothing_is_made")
@@ -63,10 +63,10 @@ def test_grids_count_together() -> None:
         all_cells(both)
 
 
-@pytest.mark.parametrize("changes", [{"seeds": 10**9}, {"seeds": 10**8, "seeds_per_cell": 10**7}])
-def test_a_cell_of_too_many_seeds(changes: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"grid\[0\]\.seeds_per_cell must be at most 1000000"):
-        spec(**changes)
+def test_a_cell_of_too_many_seeds() -> None:
+    for changes in ({"seeds": 10**9}, {"seeds": 10**8, "seeds_per_cell": 10**7}):
+        with pytest.raises(InvalidInput, match=r"seeds_per_cell must be at most 1000000"):
+            spec(**changes)
 
 
 def test_a_list_of_ranges_stops_at_its_limit() -> None:
@@ -75,9 +75,9 @@ def test_a_list_of_ranges_stops_at_its_limit() -> None:
         parse_numbers(text, "x", 1000)
 
 
-@pytest.mark.parametrize("measure", ["rehearsal", "theory"])
-def test_the_count_is_that_of_the_cells(measure: str) -> None:
+def test_the_count_is_that_of_the_cells() -> None:
     for problem in ({}, {"n": [10, 20], "alpha": "0:1:5"}, {"d": [3], "ridge": [1, 2]}):
         for seeds in ({"seeds": 7, "seeds_per_cell": 2}, {"seeds": 3}):
-            for one in spec(measure, problem, **seeds).grids:
+            for measure in ("rehearsal", "theory"):
+                one = spec(measure, problem, **seeds).grids[0]
                 assert count_cells(one) == len(cells_of(one))

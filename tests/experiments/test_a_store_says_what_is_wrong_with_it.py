@@ -12,13 +12,13 @@ import sweeping
 from onegrad.experiments import Store, StoreError
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("numbers", [40, 5000], ids=["in the database", "arrays beside it"])
 def test_full_disk(tmp_path: Path, numbers: int) -> None:
     """RLIMIT_FSIZE stands in for the full disk: the kernel refuses the write in mid-sweep."""
     store, said = tmp_path / "store", tmp_path / "said"
     size = {"cells": 300, "numbers": numbers}
-    small = {"cells": 5, "numbers": 41}
-    sweeping.sweep(str(store), small)
+    sweeping.sweep(str(store), {"cells": 5, "numbers": 41})
     limit = 90_000 if numbers < 1000 else 70_000  # bytes: the write-ahead log, or one array
     process = sweeping.start(sweeping.sweep_on_full_disk, str(store), limit, size, str(said))
     process.join()
@@ -32,8 +32,10 @@ def test_full_disk(tmp_path: Path, numbers: int) -> None:
     assert len(sweeping.contents(store)) == 305
 
 
-@pytest.mark.skipif(not sweeping.may_mount(), reason="file systems are mounted by root only")
+@pytest.mark.full
 def test_full_disk_for_real(tmp_path: Path) -> None:
+    if not sweeping.may_mount():
+        pytest.skip("file systems are mounted by root only")
     store = tmp_path / "store"
     store.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(store)], check=True)
@@ -46,6 +48,7 @@ def test_full_disk_for_real(tmp_path: Path) -> None:
         subprocess.run(["umount", str(store)], check=True)
 
 
+@pytest.mark.full
 def test_read_only_directory(public_folder: Path) -> None:
     store, said = public_folder / "store", public_folder / "said"
     sweeping.sweep(str(store), {"cells": 5})
@@ -86,11 +89,17 @@ def test_another_programs_file_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "cells.sqlite")
     connection.execute("PRAGMA application_id=7")
     connection.close()
-    with pytest.raises(StoreError, match="not a store of onegrad"):
-        Store(tmp_path)
-    (tmp_path / "cells.sqlite").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(StoreError, match="not a database"):
-        Store(tmp_path)
+    foreign = (tmp_path / "cells.sqlite").read_bytes()
+    contents = {
+        foreign: "not a store of onegrad",
+        b"": "not a store of onegrad",
+        b"not a database at all" * 100: "not a database",
+    }
+    for content, message in contents.items():
+        (tmp_path / "cells.sqlite").write_bytes(content)
+        with pytest.raises(StoreError, match=message):
+            Store(tmp_path)
+        assert (tmp_path / "cells.sqlite").read_bytes() == content, "it is left as it was"
 
 
 def test_no_store_to_read(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,17 +29,14 @@ def read(directory: str, told: str) -> None:
     sweeping.complain(told, work)
 
 
-def in_a_process(function: Callable[..., None], *args: str) -> None:
-    process = sweeping.start(function, *args)
+def read_in_a_process(store: Path, told: Path) -> str:
+    process = sweeping.start(read, str(store), str(told))
     process.join()
     assert process.exitcode == 0
+    return told.read_text()
 
 
-def without_rights(directory: Path) -> None:
-    for path in (directory, *directory.rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-
-
+@pytest.mark.full
 @pytest.mark.parametrize("log", ["none", "empty", "with cells"])
 def test_without_the_right_to_write(public_folder: Path, log: str) -> None:
     store, told = public_folder / "store", public_folder / "told"
@@ -56,14 +52,16 @@ def test_without_the_right_to_write(public_folder: Path, log: str) -> None:
         store = public_folder / "copy"
         (store / "cells.sqlite-shm").unlink()
         assert (store / "cells.sqlite-wal").stat().st_size
-    without_rights(store)
-    in_a_process(read, str(store), str(told))
-    assert told.read_text() == "RuntimeError: 5 cells, 5 records"
+    for path in (store, *store.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    assert read_in_a_process(store, told) == "RuntimeError: 5 cells, 5 records"
     assert not list(store.glob("*-shm"))
 
 
-@pytest.mark.skipif(not sweeping.may_mount(), reason="file systems are mounted by root only")
+@pytest.mark.full
 def test_a_read_only_mount(public_folder: Path) -> None:
+    if not sweeping.may_mount():
+        pytest.skip("file systems are mounted by root only")
     store, mounted = public_folder / "store", public_folder / "mounted"
     sweeping.sweep(str(store), {"cells": 5, "numbers": 600})
     mounted.mkdir()
@@ -76,13 +74,14 @@ def test_a_read_only_mount(public_folder: Path) -> None:
         subprocess.run(["umount", str(mounted)], check=True)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's folder is made by root only")
 def test_a_folder_that_may_not_be_entered_is_said(public_folder: Path) -> None:
     store, told = public_folder / "store", public_folder / "told"
     sweeping.sweep(str(store), {"cells": 2})
     store.chmod(0o700)
-    in_a_process(read, str(store), str(told))
-    assert told.read_text() == f"StoreError: {store}: cannot be read: Permission denied"
+    complaint = f"StoreError: {store}: cannot be read: Permission denied"
+    assert read_in_a_process(store, told) == complaint
 
 
 def test_a_folder_with_the_name_of_a_store_is_none(public_folder: Path) -> None:

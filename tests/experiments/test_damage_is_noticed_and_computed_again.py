@@ -74,43 +74,33 @@ DAMAGES: dict[str, tuple[int, Callable[[Path], object]]] = {
     "key": (4, lambda s: change(s, "UPDATE cells SET key = key || 'x'")),
     "key that is no text": (1, lambda s: change(s, f"UPDATE cells SET key = x'ff00' {ONE}")),
     "cell": (4, lambda s: change(s, "UPDATE cells SET cell = replace(cell, '10', '11')")),
-    "field more": (
-        4,
-        lambda s: change(s, 'UPDATE cells SET cell = replace(cell, \'"n"\', \'"zzz":1,"n"\')'),
-    ),
     "measure": (4, lambda s: change(s, "UPDATE cells SET cell = replace(cell, 'rehears', 'x')")),
     "result": (1, lambda s: change(s, f"UPDATE cells SET result = '{{}}' {ONE}")),
-    "half a result": (
-        1,
-        lambda s: change(s, f"UPDATE cells SET result = substr(result, 5) {ONE}"),
-    ),
+    "half result": (1, lambda s: change(s, f"UPDATE cells SET result = substr(result, 5) {ONE}")),
     "result not text": (1, lambda s: change(s, f"UPDATE cells SET result = x'80' {ONE}")),
-    "bytes that are no text": (
-        1,
-        lambda s: change(s, f"UPDATE cells SET host = CAST(x'80ff' AS TEXT) {ONE}"),
-    ),
+    "host": (1, lambda s: change(s, f"UPDATE cells SET host = CAST(x'80ff' AS TEXT) {ONE}")),
     "seconds": (1, lambda s: change(s, f"UPDATE cells SET seconds = seconds + 1 {ONE}")),
     "digest": (1, lambda s: change(s, f"UPDATE cells SET digest = '' {ONE}")),
 }
 
 
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_it_is_missing_until_it_is_computed_again(
-    kind: str, store: Path, sound: Path, tmp_path: Path
-) -> None:
-    count, damage = DAMAGES[kind]
-    damage(store)
-    with Store(store, create=False) as opened:
-        condition = opened.condition()
-        assert len(condition.done) == 4 - count and len(condition.damaged) == count
-        with pytest.raises(StoreError, match="run the sweep again") as caught:
-            export(opened, tmp_path / "table.csv", "csv")
-    assert "\n" not in str(caught.value) and not (tmp_path / "table.csv").exists()
-    sweeping.sweep(str(store), SIZE, str(tmp_path / "summary"))
-    assert json.loads((tmp_path / "summary").read_text())["computed"] == count
-    assert sweeping.contents(store) == sweeping.contents(sound)
-    with Store(store, create=False) as opened:
-        assert export(opened, tmp_path / "table.csv", "csv") == 8
+def test_it_is_missing_until_it_is_computed_again(sound: Path, tmp_path: Path) -> None:
+    table, summary = tmp_path / "table.csv", tmp_path / "summary"
+    for kind, (count, damage) in DAMAGES.items():
+        store = Path(shutil.copytree(sound, tmp_path / kind))
+        damage(store)
+        with Store(store, create=False) as opened:
+            condition = opened.condition()
+            assert (len(condition.done), len(condition.damaged)) == (4 - count, count), kind
+            with pytest.raises(StoreError, match="run the sweep again") as caught:
+                export(opened, table, "csv")
+        assert "\n" not in str(caught.value) and not table.exists(), kind
+        sweeping.sweep(str(store), SIZE, str(summary))
+        assert json.loads(summary.read_text())["computed"] == count, kind
+        assert sweeping.contents(store) == sweeping.contents(sound), kind
+        with Store(store, create=False) as opened:
+            assert export(opened, table, "csv") == 8, kind
+        table.unlink()
 
 
 def test_the_commands_say_so(
@@ -136,7 +126,7 @@ def test_the_commands_say_so(
 def test_every_byte_of_an_array_counts(store: Path) -> None:
     path, rng = array_of(store), np.random.default_rng(0)
     sound = path.read_bytes()
-    for place in rng.integers(len(sound), size=40):
+    for place in rng.integers(len(sound), size=15):
         flip(path, int(place))
         with Store(store, create=False) as opened:
             assert len(opened.done()) == 3

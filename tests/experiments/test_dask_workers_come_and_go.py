@@ -18,7 +18,7 @@ from onegrad.experiments import Store, run_cells
 from onegrad.experiments.executors import RunOptions, executor, with_dask, with_processes
 from onegrad.studies.measures import MEASURES
 
-pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("default")]  # dask's, about ports, forks
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def _kill_a_worker_when(started: Path, client: Any, killed: list[int]) -> None:
 def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
     from distributed import Client
 
-    size = {"cells": 14, "wait": 0.25, "numbers": 600}
+    size = {"cells": 10, "wait": 0.15, "numbers": 600}
     cells = sweeping.rehearsal(**size)
     killed: list[int] = []
     with Client(cluster, set_as_default=False) as client, Store(tmp_path / "dask") as store:
@@ -54,7 +54,7 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
         summary = run_cells(cells, store, MEASURES, with_dask(client))
         killer.join()
     assert killed, "a worker must have been killed while cells were running"
-    assert (summary.computed, summary.failed) == (14, 0)
+    assert (summary.computed, summary.failed) == (10, 0)
     with Store(tmp_path / "serial") as store:
         run_cells(cells, store, MEASURES, with_processes(1))
     assert sweeping.contents(tmp_path / "dask") == sweeping.contents(tmp_path / "serial")
@@ -83,15 +83,13 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_options_that_cannot_be() -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"workers": 0}, "workers must be 1 to 1024; got 0"),
         ({"workers": 1, "cluster": "tcp://x"}, "give workers or a cluster, not both"),
         ({"cluster": "nonsense"}, "cluster 'nonsense'"),
         ({"device": "abacus"}, "device must be .*; got 'abacus'"),
-    ],
-)
-def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message), executor(RunOptions(**options)):
-        pass
+    ]
+    for options, message in refused:
+        with pytest.raises(InvalidInput, match=message), executor(RunOptions(**options)):
+            pass

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
 import sweeping
 from onegrad.experiments import Store, run_cells, shard
@@ -15,6 +13,7 @@ from onegrad.experiments.executors import with_processes
 from onegrad.studies.measures import MEASURES
 
 
+@pytest.mark.full
 def test_two_runners_at_once(tmp_path: Path) -> None:
     size = {"cells": 120, "wait": 0.004}
     said = [tmp_path / f"{name}.json" for name in "ab"]
@@ -34,14 +33,13 @@ def test_two_runners_at_once(tmp_path: Path) -> None:
     assert 0 <= twice < size["cells"] / 2, f"{twice} cells were computed twice"
 
 
-@settings(deadline=None, max_examples=20)
-@given(k=st.integers(1, 9))
-def test_shards_are_a_partition_whatever_the_order(k: int) -> None:
+def test_shards_are_a_partition_whatever_the_order() -> None:
     cells = sweeping.rehearsal(40)
-    parts = [shard(cells, f"{i}/{k}") for i in range(1, k + 1)]
-    again = [shard(cells[::-1], f"{i}/{k}") for i in range(1, k + 1)]
-    assert sorted(c.key for part in parts for c in part) == sorted(c.key for c in cells)
-    assert [{c.key for c in part} for part in parts] == [{c.key for c in part} for part in again]
+    for k in range(1, 10):
+        parts = [shard(cells, f"{i}/{k}") for i in range(1, k + 1)]
+        again = [shard(cells[::-1], f"{i}/{k}") for i in range(1, k + 1)]
+        assert sorted(c.key for part in parts for c in part) == sorted(c.key for c in cells)
+        assert [{c.key for c in x} for x in parts] == [{c.key for c in x} for x in again]
 
 
 def test_shards_write_their_own_files_and_are_read_together(tmp_path: Path) -> None:
@@ -54,12 +52,3 @@ def test_shards_write_their_own_files_and_are_read_together(tmp_path: Path) -> N
         assert store.done() == {c.key for c in cells}
         assert run_cells(cells, store, MEASURES, with_processes(1)).computed == 0
         assert {r.cell for r in store.records()} == set(cells)
-
-
-def test_a_shard_killed_while_creating_its_file_counts_as_empty(tmp_path: Path) -> None:
-    sweeping.sweep(str(tmp_path), {"cells": 4})
-    sqlite3.connect(tmp_path / "cells-2-of-2.sqlite").close()
-    (tmp_path / "cells-2-of-2.sqlite").touch()
-    with Store(tmp_path, create=False) as store:
-        assert len(store.done()) == 4
-        assert store.failures() == {}

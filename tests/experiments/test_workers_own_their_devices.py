@@ -35,6 +35,7 @@ def test_visible_gpus_are_those_of_the_environment(monkeypatch):
     assert visible_gpus() == ["2", "5"]
 
 
+@pytest.mark.full
 def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
     wanted = cells()
     with cluster_client(workers=3, gpus=["2", "5"]) as client:
@@ -56,15 +57,12 @@ class Gpu:
     executor = SimpleNamespace(can_draw=True, prefers_to_draw=True)
 
 
-@pytest.mark.parametrize(
-    ("options", "device", "recorded"),
-    [
+def test_the_record_says_who_drew_the_numbers(monkeypatch):
+    monkeypatch.setattr(standard, "get_ops", lambda *_: Gpu())
+    for options, device, recorded in (
         ({}, "cuda", "cuda, own random numbers"),
         ({}, "cuda:1", "cuda:1, own random numbers"),
         ({"random": "host"}, "cuda", "cuda"),
         ({}, "cpu", "cpu"),
-    ],
-)
-def test_the_record_says_who_drew_the_numbers(monkeypatch, options, device, recorded):
-    monkeypatch.setattr(standard, "get_ops", lambda *_: Gpu())
-    assert standard.device_record(cells(**options)[0], device) == recorded
+    ):
+        assert standard.device_record(cells(**options)[0], device) == recorded

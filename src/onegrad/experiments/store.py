@@ -97,7 +97,7 @@ class Store:
                     sweep_drafts(folder)
         except OSError as error:
             raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
-        self._connection = open_for_writing(self.path, self.arrays) if create else None
+        self._connection = open_for_writing(self.path) if create else None
         self._lock = threading.Lock()  # an executor may ask for work from a thread of its own
 
     def close(self) -> None:
@@ -250,7 +250,7 @@ class Store:
                     rows = list(query(path, self._connection))
             else:
                 with open_for_reading(path) as connection:
-                    rows = [] if connection is None else list(query(path, connection))
+                    rows = list(query(path, connection))
             yield from rows
 
 

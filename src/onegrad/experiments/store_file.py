@@ -20,7 +20,7 @@ import numpy as np
 from onegrad.exceptions import InvalidInput, printable
 from onegrad.io.npy import read_array
 
-SCHEMA = 2  # the first had no digests
+SCHEMA = 2  # changes if the tables do; the first was never published
 APPLICATION_ID = 0x6F6E6567  # "oneg", the kind of SQLite file
 LOCK_TIMEOUT = 60.0  # seconds to wait for another writer
 TABLES = """
@@ -33,7 +33,7 @@ CREATE TABLE failures (
   key TEXT PRIMARY KEY, cell TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-COLUMNS_WITHOUT_DIGEST = 10  # those of schema 1
+COLUMNS = 11  # of the table of cells
 NUMERIC_KINDS = "fiubc"  # of NumPy's types
 REPLACE_FILE = "move it away and run the sweep again, or take a copy"
 
@@ -60,14 +60,13 @@ class StoredRow:
 
     def values(self, arrays: Path) -> dict[str, np.ndarray[Any, Any]]:
         """Return the arrays of the cell; raise Damaged unless all is as it was written."""
-        columns = self.columns
-        if len(columns) not in (COLUMNS_WITHOUT_DIGEST, COLUMNS_WITHOUT_DIGEST + 1):
+        if len(self.columns) != COLUMNS:
             raise Damaged("its columns are not those of a cell")
-        key, cell, result, *_ = columns
+        *written, digest = self.columns
+        key, cell, result, *_ = written
         if not isinstance(cell, str) or sha256(cell.encode(errors="surrogateescape")) != key:
             raise Damaged("its key is not that of its cell")
-        without_digest, digest = columns[:COLUMNS_WITHOUT_DIGEST], columns[COLUMNS_WITHOUT_DIGEST:]
-        if digest and digest != (row_digest(without_digest),):
+        if digest != row_digest(written):
             raise Damaged("it is not what was written")
         try:
             return {name: _numbers(value, arrays) for name, value in json.loads(result).items()}
@@ -114,7 +113,7 @@ def _read_array(reference: dict[str, str], arrays: Path) -> np.ndarray[Any, Any]
         raise Damaged(f"its array {name} is missing") from None
     except OSError as error:  # not the store's fault: it is not to be computed again
         raise StoreError(f"{arrays / name}: cannot be read: {error.strerror}") from None
-    if reference.get("sha256", sha256(data)) != sha256(data):  # schema 1 has none
+    if reference["sha256"] != sha256(data):
         raise Damaged(f"its array {name} is not what was written")
     try:
         return read_array(io.BytesIO(data), name).copy()  # of its own memory: it may be written to
@@ -128,68 +127,30 @@ def _read_array(reference: dict[str, str], arrays: Path) -> np.ndarray[Any, Any]
 def empty_file() -> bytes:
     """Return the file of a store without cells, its write-ahead log switched on."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        _make_tables(connection)
+        connection.executescript(TABLES)
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version={SCHEMA}")
         data = bytearray(connection.serialize())
     data[18:20] = b"\x02\x02"  # SQLite's file format: read and written with a log
     return bytes(data)
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    for statement in filter(str.strip, TABLES.split(";")):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={SCHEMA}")
-
-
-def open_for_writing(path: Path, arrays: Path) -> sqlite3.Connection:
-    """Return a connection with the tables of this version in place."""
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Return a connection to a store of this schema that is safe to write."""
     with explained(path):
         connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, check_same_thread=False)
         try:
-            _prepare(connection, path, arrays)
+            connection.text_factory = _decoded
+            _check_kind(connection, path)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
+            # tables that share a page: what is written to one is lost from the other
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise StoreError(f"{path}: damaged; {REPLACE_FILE}")
         except BaseException:
             connection.close()
             raise
         return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path, arrays: Path) -> None:
-    connection.text_factory = _decoded
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")  # safe against kill -9, fast
-    if _version(connection, path) < SCHEMA:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")  # of two that start, one changes and one waits
-            version = _version(connection, path)
-            if version == 0:  # an earlier version was killed while creating it
-                _make_tables(connection)
-            elif version < SCHEMA:
-                _add_digests(connection, path, arrays)
-    # tables that share a page: what is written to one is lost from the other
-    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-        raise StoreError(f"{path}: damaged; {REPLACE_FILE}")
-
-
-def _add_digests(connection: sqlite3.Connection, path: Path, arrays: Path) -> None:
-    """Turn a file of schema 1 into one of schema 2; rows that cannot be read get no digest."""
-    rows = cell_rows(connection, path)
-    connection.execute("ALTER TABLE cells ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
-    for row in rows:
-        if not row.damage(arrays):
-            key, cell, result, *rest = row.columns
-            columns = (key, cell, _with_digests(result, arrays), *rest)
-            update = "UPDATE cells SET result = ?, digest = ? WHERE key = ?"
-            connection.execute(update, (columns[2], row_digest(columns), key))
-    connection.execute(f"PRAGMA user_version={SCHEMA}")
-
-
-def _with_digests(result: str, arrays: Path) -> str:
-    values = json.loads(result)
-    for name, value in values.items():
-        if isinstance(value, dict):
-            file = Path(value["file"]).name
-            values[name] = array_reference(file, (arrays / file).read_bytes())
-    return json.dumps(values)
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -208,15 +169,16 @@ def cell_rows(
 
 
 @contextmanager
-def open_for_reading(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """Yield a connection; None for a file that an earlier version was killed while creating."""
+def open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection to a store of this schema."""
     with (
         explained(path),
         _readable_uri(path) as uri,
         closing(sqlite3.connect(uri, timeout=LOCK_TIMEOUT, uri=True)) as connection,
     ):
         connection.text_factory = _decoded
-        yield connection if _version(connection, path) > 0 else None
+        _check_kind(connection, path)
+        yield connection
 
 
 @contextmanager
@@ -226,17 +188,15 @@ def _readable_uri(path: Path) -> Iterator[str]:
     Where it may not, the file is read as one that nobody changes, or, if its log is not empty, as
     a copy of both.
     """
-    beside = {end: path.with_name(f"{path.name}-{end}") for end in ("wal", "journal")}
+    log = path.with_name(f"{path.name}-wal")
     try:
         if os.access(path.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            # an earlier version was killed while creating it: SQLite must undo that first
-            mode = "rw" if beside["journal"].exists() else "ro"
-            yield f"{path.resolve().as_uri()}?mode={mode}"
-        elif not beside["wal"].exists() or not beside["wal"].stat().st_size:
+            yield f"{path.resolve().as_uri()}?mode=ro"
+        elif not log.exists() or not log.stat().st_size:
             yield f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         else:
             with tempfile.TemporaryDirectory() as folder:
-                for file in (path, beside["wal"]):
+                for file in (path, log):
                     shutil.copyfile(file, Path(folder) / file.name)
                 yield f"{(Path(folder) / path.name).as_uri()}?mode=ro"
     except OSError as error:
@@ -248,21 +208,19 @@ def _decoded(data: bytes) -> str:
     return data.decode(errors="surrogateescape")
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema of an open file; refuse a newer one and files of other programs."""
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse the files of other programs, of a newer onegrad, and a damaged header."""
+    schema: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    if application not in (0, APPLICATION_ID) or (version and application != APPLICATION_ID):
+    if application != APPLICATION_ID:
         raise StoreError(f"{path}: an SQLite file, but not a store of onegrad")
-    if version > SCHEMA:
+    if schema > SCHEMA:
         raise StoreError(
-            f"{path}: written by a newer onegrad (schema {version}; this one knows {SCHEMA}): "
+            f"{path}: written by a newer onegrad (schema {schema}; this one knows {SCHEMA}): "
             "upgrade onegrad or choose another directory"
         )
-    tables = "SELECT COUNT(*) FROM sqlite_master WHERE name = 'cells'"
-    if version < 0 or (version == 0 and application and connection.execute(tables).fetchone()[0]):
+    if schema < SCHEMA:
         raise StoreError(f"{path}: damaged: it has cells, but no version; {REPLACE_FILE}")
-    return version
 
 
 @contextmanager
