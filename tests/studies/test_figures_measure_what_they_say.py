@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.arrays import get_ops
 from onegrad.experiments import Point
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.results import Points
 from onegrad.networks.one_network import network_of
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.measures.theorems import gradient_norms
-from onegrad.studies.measures.trajectories import TARGET_LOSS, neuron_paths
+from onegrad.studies.measures.many_steps import TARGET_LOSS, trajectories
+from onegrad.studies.measures.matrices import gradient_norms
 from onegrad.studies.open import other_steps
 from onegrad.studies.papers import (
     ba_figure3a,
@@ -123,8 +122,10 @@ def test_norms_of_the_gradient_are_those_of_its_matrix():
 
 @pytest.mark.parametrize("scaling", ["mean-field", "ntk"])
 def test_neurons_descend_to_the_target_loss(scaling: str):
-    run = neuron_paths(60, 6, 60, scaling, 0, get_ops())
-    assert run.loss < TARGET_LOSS and run.steps > 10
-    assert run.paths.shape[1:] == (60, 2)
-    moved = np.linalg.norm(run.paths[-1] - run.paths[0], axis=1).mean()
-    assert run.distance == pytest.approx(moved)
+    problem, options = Problem(n=60, d=6, N=60), (("scaling", scaling),)
+    run = trajectories(Cell("trajectories", problem, (1.0,), (0.01,), 0, 1, options), "cpu")
+    assert run["loss"][0] < TARGET_LOSS and run["steps"][0] > 10
+    paths = run["paths"][0, 0, 0]
+    assert paths.shape[1:] == (60, 2)
+    moved = np.linalg.norm(paths[-1] - paths[0], axis=1).mean()
+    assert run["distance"][0] == pytest.approx(moved)

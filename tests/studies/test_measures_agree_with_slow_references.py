@@ -17,8 +17,9 @@ from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.measures.giant_step import errors_on_data_set
+from onegrad.studies.measures.matrices import leading_vectors
 from onegrad.studies.measures.subspaces import overlap, spectral_subspace
-from onegrad.studies.measures.three_layers import draw_networks, leading_vectors
+from onegrad.studies.measures.three_layers import draw_networks
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
     METHODS,
@@ -149,10 +150,12 @@ def test_gradients_of_three_layers_are_slopes():
     assert networks.two == pytest.approx(two)
 
 
-def test_leading_vectors_of_features():
-    F = RNG.standard_normal((60, 12))
-    U = np.linalg.svd(F)[0][:, :6]
-    assert np.abs((U * leading_vectors(F)).sum(0)) == pytest.approx(np.ones(6))
+def test_leading_vectors_of_tall_and_wide_matrices():
+    for A in (RNG.standard_normal((60, 12)), RNG.standard_normal((12, 60))):
+        U, s, _ = np.linalg.svd(A)
+        values, vectors = leading_vectors(A, 6)
+        assert values == pytest.approx(s[:6] ** 2)
+        assert np.abs((U[:, :6] * vectors).sum(0)) == pytest.approx(np.ones(6))
 
 
 # -- subspaces, giant steps, spiked inputs ---------------------------------------------------

@@ -5,23 +5,27 @@ from __future__ import annotations
 from onegrad.experiments.measure import Measure
 from onegrad.studies.measures.adversarial_inputs import adversarial, gradient_theory
 from onegrad.studies.measures.giant_step import giant_step
-from onegrad.studies.measures.learned import learned, real_inputs_errors, weights
+from onegrad.studies.measures.many_steps import reused_batch, trajectories
+from onegrad.studies.measures.matrices import (
+    gradient,
+    gradient_norms,
+    spiked_distance,
+    step_shape,
+    weights,
+)
 from onegrad.studies.measures.standard import (
     device_record,
     errors,
-    gradient,
+    learned,
     network_spectrum,
+    real_inputs_errors,
     rehearsal,
     spectrum_theory,
-    step_shape,
     theory,
 )
 from onegrad.studies.measures.subspaces import rounds
-from onegrad.studies.measures.theorems import gradient_norms, spiked_distance
 from onegrad.studies.measures.three_layers import three_layer_spectrum, three_layers
 from onegrad.studies.measures.training import methods
-from onegrad.studies.measures.trajectories import trajectories
-from onegrad.studies.measures.two_neurons import reused_batch
 from onegrad.studies.measures.unit_index import index_correlation, unit_index_errors
 
 MEASURES = {

@@ -1,14 +1,15 @@
-"""Measures of most studies: errors, spectra and gradients, of networks and of theory."""
+"""Measures of most studies: errors and spectra, of networks and of theory."""
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import get_ops, to_numpy
+from onegrad.arrays import get_ops
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import (
@@ -18,15 +19,16 @@ from onegrad.experiments.measure import (
     per_seed,
     seeds_of,
 )
-from onegrad.networks import simulate
+from onegrad.networks import predict_fresh_rows, simulate
 from onegrad.networks import spectrum as measured_spectrum
-from onegrad.networks.network import Network
 from onegrad.networks.plan import random_source
-from onegrad.networks.sampling import Sampler
+from onegrad.studies.measures.data_sets import real_inputs
 from onegrad.theory import predict
 from onegrad.theory import spectrum as predicted_spectrum
 
 MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
+MAX_LEARNED_DEGREE = 6
+ERRORS = ("train", "test", "risk", "overlap")
 
 
 def errors(cell: Cell, device: str) -> CellValues:
@@ -38,7 +40,7 @@ def errors(cell: Cell, device: str) -> CellValues:
     # a study's rules and text say what its network cannot represent
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         simulation = simulate(cell.problem, seeds_of(cell), **options)
-    values = {q: getattr(simulation, q).values for q in ("train", "test", "risk", "overlap")}
+    values = {q: getattr(simulation, q).values for q in ERRORS}
     if simulation.precision_error is not None:
         for q in ("train", "test"):
             differences = np.full_like(values[q], np.nan)
@@ -46,6 +48,14 @@ def errors(cell: Cell, device: str) -> CellValues:
             differences[: len(repeated)] = repeated
             values[f"{q}_precision_error"] = differences
     return values
+
+
+def real_inputs_errors(cell: Cell, _device: str) -> CellValues:
+    """Return the errors of networks on rows of a data set, labelled by the problem's teacher."""
+    options = arguments_of(cell)
+    X = real_inputs(str(options.pop("data")), cell.problem.d, bool(options.pop("whiten", False)))
+    simulation = simulate(cell.problem, seeds_of(cell), rows=X, dtype=cell.dtype, **options)
+    return {q: getattr(simulation, q).values for q in ERRORS}
 
 
 def theory(cell: Cell, _device: str) -> CellValues:
@@ -57,6 +67,25 @@ def theory(cell: Cell, _device: str) -> CellValues:
     values["linear"] = prediction.kernel_bound  # which the best linear predictor attains
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
+
+
+@per_seed
+def learned(cell: Cell, _device: str, seed: int) -> CellValues:
+    """Return the risk and the share of each Hermite degree that was learned, (seeds, etas, 1, …).
+
+    share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
+    """
+    n_test = option_of(cell, "n_test", 8000)
+    c = cell.problem.sigma_star.c[1 : MAX_LEARNED_DEGREE + 1]
+    exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_LEARNED_DEGREE + 1)])
+    exact[np.abs(c) <= 1e-9] = np.nan
+    risk, share = [], []
+    for eta in cell.etas:
+        problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
+        fresh = predict_fresh_rows(problem, seed, n_test)
+        share.append([fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:] / exact])
+        risk.append([np.mean((fresh.labels - fresh.predictions) ** 2)])
+    return {"risk": risk, "share": share}
 
 
 def network_spectrum(cell: Cell, _device: str) -> CellValues:
@@ -90,34 +119,6 @@ def spectrum_theory(cell: Cell, _device: str) -> CellValues:
             spikes[i, 0, j] = spike.eigenvalue
             alignments[i, 0, j] = [spike.alignment[k] for k in range(1, MAX_SPIKES + 1)]
     return {"edge": edges, "x": xs, "rho": densities, "spikes": spikes, "alignments": alignments}
-
-
-@per_seed
-def gradient(cell: Cell, device: str, seed: int) -> CellValues:
-    """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
-
-    cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
-    singular vector with beta_star; second : second singular value over the first.
-    """
-    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-    first = Network.of(sampler).first
-    beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
-    _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
-    cosine = beta @ star / np.linalg.norm(beta)
-    return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
-
-
-@per_seed
-def step_shape(cell: Cell, _device: str, seed: int) -> CellValues:
-    """Return the size and direction of the first step per unit of eta; (seeds,).
-
-    norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
-    vector with beta_star.
-    """
-    sampler = Sampler.of(cell.problem, (seed,), get_ops())
-    step, star = Network.of(sampler).first_update[0], sampler.beta_star[0, :, 0]
-    _, s, Vt = np.linalg.svd(step, full_matrices=False)
-    return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
 
 
 def rehearsal(cell: Cell, _device: str) -> CellValues:

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
@@ -20,6 +19,7 @@ from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import normal_equations
 from onegrad.problem import Problem
+from onegrad.studies.measures.matrices import leading_vectors
 
 SINGULAR_VECTORS, MAX_ALIGNED_DEGREE = 6, 4  # that are returned
 KINDS = ("none", "first", "second", "both", "two")
@@ -89,7 +89,7 @@ def three_layer_spectrum(cell: Cell, device: str, seed: int) -> CellValues:
         P = H @ networks.W2.T
         features = {"two": H, "first": p.sigma(P), "linear": c0 + c1 * P + beyond * Z}
         for name, F in features.items():
-            values[name].append([(h @ leading_vectors(to_numpy(F))).T ** 2])
+            values[name].append([(h @ leading_vectors(to_numpy(F), SINGULAR_VECTORS)[1]).T ** 2])
     return values
 
 
@@ -113,11 +113,3 @@ def draw_rows(p: Problem, ops: Ops, rng: np.random.Generator, count: int) -> tup
     X = rng.standard_normal((count, p.d))
     y = np.asarray(p.sigma_star(X[:, 0])) + p.noise * rng.standard_normal(count)
     return ops.asarray(X), ops.asarray(y)
-
-
-def leading_vectors(F: Floats) -> Floats:
-    """Return the leading left singular vectors of F (n, N), as columns."""
-    last = F.shape[1] - 1
-    ends = [last + 1 - SINGULAR_VECTORS, last]
-    values, V = scipy.linalg.eigh(F.T @ F, subset_by_index=ends)
-    return np.asarray(F @ V[:, ::-1] / np.sqrt(values[::-1]))

@@ -1,0 +1,110 @@
+"""Matrices of single networks: gradients, steps, weights and features, their norms and vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.measure import CellValues, per_seed
+from onegrad.networks.equivalents import distance_to_spiked, operator_norm, spike_norms
+from onegrad.networks.network import Network
+from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import Sampler
+
+SPIKES = 4  # of F_l whose norms are returned
+SINGULAR_VALUES = 12  # of the weights that are returned
+
+
+@per_seed
+def gradient(cell: Cell, device: str, seed: int) -> CellValues:
+    """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
+
+    cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
+    singular vector with beta_star; second : second singular value over the first.
+    """
+    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
+    first = Network.of(sampler).first
+    beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
+    cosine = beta @ star / np.linalg.norm(beta)
+    return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
+
+
+@per_seed
+def step_shape(cell: Cell, _device: str, seed: int) -> CellValues:
+    """Return the size and direction of the first step per unit of eta; (seeds,).
+
+    norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
+    vector with beta_star.
+    """
+    network = network_of(cell.problem, seed)
+    step, star = network.first_update[0], network.sampler.beta_star[0, :, 0]
+    _, s, Vt = np.linalg.svd(step, full_matrices=False)
+    return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
+
+
+@per_seed
+def gradient_norms(cell: Cell, _device: str, seed: int) -> CellValues:
+    r"""Return norms of the first gradient G, of G less its rank-one part, and of W_0; (seeds,).
+
+    rest : :math:`\|G - A\|/\|G\|` in operator norm, :math:`A = c_1a\beta^\top`; gradient, weights :
+    operator norms; gradient_frobenius, weights_frobenius : Frobenius norms.
+    """
+    network = network_of(cell.problem, seed)
+    G, W, a = network.first.G[0], network.W[0], network.a[0]
+    A = float(cell.problem.sigma.c[1]) * np.outer(a, network.first.beta[0])
+    norm = operator_norm(G)
+    return {
+        "rest": operator_norm(G - A) / norm,
+        "gradient": norm,
+        "gradient_frobenius": np.linalg.norm(G),
+        "weights": operator_norm(W),
+        "weights_frobenius": np.linalg.norm(W),
+    }
+
+
+@per_seed
+def spiked_distance(cell: Cell, _device: str, seed: int) -> CellValues:
+    r"""Return :math:`\|F - F_\ell\|_{op}/\sqrt n` and the norms of the spikes; (seeds, etas, 1, …).
+
+    distance, printed : for the spiked features as corrected and as printed; spikes : operator norm
+    over sqrt(n) of c_k (c_1 eta)^k q_k(X beta)(a^k)^T, k = 1, ..., 4, also of those not in F_l.
+    """
+    network = network_of(cell.problem, seed)
+    rows = network.sampler.all_ridge_rows()
+    distances = {
+        name: [[distance_to_spiked(network, rows, eta, printed=printed)] for eta in cell.etas]
+        for name, printed in (("distance", False), ("printed", True))
+    }
+    norms = [spike_norms(network, rows, eta, SPIKES) for eta in cell.etas]
+    return {**distances, "spikes": np.array(norms) / np.sqrt(cell.problem.n)}
+
+
+@per_seed
+def weights(cell: Cell, _device: str, seed: int) -> CellValues:
+    """Return the largest squared singular values of the weights after all steps.
+
+    after : (seeds, etas, 1, SINGULAR_VALUES); before : the largest of the untrained weights;
+    aligned : squared length of the teacher's part of the corresponding right singular vectors.
+    """
+    network = network_of(cell.problem, seed)
+    beta_star = network.sampler.beta_star[0]
+    before, _ = leading_vectors(network.W[0], 1)
+    after, aligned = [], []
+    for eta in cell.etas:
+        W = network.trained_weights(eta)[0]
+        values, vectors = leading_vectors(W, SINGULAR_VALUES)
+        after.append([values])
+        aligned.append([((beta_star.T @ W.T @ vectors) ** 2).sum(0) / values])  # v = W^T u / s
+    return {"after": after, "before": np.full((len(after), 1), before), "aligned": aligned}
+
+
+def leading_vectors(A: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return the largest squared singular values of A (m, k), and its left vectors (m, count)."""
+    small = A @ A.T if len(A) <= A.shape[1] else A.T @ A
+    last = len(small) - 1
+    values, V = scipy.linalg.eigh(small, subset_by_index=[last + 1 - count, last])
+    values, V = values[::-1], V[:, ::-1]
+    return values, V if len(small) == len(A) else A @ V / np.sqrt(values)
