@@ -14,7 +14,6 @@ from onegrad.exceptions import InvalidInput, check_choice
 
 BUNDLED = {"digits": "load_digits", "breast-cancer": "load_breast_cancer", "wine": "load_wine"}
 FOLDER_VARIABLE = "ONEGRAD_DATA"  # of the environment, which worker processes inherit
-BUNDLED_IMAGES = ("digits",)
 IMAGE_FILES = {"mnist": "mnist.npz", "fashion": "fashion.npz", "cifar-10": "data_batch_*.bin"}
 MAX_IMAGES = 16_000  # of a set
 CIFAR_ROW_BYTES = 1 + 3072
@@ -37,29 +36,30 @@ def real_inputs(data: str, d: int, whiten: bool) -> Floats:
     if d > rank:
         raise InvalidInput("d", d, f"at most {rank}, the number of components of {data:.60}")
     scores = U[:, :d] if whiten else U[:, :d] * s[:d]
-    return np.asarray(scores / np.sqrt((scores**2).mean()))
+    return scores / np.sqrt((scores**2).mean())
 
 
 def _rows(data: str) -> Floats:
     if data in BUNDLED:
         import sklearn.datasets
 
-        return np.asarray(getattr(sklearn.datasets, BUNDLED[data])().data, dtype=float)
+        return getattr(sklearn.datasets, BUNDLED[data])().data
+    (X,) = _arrays(
+        Path(data), ("X",), data, f"{', '.join(BUNDLED)} or an .npz file with an array X"
+    )
+    return np.asarray(X, dtype=float)
+
+
+def _arrays(file: Path, names: Sequence[str], value: str, allowed: str) -> list[Any]:
+    """Return arrays of an .npz file by name; raise InvalidInput."""
     try:
-        with np.load(Path(data), allow_pickle=False) as file:
-            return np.asarray(file["X"], dtype=float)
+        with np.load(file, allow_pickle=False) as arrays:
+            return [arrays[name] for name in names]
     except (OSError, KeyError, ValueError) as error:
-        allowed = f"{', '.join(BUNDLED)} or an .npz file with an array X ({error})"
-        raise InvalidInput("data", data, allowed) from None
+        raise InvalidInput("data", value, f"{allowed} ({error})") from None
 
 
 # -- images and labels -----------------------------------------------------------------------
-
-
-def image_folder() -> Path | None:
-    """Return the folder of image sets that `--data` names; None without one."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    return Path(folder) if folder else None
 
 
 def use_image_folder(folder: Path) -> None:
@@ -71,29 +71,43 @@ def use_image_folder(folder: Path) -> None:
 
 def has_images(data: str) -> bool:
     """Return whether the images of this name can be read here."""
-    folder = image_folder()
-    return data not in IMAGE_FILES or (folder is not None and bool(_image_files(data, folder)))
+    return data not in IMAGE_FILES or bool(_image_files(data))
+
+
+def _image_files(data: str) -> list[Path]:
+    """Return the files of an image set in the folder or, for CIFAR-10, in its own folder there."""
+    folder, pattern = os.environ.get(FOLDER_VARIABLE), IMAGE_FILES[data]
+    if not folder:
+        return []
+    files = sorted(Path(folder).glob(pattern))
+    return files or sorted(Path(folder).glob(f"cifar-10-batches-bin/{pattern}"))
 
 
 def read_images(data: str, d: int) -> tuple[Floats, Floats]:
     """Return images, pixels of mean 0 and variance 1, and labels: 1 for classes >= 5, otherwise -1.
 
-    data : digits, which come with scikit-learn, or a set in `image_folder()`: NAME.npz with X (rows
-        of pixels) and y (classes), or CIFAR-10's own binary files. Its first MAX_IMAGES are used.
+    data : digits, which come with scikit-learn, or a set in the folder that `--data` names:
+        NAME.npz with X (rows of pixels) and y (classes), or CIFAR-10's own binary files. Its first
+        MAX_IMAGES are used.
     d : the number of pixels, which is checked.
     """
-    check_choice("options.data", data, (*BUNDLED_IMAGES, *IMAGE_FILES))
-    if data in BUNDLED_IMAGES:
+    check_choice("options.data", data, ("digits", *IMAGE_FILES))
+    if data == "digits":
         import sklearn.datasets
 
         images = sklearn.datasets.load_digits()
         X, classes = images.data, images.target
     else:
-        folder = image_folder()
-        files = [] if folder is None else _image_files(data, folder)
+        files = _image_files(data)
         if not files:
-            raise InvalidInput("data", folder, f"a folder with {IMAGE_FILES[data]}")
-        X, classes = read_cifar(files) if data == "cifar-10" else _read_npz(files[0])
+            folder = os.environ.get(FOLDER_VARIABLE) or None
+            raise InvalidInput(
+                "data", folder and Path(folder), f"a folder with {IMAGE_FILES[data]}"
+            )
+        if data == "cifar-10":
+            X, classes = read_cifar(files)
+        else:
+            X, classes = _arrays(files[0], "Xy", files[0].name, "an .npz file with X and y")
     X = np.asarray(X[:MAX_IMAGES], dtype=float)
     if X.shape[1] != d:
         raise InvalidInput("d", d, f"{X.shape[1]}, the pixels of {data}")
@@ -108,27 +122,10 @@ def read_cifar(files: Sequence[Path]) -> tuple[Any, Any]:
     blocks = []
     for file in files:
         content = np.frombuffer(file.read_bytes(), dtype=np.uint8)
-        if (
-            not content.size
-            or content.size % CIFAR_ROW_BYTES
-            or content[::CIFAR_ROW_BYTES].max() > 9
-        ):
+        whole_rows = content.size and not content.size % CIFAR_ROW_BYTES
+        if not whole_rows or content[::CIFAR_ROW_BYTES].max() > 9:
             problem = f"{file.name} is not rows of {CIFAR_ROW_BYTES} bytes that begin with a class"
             raise InvalidInput("data", problem=problem)
         blocks.append(content.reshape(-1, CIFAR_ROW_BYTES))
     rows = np.concatenate(blocks)
     return rows[:, 1:], rows[:, 0]
-
-
-def _image_files(data: str, folder: Path) -> list[Path]:
-    """Return the files of an image set in a folder or, for CIFAR-10, in its own folder there."""
-    pattern = IMAGE_FILES[data]
-    return sorted(folder.glob(pattern)) or sorted(folder.glob(f"cifar-10-batches-bin/{pattern}"))
-
-
-def _read_npz(file: Path) -> tuple[Any, Any]:
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return arrays["X"], arrays["y"]
-    except (OSError, KeyError, ValueError) as error:
-        raise InvalidInput("data", file.name, f"an .npz file with X and y ({error})") from None
