@@ -241,12 +241,6 @@ def warn(*concerns: Warning) -> None:
         warnings.warn_explicit(concern, type(concern), **place)
 
 
-def warn_deprecated(name: str, *, use: str, removed_in: str) -> None:
-    """Warn that a public name goes in a release, and name its replacement."""
-    removal = f"deprecated and will be removed in onegrad {removed_in}"
-    warn(DeprecationWarning(f"{name} is {removal}: use {use}"))
-
-
 def printable(text: str) -> str:
     """Return the text as one line that a terminal shows without obeying it, long words cut.
 

@@ -121,7 +121,7 @@ class Optimum:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the optimum as JSON values."""
-        values: dict[str, Any] = json_values(
+        return json_values(
             {
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
@@ -131,7 +131,6 @@ class Optimum:
                 "warnings": [str(warning) for warning in self.warnings],
             }
         )
-        return values
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with the rows of `results`."""
@@ -291,13 +290,13 @@ def _least(problem: Problem, names: Sequence[str], total: Any, before: Floats | 
             "maxfev": MAX_EVALUATIONS,
         },
     )
-    return np.asarray(search.x if search.fun <= values.min() else start)
+    return search.x if search.fun <= values.min() else start
 
 
 def _errors_or_infinity(problems: Sequence[Problem]) -> Floats:
     """Return test errors, infinite where the theory has none."""
     try:
-        return np.asarray(uniform_errors(problems).test)
+        return uniform_errors(problems).test
     except (NotConverged, OutOfScope):
         if len(problems) == 1:
             return np.array([np.inf])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning, warn_deprecated
+from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
@@ -104,12 +104,6 @@ class Prediction(Errors):
     dash: Any = style.SOLID
     jumps: bool = False
 
-    @property
-    def linear(self) -> NumberOrArray:
-        """Deprecated name of `kernel_bound`."""
-        warn_deprecated("Prediction.linear", use="kernel_bound", removed_in="0.4.0")
-        return self.kernel_bound
-
     def margin(self, quantity: str) -> NumberOrArray:
         """Return the half-width of the 95 % band around train, test or risk.
 
@@ -140,7 +134,7 @@ class Prediction(Errors):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the prediction as JSON values."""
-        values: dict[str, Any] = json_values(
+        return json_values(
             {
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
@@ -150,7 +144,6 @@ class Prediction(Errors):
                 "warnings": [str(warning) for warning in self.warnings],
             }
         )
-        return values
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with one row per point.

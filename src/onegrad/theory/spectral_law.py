@@ -101,7 +101,7 @@ class Spectrum:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spectrum as JSON values."""
-        values: dict[str, Any] = json_values(
+        return json_values(
             {
                 "edge": self.edge,
                 "lower_edge": self.lower_edge,
@@ -114,7 +114,6 @@ class Spectrum:
                 "warnings": [str(warning) for warning in self.warnings],
             }
         )
-        return values
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with one row per spike."""
