@@ -26,9 +26,11 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from scipy.optimize import minimize
@@ -37,7 +39,7 @@ from settings_files import named_files, read_settings
 
 import onegrad as og
 from onegrad.theory.uniform import accuracy
-from onegrad.theory.uniform.accuracy import PLAIN_ROUTE, NeglectedSizes, record_sizes
+from onegrad.theory.uniform.accuracy import PLAIN_ROUTE, SHARED, NeglectedSizes, stated_accuracy
 
 COEFFICIENTS = Path(accuracy.__file__).parent / "accuracy.json"
 WHOLE = ("precise_settings",)  # files of which both halves are fitted: held_out_precise verifies
@@ -135,6 +137,19 @@ class Rows:
     quadrature: np.ndarray
 
 
+@contextmanager
+def recorded_sizes() -> Iterator[list[tuple[str, NeglectedSizes]]]:
+    """Collect (route, sizes) of every accuracy that is stated within this context."""
+    records: list[tuple[str, NeglectedSizes]] = []
+
+    def stated(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[og.theory.TrainTest, str]:
+        records.append((route, dict(sizes)))
+        return stated_accuracy(sizes, route)
+
+    with mock.patch.object(accuracy, "stated_accuracy", stated):
+        yield records
+
+
 def predicted(path: Path, route: str, alphas: tuple[float, ...] | None) -> Rows:
     """Return the values of a file that this route answers."""
     even, sizes, off, se, quadrature = [], [], [], [], []
@@ -143,7 +158,7 @@ def predicted(path: Path, route: str, alphas: tuple[float, ...] | None) -> Rows:
         for alpha, problem, mean, error in points:
             if alphas is not None and alpha not in alphas:
                 continue
-            with record_sizes() as records:
+            with recorded_sizes() as records:
                 try:
                     found = og.predict(problem)
                 except (og.OutOfScope, og.NotConverged):
@@ -251,9 +266,18 @@ def table(rows: Sequence[Rows], coefficients: dict[str, tuple[float, float]]) ->
 
 
 def write(route: str, coefficients: dict[str, tuple[float, float]]) -> None:
-    """Put the coefficients into their section of the data."""
-    sections = json.loads(COEFFICIENTS.read_text()) if COEFFICIENTS.exists() else {}
-    sections[route] = {name: list(pair) for name, pair in coefficients.items()}
+    """Put the coefficients of a route into the data; those of every route stand there once."""
+    routes = {**accuracy.accuracy_coefficients(), route: coefficients}
+    routes = {r: {name: list(pair) for name, pair in c.items()} for r, c in routes.items()}
+    shared = {
+        name: pair
+        for name, pair in routes[PLAIN_ROUTE].items()
+        if all(name in c for c in routes.values())
+    }
+    sections = {SHARED: shared} | {
+        r: {name: pair for name, pair in c.items() if shared.get(name) != pair}
+        for r, c in routes.items()
+    }
     body = ",\n".join(
         f" {json.dumps(name)}: {{\n"
         + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in terms.items())

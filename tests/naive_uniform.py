@@ -27,12 +27,12 @@ def solve_delta(eq: Equations, lam, pi, delta):
     root = np.sqrt(pi)
     for _ in range(20000):
         E = []
-        for r, profile in enumerate(eq.profile):
+        for r, profile in enumerate(eq.profiles(np.asarray)):
             b = root * profile
             G = np.eye(K) + eq.N / eq.d * (b.T * (eq.weight / delta)) @ b
             E.append(inverse_off(root if eq.intercept and r == eq.bulk else 0 * root, G))
         new = lam + eq.C2 @ pi
-        for omega, profile, E_r in zip(eq.omega, eq.profile, E, strict=True):
+        for omega, profile, E_r in zip(eq.omega, eq.profiles(np.asarray), E, strict=True):
             b = root * profile
             new = new + omega * np.sum(b @ E_r * b, axis=1)
         done = np.abs(new / delta - 1).max() < 1e-13

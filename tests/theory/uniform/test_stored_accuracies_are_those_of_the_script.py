@@ -1,30 +1,24 @@
-"""The sections of accuracy.json have no coefficient that the calibration could not have written."""
+"""accuracy.json has no coefficient that the calibration could not have written."""
 
-import json
-import sys
-from pathlib import Path
+import calibrate_accuracy as script
 
-import pytest
+from onegrad.theory.uniform.accuracy import accuracy_coefficients
 
-ROOT = Path(__file__).parents[3]
-STORED = json.loads((ROOT / "src/onegrad/theory/uniform/accuracy.json").read_text())
+STORED = accuracy_coefficients()
 
 
-@pytest.fixture(scope="module")
-def script():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import calibrate_accuracy
-    finally:
-        sys.path.pop(0)
-    return calibrate_accuracy
-
-
-def test_every_route_has_a_section(script):
+def test_every_route_has_a_section():
     assert list(STORED) == list(script.CALIBRATIONS)
 
 
-def test_coefficients_are_within_what_is_declared(script):
+def test_the_script_would_write_the_stored_file(monkeypatch, tmp_path):
+    stored, copy = script.COEFFICIENTS.read_text(), tmp_path / "accuracy.json"
+    monkeypatch.setattr(script, "COEFFICIENTS", copy)
+    script.write("two steps", STORED["two steps"])
+    assert copy.read_text() == stored
+
+
+def test_coefficients_are_within_what_is_declared():
     plain = STORED[script.PLAIN_ROUTE]
     for route, plan in script.CALIBRATIONS.items():
         section = STORED[route]

@@ -81,7 +81,7 @@ class Bulk:
             kappa = 1 + excess
             M1, lam = self._at(excess)
             E = self.b + self.a / (1 + self.a * kappa * M1 / self.psi) ** 2
-            return np.asarray(1 + E * (M1 + kappa / (self.r * lam)))  # positive beyond the edge
+            return 1 + E * (M1 + kappa / (self.r * lam))  # positive beyond the edge
 
         grid = np.linspace(-25.0, 25.0, 401)
         with np.errstate(divide="ignore"):  # far inside, q rounds to zero

@@ -47,7 +47,7 @@ class Perturbation:
 
     def gamma(self, kappa: float) -> Floats:
         """Return Gamma at kappa."""
-        return np.asarray(kappa * self.K + (1 - kappa) * np.outer(self.p, self.p))
+        return kappa * self.K + (1 - kappa) * np.outer(self.p, self.p)
 
     def G(self, M1: float, M2: float) -> Floats:
         """Return the resolvent between the functions, or its derivative: linear in (M1, M2)."""

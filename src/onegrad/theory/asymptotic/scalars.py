@@ -93,7 +93,7 @@ class Scalars:
         per unit of readout and step.
         """
         excess = np.maximum(self.slope_second_moment - self.c1**2, 0.0)
-        return np.asarray(self.phi_step * self.direction.residual_energy * excess)
+        return self.phi_step * self.direction.residual_energy * excess
 
     @property
     def nu_squared(self) -> Floats:
@@ -102,7 +102,7 @@ class Scalars:
         .. math:: \nu^2 = \phi E[res^2](E\sigma'^2 - c_1^2)/(c_1 b)^2
         """
         noise, spike = self.noise_length_squared, self.c1**2 * self.direction.b_squared
-        return np.asarray(np.divide(noise, spike, np.zeros_like(noise), where=spike > 0))
+        return np.divide(noise, spike, np.zeros_like(noise), where=spike > 0)
 
     @property
     def constant_weight(self) -> tuple[Floats, Floats]:

@@ -58,7 +58,7 @@ def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning,
 
 def all_degrees(count: Ints) -> Bools:
     """Return degrees 1, ..., count of each point, shape (points, degrees)."""
-    return np.asarray((_DEGREES >= 1) & (count[:, None] >= _DEGREES))
+    return (_DEGREES >= 1) & (count[:, None] >= _DEGREES)
 
 
 def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[AssumptionWarning, ...]]:
@@ -78,14 +78,14 @@ def learned_degrees(s: Scalars, count: Ints) -> tuple[Bools, tuple[AssumptionWar
         )
         for k in missing[:1]
     )
-    return np.asarray(expected & spike), warnings
+    return expected & spike, warnings
 
 
 def unbroken(learned: Bools) -> Bools:
     """Return whether the learned degrees of each parity have no gap: 1, 3, 5, ... and 2, 4, ..."""
     parities = learned[:, 1::2], learned[:, 2::2]
     gaps = [~part & (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] > 0) for part in parities]
-    return np.asarray(~np.any(np.hstack(gaps), axis=1))
+    return ~np.any(np.hstack(gaps), axis=1)
 
 
 def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:

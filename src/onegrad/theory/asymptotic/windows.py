@@ -31,7 +31,7 @@ def thresholds(count: int) -> Floats:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise InvalidInput("count", count, "a whole number >= 0")
     k = np.arange(1, count + 1)
-    return np.asarray((k - 1) / (2 * k))
+    return (k - 1) / (2 * k)
 
 
 def spike_count(alpha: float) -> int:

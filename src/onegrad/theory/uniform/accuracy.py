@@ -5,17 +5,15 @@ so that its relative error (95 %) is
 
 .. math:: \text{accuracy}^2 = (\text{quadrature error})^2 + \sum_j (c_jf_j)^2,\qquad c_j \ge 0.
 
-The coefficients are data, `accuracy.json`, with a section for each route of the theory (fresh rows,
-and each of its extensions). `python benchmarks/calibrate_accuracy.py` fits a section to one half of
-simulated settings and prints how it fares on the other half.
+The coefficients are data, `accuracy.json`: those of every route of the theory (fresh rows, and each
+of its extensions), and for each route those that differ. `python benchmarks/calibrate_accuracy.py`
+fits a route to one half of simulated settings and prints how it fares on the other half.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
@@ -25,15 +23,15 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
-from onegrad.theory.uniform.covariance import StepCovariance
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.preparation import Prepared
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
 MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
 PLAIN_ROUTE = "fresh rows"  # the route of the theory without extensions
+SHARED = "every route"  # the section of coefficients that routes have where theirs say nothing else
 NeglectedSizes = dict[str, float]  # neglected terms in words, and the numbers that they grow with
-_records: ContextVar[list[tuple[str, NeglectedSizes]] | None] = ContextVar("records", default=None)
 
 
 def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) -> NeglectedSizes:
@@ -78,14 +76,13 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
     }
 
 
-def neglected_of_directions(
-    problem: Problem, step: StepNumbers, covariance: StepCovariance
-) -> NeglectedSizes:
+def neglected_of_directions(prepared: Prepared) -> NeglectedSizes:
     """Return what is neglected where M singles out a direction of the labels off v.
 
     Neurons read its square to first order of their squared weight along it, which is small only as
     1/d; it matters for the part of their outputs that is quadratic.
     """
+    problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
     one, energy = np.ones(1), problem.sigma.second_moment
     bulk, seen = (
         bulk_variance(step, problem.phi_step, one, measure)[0] @ measure.vector**2
@@ -94,6 +91,20 @@ def neglected_of_directions(
     weight = max(float(seen.max() / bulk.max()) - 1, 0.0) / problem.d
     even = 2 * step.c2**2 / energy if energy else 0.0
     return {"a direction that the quadratic part of the labels singles out": even * weight}
+
+
+def neglected_of_preconditioned_step(prepared: Prepared) -> NeglectedSizes:
+    """Return what is neglected beside that, of the fourth order: products that do not commute.
+
+    Its size is the squared share of the step in the variance of the bulk weights.
+    """
+    step, trace = prepared.step, prepared.covariance.trace
+    moved = 4 * step.c2**2 * (trace.mu**2 + trace.excess)
+    moved += step.nu * prepared.problem.phi_step * trace.s
+    growth = step.gamma**2 * float(trace.weight @ moved)
+    share = growth / (1 + growth) if step.c2 else 0.0
+    products = {"matrices of a preconditioned step that do not commute": share**2}
+    return neglected_of_directions(prepared) | products
 
 
 def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[TrainTest, str]:
@@ -105,9 +116,6 @@ def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[Tr
     route : section of the coefficients; one that is not there has those of fresh rows, and a term
         without coefficients has one: its number is then the relative error itself.
     """
-    records = _records.get()
-    if records is not None:
-        records.append((route, dict(sizes)))
     coefficients = accuracy_coefficients()
     table = coefficients.get(route, coefficients[PLAIN_ROUTE])
     terms = {k: np.array(table.get(k, (1.0, 1.0))) * f for k, f in sizes.items()}
@@ -120,19 +128,9 @@ def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[Tr
 def accuracy_coefficients() -> Mapping[str, Mapping[str, tuple[float, float]]]:
     """Return the coefficients c_j of (train, test), by route and term."""
     text = files("onegrad.theory.uniform").joinpath("accuracy.json").read_text("utf-8")
-    sections: dict[str, dict[str, tuple[float, float]]] = json.loads(text)
-    return sections
-
-
-@contextmanager
-def record_sizes() -> Iterator[list[tuple[str, NeglectedSizes]]]:
-    """Collect (route, sizes) of every accuracy that is stated within this context."""
-    records: list[tuple[str, NeglectedSizes]] = []
-    token = _records.set(records)
-    try:
-        yield records
-    finally:
-        _records.reset(token)
+    sections = json.loads(text)
+    shared = sections.pop(SHARED)
+    return {route: shared | terms for route, terms in sections.items()}
 
 
 @lru_cache(maxsize=256)

@@ -19,18 +19,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.contour import contour, spectrum_bounds
 from onegrad.theory.uniform.drift_direction import OrthogonalResolvent, add_drift_direction
 from onegrad.theory.uniform.gauss_nodes import (
     Complexes,
     SpectralMeasure,
+    contour,
     gauss_nodes,
+    spectrum_bounds,
     symmetric_matrix_power,
 )
 from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
@@ -189,8 +189,7 @@ def covariance_of_law(
         w_tau_tau = w_tau_tau + shared * wq_tau.swapaxes(1, 2)
         r_tau = r_tau + a_q[wide] * shared
         free = free - a_q**2 / q_q
-    along = _along_v(law, phi, t, c[:, 0], a)
-    b2 = along.squared_length
+    b2, along = _along_v(law, phi, t, c[:, 0], a)
     G = np.linalg.inv(w_tau_tau - points[wide] * eye)
     G_h = G @ r_tau
     G_hh = phi * m * free + (r_tau.swapaxes(1, 2) @ G_h)[:, 0, 0]
@@ -210,27 +209,22 @@ def covariance_of_law(
     trace = gauss_nodes(points, jacobian, m[wide], (m * mean(r2))[wide])
     b = np.sqrt(b2)
     Mv_to_teacher = c[:t] / b - b * ratio.swapaxes(1, 2)
-    Mv_to_Mv = (along.step.M_vv - points - b2 / G_hh)[wide]
+    Mv_to_Mv = (along.M_vv - points - b2 / G_hh)[wide]
     off = OrthogonalResolvent(
         points, jacobian, e[:, :t], S_e, Mv_to_teacher, Mv_to_Mv, energy=mean(r2)[wide]
     )
-    return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along.step, off)
+    return StepCovariance(trace, gauss_nodes(points, jacobian, off.teacher, S_e), along, off)
 
 
-class _Along(NamedTuple):
-    """The squared length of h, and M and S along v = h/|h|."""
+def _along_v(
+    law: ResidualLaw, phi: float, indices: int, c: Floats, a: Floats
+) -> tuple[float, AlongStep]:
+    r"""Return b^2, and M and S along v = h/b.
 
-    squared_length: float
-    step: AlongStep
-
-
-def _along_v(law: ResidualLaw, phi: float, indices: int, c: Floats, a: Floats) -> _Along:
-    r"""Return M and S along v = h/b, from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0a_j + G_j`.
-
-    c and X^T a/n_0 are h along the indices and off them: for the step itself :math:`c = E[r\tau]`
-    and a = r. G is the part of h orthogonal to the indices, of variance :math:`\phi_0Ea^2`; the
-    term in :math:`a_j` is the part of h that comes from the sample itself. Where
-    :math:`X^\top q = 0`, a counts only off q.
+    They follow from :math:`h\cdot x_j = c\cdot\tau_j + \phi_0a_j + G_j`. c and X^T a/n_0 are h
+    along the indices and off them: for the step itself :math:`c = E[r\tau]` and a = r. G is the
+    part of h orthogonal to the indices, of variance :math:`\phi_0Ea^2`; the term in :math:`a_j` is
+    the part of h from the sample itself. Where :math:`X^\top q = 0`, a counts only off q.
     """
     r, p = law.r, law.p
     a_a, a_tau = a * a, a * law.tau
@@ -255,8 +249,7 @@ def _along_v(law: ResidualLaw, phi: float, indices: int, c: Floats, a: Floats) -
     if law.constraint is not None:  # X^T (r h.x) has nothing along q off the indices
         projected = (p @ (r * (c @ q.q_tau + phi * a_q))) ** 2 / (p @ q.q_q)
         Mv_squared = max(Mv_squared - float(phi * projected / b2), float(M_vv) ** 2)
-    step = AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
-    return _Along(float(b2), step)
+    return float(b2), AlongStep(float(M_vv), Mv_squared, float(S_vv), M_ve, np.zeros(indices))
 
 
 def _trace(points: Complexes, w: Floats, p: Floats, phi: float) -> Complexes:

@@ -29,15 +29,8 @@ from onegrad.theory.uniform.preparation import NodeCounts, Prepared
 from onegrad.theory.uniform.quadratic_part import QuadraticPart, orthonormal_span, quadratic_part
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, neuron_nodes, sample_nodes
 
-
-@dataclass(frozen=True)
-class NodeGrid:
-    """Nodes among those of a grid of rules, the last axis of which is that of the first index.
-
-    mask : True for the nodes, an array of the shape of the grid.
-    """
-
-    mask: np.ndarray[Any, np.dtype[np.bool_]]
+# True for the nodes among those of a grid of rules, whose last axis is that of the first index
+NodeMask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class Equations:
     # (U,): the coefficients a_u, about; functions that they do not make visible are left out
     about_a: Floats | None = None
     # of samples and of neurons, where they are on grids of several rules
-    grids: tuple[NodeGrid, NodeGrid] | None = None
+    masks: tuple[NodeMask, NodeMask] | None = None
     values: float = 0.0  # of the activation, whose averages the coefficients are
 
     @cached_property
@@ -101,25 +94,20 @@ class Equations:
     @cached_property
     def coordinates(self) -> Floats:
         """Coordinates of the profiles in that space, (R, U, F)."""
-        return self._profiles(self.space.coordinates)
+        return self.profiles(self.space.coordinates)
 
-    @cached_property
-    def teacher_coordinates(self) -> Floats:
-        """The same seen from the teacher's directions off v, (R', U, F)."""
-        return np.asarray(self.teacher_strength[:, :, None] * self.space.coordinates(self.B))
-
-    @property
-    def profile(self) -> Floats:
-        """Return how strongly neurons read the blocks, (R, U, K)."""
-        return self._profiles(np.asarray)
-
-    def _profiles(self, form: Callable[[Floats], Floats]) -> Floats:
-        """Return the profiles, their functions of a sample in some form."""
+    def profiles(self, form: Callable[[Floats], Floats]) -> Floats:
+        """Return how strongly neurons read the blocks: functions of a sample, in some form."""
         readings = [(self.strength, self.B), *self.products]
         blocks = [strength[:, :, None] * form(function) for strength, function in readings]
         if sum(map(len, blocks)) < len(self.omega):
             blocks.append(math.sqrt(self.d) * form(self.A)[None])
         return np.concatenate(blocks)
+
+    @cached_property
+    def teacher_coordinates(self) -> Floats:
+        """The same seen from the teacher's directions off v, (R', U, F)."""
+        return self.teacher_strength[:, :, None] * self.space.coordinates(self.B)
 
 
 def equations(prepared: Prepared, nodes: NodeCounts, largest_readout: float = np.inf) -> Equations:

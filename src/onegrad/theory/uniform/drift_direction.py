@@ -65,7 +65,7 @@ class OrthogonalResolvent:
 
     def integral(self, G: Complexes) -> Floats:
         """Return the mass of the measure with resolvent G."""
-        return np.asarray(-np.tensordot(self.jacobian, G, axes=1).real)
+        return -np.tensordot(self.jacobian, G, axes=1).real
 
 
 def add_drift_direction(

@@ -32,7 +32,6 @@ from scipy.linalg import lu_factor, lu_solve
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.discretisation import Equations
-from onegrad.theory.uniform.free_constant import without_constant
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
 FIXED_POINT_TOLERANCE = 1e-10  # of the last Newton step of log(pi) and log(delta)
@@ -67,7 +66,7 @@ class Resolvents:
     def apply(self, functions: Numbers) -> Numbers:
         """Return L_r f of functions (K, m), or of other ones in each block, (R, K, m)."""
         read = self.functions.T @ (self.pi[:, None] * functions)
-        return np.asarray(functions - self.functions @ (self.X @ read))
+        return functions - self.functions @ (self.X @ read)
 
     def matrices(self) -> Numbers:
         """Return L_r, (R, K, K)."""
@@ -84,6 +83,28 @@ def resolvents(functions: Floats, coordinates: Numbers, a: Numbers, pi: Numbers)
     G = (coordinates.swapaxes(1, 2) * a) @ coordinates
     Y = np.linalg.inv(np.eye(len(W)) + G @ W)
     return Resolvents(functions, pi, W, Y @ G, Y)
+
+
+def without_constant(X: Numbers, W: Numbers, e: Numbers) -> tuple[Numbers, Numbers]:
+    r"""Return X and Y of `Resolvents` with the constant, of coordinates e, taken out.
+
+    A constant that ridge fits without a penalty is one more neuron, of constant output, whose
+    penalty goes to zero: in the space of functions of the index :math:`\Xi \to \Xi + \tau
+    ee^\top`, e the constant function, :math:`\tau\to\infty`. With :math:`R = (\mathcal P^{-1} +
+    \Xi)^{-1}`,
+
+    .. math::
+        R \to R - \frac{Re\,e^\top R}{e^\top Re}, \qquad
+        R\,Y \to R\,(Y - ce), \quad c = \frac{e^\top RY}{e^\top Re}
+
+    and :math:`L = \Pi^{-1}R` becomes :math:`L - Le\,e^\top\Pi L/e^\top\Pi Le`. c is the constant
+    that is fitted. Nothing depends on the means of the features any more, since the new R does not
+    see e. The minimum over c is stationary: its response to the weights of the samples is that at
+    fixed c.
+    """
+    column = e - X @ (W @ e)  # L e; X and W are symmetric
+    X = X + np.outer(column, column) / (e @ W @ column)
+    return X, np.eye(len(e)) - X @ W
 
 
 @dataclass(frozen=True)
@@ -131,13 +152,13 @@ def evaluate_state(eq: Equations, pi: Numbers, delta: Numbers) -> State:
 def self_energy(eq: Equations, x: State) -> Numbers:
     """Return delta - lambda as the equations give it."""
     q = ((eq.coordinates @ x.resolvents.W) * x.Lb).sum(2)  # b_u^T Pi L_r b_u
-    return np.asarray(eq.C2 @ x.pi + eq.omega @ q)
+    return eq.C2 @ x.pi + eq.omega @ q
 
 
 def chi(eq: Equations, x: State) -> Numbers:
     """Return chi_k at (pi, delta)."""
     functions, mean = eq.space.functions, np.tensordot(eq.omega, x.resolvents.X, axes=1)
-    return np.asarray(eq.d / eq.n * (x.a @ eq.C2 + ((functions @ mean) * functions).sum(1)))
+    return eq.d / eq.n * (x.a @ eq.C2 + ((functions @ mean) * functions).sum(1))
 
 
 def linear_response(eq: Equations, x: State) -> Response:
@@ -169,7 +190,7 @@ def chi_response(eq: Equations, r: Response, W: Numbers) -> Numbers:
 
     .. math:: \tfrac dn(T^\top W + Z_2)
     """
-    return np.asarray(eq.d / eq.n * (r.T.T @ W + r.Z2))
+    return eq.d / eq.n * (r.T.T @ W + r.Z2)
 
 
 def response_gap(eq: Equations, x: State, minus_dchi: Numbers) -> float:

@@ -71,4 +71,4 @@ class FunctionSpace:
 
     def coordinates(self, values: Numbers) -> Numbers:
         """Return the coordinates, (..., F), of functions with these values, (..., K)."""
-        return np.asarray(values @ (self.weights[:, None] * self.functions))
+        return values @ (self.weights[:, None] * self.functions)

@@ -85,7 +85,7 @@ def _inverse(grading: GradedRule, t: Floats) -> Floats:
         x = np.clip(x - (at - t) / slope, low, high)
         if np.abs(at - t).max() < 1e-12:
             break
-    return np.asarray(x)
+    return x
 
 
 def index_rule(

@@ -88,6 +88,11 @@ class LabelLaw:
         """Mean square of the labels before a fit is taken off."""
         return self.teacher.second_moment + self.noise**2
 
+    def at_indices(self, u: Floats) -> Floats:
+        """Return the labels, without noise or a fit, of indices (t, ...) of the teacher."""
+        several = isinstance(self.teacher, MultiIndex)
+        return self.teacher(np.moveaxis(u, 0, -1) if several else u[0])
+
     @property
     def fit(self) -> LabelFit:
         """The fit that is taken off."""
@@ -114,7 +119,7 @@ def unit_linear(labels: LabelLaw) -> Floats:
     fit = labels.fit
     c = fit.step_direction if fit.has_direction else index_calculus.linear_part(labels.teacher)
     size = float(np.linalg.norm(c))
-    return np.asarray(c / size if size else c)
+    return c / size if size else c
 
 
 def along_linear(labels: LabelLaw) -> Function:
@@ -193,7 +198,7 @@ def off_root(overlaps: Floats) -> Floats:
     r"""Return :math:`(I - \vartheta\vartheta^\top)^{1/2}` of overlaps :math:`\vartheta`."""
     theta = float(np.linalg.norm(overlaps))
     unit = overlaps / theta if theta else overlaps
-    return np.asarray(np.eye(len(overlaps)) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit))
+    return np.eye(len(overlaps)) - (1 - np.sqrt(1 - theta**2)) * np.outer(unit, unit)
 
 
 def _single_index(f: Function, theta: float, index: Floats, norm: Floats) -> tuple[Floats, ...]:
@@ -222,7 +227,7 @@ def _several_indices(
     def mean(terms: index_calculus.Terms) -> Floats:
         plain = index_calculus.conditional_mean(terms, overlaps, index)
         curvature = index_calculus.orthogonal_laplacian(terms, overlaps, index)
-        return np.asarray(plain + (norm - 1) / 2 * curvature)
+        return plain + (norm - 1) / 2 * curvature
 
     hessian = np.zeros((t, t, len(index)))
     for i, j in itertools.combinations_with_replacement(range(t), 2):

@@ -98,4 +98,4 @@ def _fitted_coefficients(eq: Equations, state: State) -> Floats:
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt(rest * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     coefficients[2:] += np.sqrt(k[2:] * (k[2:] - 1) / 2) * rest * theta ** (k[2:] - 2) * q[:-2]
-    return np.asarray(coefficients)
+    return coefficients

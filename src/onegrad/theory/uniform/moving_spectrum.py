@@ -152,7 +152,7 @@ def _is_inside(
     eq: Equations, x: Floats, thorough: bool = False
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return at which points the bulk has mass, per unit of log x."""
-    return np.asarray(x * bulk_density(eq, x, thorough) > MIN_LOG_DENSITY)
+    return x * bulk_density(eq, x, thorough) > MIN_LOG_DENSITY
 
 
 def _boundary(eq: Equations, outside: float, inside: float) -> float:

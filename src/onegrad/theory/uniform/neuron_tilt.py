@@ -45,7 +45,7 @@ class Tilt:
 
     def mean_weights(self, neurons: NeuronNodes) -> Floats:
         """Return the mean weight of each neuron along each direction, (t, U)."""
-        return np.asarray(self.k * neurons.start / np.sqrt(self.along))
+        return self.k * neurons.start / np.sqrt(self.along)
 
     def left_to_bulk(self, kappa: Floats, vector: Floats, weight: Floats) -> tuple[Floats, Floats]:
         """Return kappa_r, (U, R), and vectors, (R, t), of the blocks less the mean weights."""
@@ -79,7 +79,7 @@ class Tilt:
         part = (vector @ root @ self.f[:, None])[:, :, 0]  # (U, R)
         change = self.epsilon**2 * (1 - 4 / self.along)
         share = part**2 / (vector**2).sum(1) * change[:, None]
-        return np.asarray(kappa * np.maximum(1 + share, MIN_VARIANCE_SHARE))
+        return kappa * np.maximum(1 + share, MIN_VARIANCE_SHARE)
 
 
 def neuron_tilt(epsilon: Floats, along: AlongStep, neurons: NeuronNodes, exact: bool) -> Tilt:

@@ -7,8 +7,9 @@ place nodes where functions are steep.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -75,24 +76,22 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
     return Prepared(problem, step, labels, covariance, slopes, *rules)
 
 
-def prepare_constants(problem: Problem) -> tuple[Prepared, tuple[Prepared, ...]]:
+def prepare_constants(
+    problem: Problem, prepare: Callable[..., Any] = prepare_problem
+) -> tuple[Any, tuple[Any, ...]]:
     """Prepare a problem at the mean constant of its initial output and at each possible one.
 
     The first decides how many nodes are needed. Predictions are means over the others, which
     differ from it only with the full residual of an activation that is not centred.
+
+    prepare : `prepare_problem`, or the preparation of another route with the same arguments.
     """
-    mean = prepare_problem(problem)
+    mean = prepare(problem)
     constants = output_constants(problem)
-    if len(constants) == 1 or not problem.output_scale or not problem.step:
+    moves = problem.step or problem.steps > 1
+    if len(constants) == 1 or not problem.output_scale or not moves:
         return mean, (mean,)
-    return mean, tuple(prepare_problem(problem, constant) for constant in constants)
-
-
-class HasStep(Protocol):
-    """Something prepared, with a step for the statements of accuracy."""
-
-    @property
-    def step(self) -> StepNumbers: ...
+    return mean, tuple(prepare(problem, constant) for constant in constants)
 
 
 class HasRules(Protocol):

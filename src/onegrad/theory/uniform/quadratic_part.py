@@ -81,4 +81,4 @@ def orthonormal_span(vectors: Floats) -> Floats:
         return np.ones((1, 1))
     basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
     rank = max(int((sizes > MIN_RELATIVE_SINGULAR_VALUE * sizes[0]).sum()), 1)
-    return np.asarray(basis[:, :rank])
+    return basis[:, :rank]

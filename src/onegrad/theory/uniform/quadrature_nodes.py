@@ -85,6 +85,13 @@ def without_negligible(p: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return mask
 
 
+def readout_law(problem: Problem, normal: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Return nodes of a readout g = sqrt(N) a and their probabilities; `normal` are Gaussian's."""
+    if problem.readout == "gaussian":
+        return normal
+    return (np.ones(1), np.ones(1)) if problem.readout == "constant" else TWO_POINT_RULE
+
+
 def length_fluctuation(problem: Problem) -> float:
     """Return the standard deviation of the squared length of an initial weight."""
     return float(np.sqrt(2 / problem.d)) if problem.weights == "gaussian" else 0.0
@@ -93,7 +100,7 @@ def length_fluctuation(problem: Problem) -> float:
 def slopes_by_length(problem: Problem) -> Floats:
     r"""Return :math:`c_1(\xi) = E\sigma'(|w|z)` of neurons of the two lengths."""
     lengths = np.sqrt(1 + TWO_POINT_NODES * length_fluctuation(problem))
-    return np.asarray(gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths)
+    return gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
 
 
 def conditional_readouts(problem: Problem, t: float, growth: float) -> tuple[Floats, Floats]:
@@ -171,7 +178,7 @@ def bulk_variance(
     norm, own = np.asarray(norm)[..., None], np.asarray(own)[..., None]
     along = 1 + own + 2 * step.c2 * gamma_g * measure.mu
     noise = step.nu * phi_step * measure.s + 4 * step.c2**2 * measure.excess
-    return np.asarray(norm * (along**2 + gamma_g**2 * noise))
+    return norm * (along**2 + gamma_g**2 * noise)
 
 
 def neurons_of_one_length(

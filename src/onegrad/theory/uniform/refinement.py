@@ -17,15 +17,10 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import (
-    PLAIN_ROUTE,
-    NeglectedSizes,
-    neglected_of_directions,
-    neglected_sizes,
-    stated_accuracy,
-)
+from onegrad.theory.uniform import accuracy
+from onegrad.theory.uniform.accuracy import PLAIN_ROUTE, NeglectedSizes, neglected_of_directions
 from onegrad.theory.uniform.concerns import concerns
-from onegrad.theory.uniform.discretisation import Equations, NodeGrid, equations
+from onegrad.theory.uniform.discretisation import Equations, NodeMask, equations
 from onegrad.theory.uniform.fixed_point import (
     FIXED_POINT_TOLERANCE,
     Solution,
@@ -34,11 +29,10 @@ from onegrad.theory.uniform.fixed_point import (
 )
 from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import (
-    HasStep,
     NodeCounts,
-    Prepared,
     node_counts,
     prepare_constants,
+    prepare_problem,
 )
 from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
 from onegrad.theory.uniform.spread import spread
@@ -118,27 +112,28 @@ def fresh_row_errors(
     rtol: float,
     nodes: NodeCounts | None,
     route: str = PLAIN_ROUTE,
-    more_sizes: Callable[[Prepared], NeglectedSizes] | None = None,
+    more_sizes: Callable[[Any], NeglectedSizes] = neglected_of_directions,
+    prepare: Callable[..., Any] = prepare_problem,
+    discretise: Discretise = equations,
 ) -> list[Errors]:
     """Return the errors of ridge on fresh rows, one value per problem.
 
     Each problem starts from the solution of the one before it.
 
-    route, more_sizes : coefficients of the accuracy, and what a route neglects beyond the plain
-        theory; see `stated_accuracy`.
+    rtol, nodes : relative error allowed to quadrature, or numbers of nodes.
+    route, more_sizes : coefficients of the accuracy, and what is neglected beside `neglected_sizes`
+        of something prepared; see `stated_accuracy`.
     """
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
     for problem in problems:
-        mean, constants = prepare_constants(problem)
+        mean, constants = prepare_constants(problem, prepare)
         if nodes is None:
-            refinement = refine(mean, constants, rtol, start, spacings)
+            refinement = refine(mean, constants, rtol, start, spacings, discretise)
         else:
-            fixed = evaluate_at_nodes(constants, nodes, start)
+            fixed = evaluate_at_nodes(constants, nodes, start, discretise)
             refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        sizes = neglected_of_directions(mean.problem, mean.step, mean.covariance)
-        sizes |= more_sizes(mean) if more_sizes else {}
-        points.append(errors_of_one(problem, constants, refinement, route, sizes))
+        points.append(_errors_of_one(problem, constants, refinement, route, more_sizes(mean)))
         start, spacings = refinement.last, refinement.spacings
     return points
 
@@ -214,7 +209,7 @@ def evaluate_at_nodes(
         eq = discretise(prepared, nodes)
         largest = max(largest, operations_within(eq, max_operations))
         solution = _solve_from(eq, prepared.problem.ridge, nodes, start, tolerance)
-        samples, neurons = _grids(eq, nodes)
+        samples, neurons = _masks(eq, nodes)
         relative_pi, delta = solution.state.pi / eq.p, solution.state.delta
         start = WarmStart(_on_grid(relative_pi, samples), _on_grid(delta, neurons))
         values.append(ridge_errors(eq, solution))
@@ -249,11 +244,11 @@ def _solve_from(
 ) -> Solution:
     """Solve from the solution before if there is one and it serves, else from scratch."""
     if start is not None:
-        samples, neurons = _grids(eq, nodes)
-        relative_pi = _resampled(start.relative_pi, samples.mask.shape)
-        delta = _resampled(start.delta, neurons.mask.shape)
-        if relative_pi.shape == samples.mask.shape and delta.shape == neurons.mask.shape:
-            before = eq.p * relative_pi[samples.mask], delta[neurons.mask]
+        samples, neurons = _masks(eq, nodes)
+        relative_pi = _resampled(start.relative_pi, samples.shape)
+        delta = _resampled(start.delta, neurons.shape)
+        if relative_pi.shape == samples.shape and delta.shape == neurons.shape:
+            before = eq.p * relative_pi[samples], delta[neurons]
             try:
                 return solve_fixed_point(
                     eq, ridge, before, tolerance, MAX_WARM_ITERATIONS, WARM_PLAIN_ITERATIONS
@@ -267,19 +262,19 @@ def _relative_change(a: Evaluation, b: Evaluation) -> float:
     return float(max(abs(a.train / b.train - 1), abs(a.test / b.test - 1)))
 
 
-def _grids(eq: Equations, nodes: NodeCounts) -> tuple[NodeGrid, NodeGrid]:
-    """Return the grids of the nodes of samples and of neurons, the axis of the rule last."""
-    if eq.grids is not None:
-        return eq.grids
+def _masks(eq: Equations, nodes: NodeCounts) -> tuple[NodeMask, NodeMask]:
+    """Return the nodes of samples and of neurons on their grids, the axis of the rule last."""
+    if eq.masks is not None:
+        return eq.masks
     samples, neurons = (len(eq.p), nodes.index), (len(eq.weight), nodes.neuron)
     first, second = (np.ones((size // k, k), bool) for size, k in (samples, neurons))
-    return NodeGrid(first), NodeGrid(second)
+    return first, second
 
 
-def _on_grid(values: Numbers, grid: NodeGrid) -> Numbers:
+def _on_grid(values: Numbers, mask: NodeMask) -> Numbers:
     """Return positive values on a grid; nodes that are left out have the geometric mean."""
-    on_grid = np.full(grid.mask.shape, np.exp(np.log(values).mean()))
-    on_grid[grid.mask] = values
+    on_grid = np.full(mask.shape, np.exp(np.log(values).mean()))
+    on_grid[mask] = values
     return on_grid
 
 
@@ -296,7 +291,7 @@ def _resampled(values: Numbers, shape: tuple[int, ...]) -> Numbers:
         if old != new:
             along = np.moveaxis(logs, axis, -1) @ _interpolation(old, new)
             logs = np.moveaxis(along, -1, axis)
-    return np.asarray(np.exp(logs))
+    return np.exp(logs)
 
 
 @lru_cache(maxsize=256)
@@ -304,25 +299,23 @@ def _interpolation(old: int, new: int) -> Floats:
     """Return the matrix (old, new) of cubic splines through equally spaced values."""
     at, order = np.linspace(0, old - 1, new), min(3, old - 1)
     spline = scipy.interpolate.make_interp_spline(np.arange(old), np.eye(old), k=order)
-    return np.asarray(spline(at).T)
+    return spline(at).T
 
 
-def errors_of_one(
+def _errors_of_one(
     problem: Problem,
-    constants: Sequence[HasStep],
+    constants: Sequence[Any],
     refinement: Refinement,
-    route: str = PLAIN_ROUTE,
-    more_sizes: NeglectedSizes | None = None,
+    route: str,
+    more_sizes: NeglectedSizes,
 ) -> Errors:
-    """Return the errors of one problem with their accuracy, spread and warnings.
-
-    route, more_sizes : coefficients of the accuracy, and what a route neglects beyond the plain
-        theory; see `stated_accuracy`.
-    """
+    """Return the errors of one problem with their accuracy, spread and warnings."""
     values = refinement.finest.values
     warnings: list[AssumptionWarning] = []
     stated = [
-        stated_accuracy(neglected_sizes(problem, prepared.step, v) | (more_sizes or {}), route)
+        accuracy.stated_accuracy(
+            accuracy.neglected_sizes(problem, prepared.step, v) | more_sizes, route
+        )
         for prepared, v in zip(constants, values, strict=True)
     ]
     spreads = [spread(problem, v) for v in values]

@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import erfcinv, gammaln, stdtrit
 
 from onegrad.arrays import Floats
-from onegrad.functions.function import MultiIndex
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Law
 from onegrad.theory.uniform.label_law import LabelLaw
@@ -24,6 +23,7 @@ NOISE_NODES, TAIL_NODES = 7, 16
 NODES_PER_INDEX = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # by the number of indices
 MIN_NODES_PER_INDEX = 3  # of more indices
 RESIDUAL_BINS = 256  # where there are many more nodes than these
+ONE_NODE = np.zeros(1), np.ones(1)  # of what does not vary
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def residual_law(
     own = 0.0 if gaussian else labels.noise
     rest = float(np.sqrt(max(noise**2 - own**2, 0.0)))
     z, pz = _index_nodes(labels.indices, edge)
-    e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
-    g, pg = cut_gaussian(NOISE_NODES, edge) if rest else (np.zeros(1), np.ones(1))
-    clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
+    e, pe = noise_nodes(labels.law, rows) if own else ONE_NODE
+    g, pg = cut_gaussian(NOISE_NODES, edge) if rest else ONE_NODE
+    clean = labels.at_indices(z)
     shape = (len(pz), len(pe), len(pg))
     r = (mean + clean[:, None, None] + own * e[:, None] + rest * g).ravel()
     p = (pz[:, None, None] * pe[:, None] * pg).ravel()
@@ -95,9 +95,9 @@ def _law_on_fitted_rows(
     gaussian = labels.law.name == "gaussian"
     own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     z, pz = _index_nodes(labels.teacher_indices, edge)
-    e, pe = noise_nodes(labels.law, rows) if own else (np.zeros(1), np.ones(1))
+    e, pe = noise_nodes(labels.law, rows) if own else ONE_NODE
     g, pg = cut_gaussian(NOISE_NODES, edge)
-    clean = labels.teacher(z.T) if isinstance(labels.teacher, MultiIndex) else labels.teacher(z[0])
+    clean = labels.at_indices(z)
     shape = (len(pz), len(pe), len(pg))
     noiseless = np.broadcast_to(clean[:, None, None] + own * e[:, None], shape).ravel()
     p = (pz[:, None, None] * pe[:, None] * pg).ravel()
@@ -215,7 +215,7 @@ def binned(law: ResidualLaw) -> ResidualLaw:
     def mean(f: Floats) -> Floats:
         rows = f.reshape(-1, len(place))
         sums = np.array([np.bincount(place, law.p * row, RESIDUAL_BINS)[filled] for row in rows])
-        return np.asarray((sums / p[filled]).reshape(*f.shape[:-1], -1))
+        return (sums / p[filled]).reshape(*f.shape[:-1], -1)
 
     return ResidualLaw(mean(law.r), p[filled], mean(law.tau), mean(law.tau_tau))
 
@@ -223,12 +223,16 @@ def binned(law: ResidualLaw) -> ResidualLaw:
 def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
     """Return a grid over the indices, (indices, J), and its probabilities."""
     k = NODES_PER_INDEX.get(indices, MIN_NODES_PER_INDEX)
-    x, p = cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)
-    grid = np.meshgrid(*[x] * indices, indexing="ij")
-    weight = np.ones(1)
-    for _ in range(indices):
-        weight = np.multiply.outer(weight, p)
-    return np.array([axis.ravel() for axis in grid]), weight.ravel()
+    return product_rule([cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)] * indices)
+
+
+def product_rule(rules: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the points of a product of rules, one axis in each row, and their probabilities."""
+    axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
+    p = np.ones(1)
+    for _, weights in rules:
+        p = np.multiply.outer(p, weights)
+    return np.array([axis.ravel() for axis in axes]), p.ravel()
 
 
 def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
@@ -238,12 +242,12 @@ def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
     if law.name == "rademacher":
         return np.array([-1.0, 1.0]), np.full(2, 0.5)
     if law.name == "uniform":
-        x, w = _legendre(NOISE_NODES)
+        x, w = gauss_legendre(NOISE_NODES)
         return np.sqrt(3) * x, w / 2
     assert law.name == "student-t" and law.parameter is not None
     nu = law.parameter
     edge = float(stdtrit(nu, 1 - 1 / (2 * max(rows, 20))))
-    t, w = _legendre(TAIL_NODES)
+    t, w = gauss_legendre(TAIL_NODES)
     top = np.arcsinh(edge)
     x = np.sinh(top * t)
     log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
@@ -252,7 +256,8 @@ def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
 
 
 @lru_cache
-def _legendre(k: int) -> tuple[Floats, Floats]:
+def gauss_legendre(k: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights on [-1, 1]."""
     return np.polynomial.legendre.leggauss(k)
 
 
@@ -263,7 +268,7 @@ def normal_cutoff(count: int) -> float:
 
 def cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
     """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
-    t, w = _legendre(k)
+    t, w = gauss_legendre(k)
     x = edge * t
     p = w * np.exp(-x * x / 2)
     p /= p.sum()

@@ -39,7 +39,6 @@ from onegrad.theory.uniform.fixed_point import (
     resolvents,
     response_gap,
 )
-from onegrad.theory.uniform.free_constant import fitted_constant
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
 
@@ -107,7 +106,7 @@ class MeanPart:
             axes=(0, 0),
         )
         Xi[-Q * K :, -Q * K :] += fluctuation.swapaxes(1, 2).reshape(Q * K, Q * K)
-        return np.asarray(Xi)
+        return Xi
 
     @cached_property
     def Xi_coordinates(self) -> Numbers:
@@ -120,7 +119,7 @@ class MeanPart:
         fluctuation = np.einsum("u,uij,uf,ug->ifjg", a, squares.fluctuation, bend, bend)
         size = Q * bend.shape[1]
         Xi[-size:, -size:] += fluctuation.reshape(size, size)
-        return np.asarray(Xi)
+        return Xi
 
     @cached_property
     def P_coordinates(self) -> Numbers:
@@ -143,7 +142,7 @@ class MeanPart:
         image[1] = -pi * np.tensordot(eq.row_share, self.bulk.apply(functions[1]), axes=1)
         seen = np.tensordot(eq.varpi, functions[2 : 2 + t], axes=1)  # (R', K, m)
         image[2 : 2 + t] = pi * np.tensordot(eq.varpi.T, self.teacher.apply(seen), axes=1)
-        return np.asarray(image)
+        return image
 
 
 def mean_part(eq: Equations, x: State) -> MeanPart:
@@ -176,7 +175,8 @@ def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
     rest = Y - functions @ z.reshape(blocks, -1, Y.shape[2])
     fit = mean.apply_P(rest)
     if eq.intercept:
-        c = fitted_constant(fit[..., 0].ravel(), fit[..., 1].ravel(), K)
+        # of `without_constant`; the constant function is one on the first K places
+        c = fit[..., 0].ravel()[:K].sum() / fit[..., 1].ravel()[:K].sum()
         return fit[..., 0] - c * fit[..., 1], rest[..., 0] - c * rest[..., 1]
     return fit[..., 0], rest[..., 0]
 

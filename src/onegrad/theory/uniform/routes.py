@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import field as dataclass_field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -19,9 +20,9 @@ from onegrad.exceptions import InvalidInput, OutOfScope
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.uniform.accuracy import neglected_of_preconditioned_step
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
-from onegrad.theory.uniform.preconditioned.prediction import preconditioned_errors
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.same_rows.prediction import same_row_errors
@@ -53,7 +54,12 @@ ROUTES = (
     Route(("inputs",), covariance_errors, {"labels": ("plain", "centred"), "residual": OUTPUTS}),
     Route(("ridge_rows",), same_row_errors, {"labels": ("plain",), "residual": OUTPUTS}),
     Route(("steps",), two_step_errors),
-    Route(("update",), preconditioned_errors),
+    Route(
+        ("update",),
+        partial(
+            fresh_row_errors, route="preconditioned", more_sizes=neglected_of_preconditioned_step
+        ),
+    ),
     Route((), fresh_row_errors),
 )
 EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)

@@ -114,7 +114,7 @@ def mean_covariance(prepared: PreparedDraw, neurons: CorrelatedNeurons) -> Float
     explained = np.einsum(
         "xiu,uij,yju->xy", leaning, neurons.inside, neurons.regression, optimize=True
     )
-    return np.asarray(P @ (K - explained) @ P)
+    return P @ (K - explained) @ P
 
 
 def variances_along(
@@ -147,7 +147,7 @@ def spread_by_noise(
     smallest = MIN_VARIANCE * step.spectrum.moment(1)
     deviation = np.outer(neurons.epsilon, s) * math.sqrt(prepared.lengths.t1)
     root = np.sqrt(np.maximum(mean, smallest))[:, :, None] + deviation[:, :, None] * nodes.mu
-    return np.asarray(root**2 + noise[:, :, None] * nodes.s)
+    return root**2 + noise[:, :, None] * nodes.s
 
 
 def orthonormal(vectors: Floats, basis: Floats, tol: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.discretisation import NodeGrid
+from onegrad.theory.uniform.discretisation import NodeMask
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.input_covariance.preparation import SECOND_SPACING, PreparedDraw
 from onegrad.theory.uniform.quadrature_nodes import (
@@ -34,7 +34,7 @@ class CorrelatedNeurons:
     inside : covariance of those, times d, (U, i, i).
     regression : mean weights in the explicit space per unit of the deviations, (D, i, U).
     coefficients : of the kernels in K_u, (KERNELS, U).
-    grid : of the nodes: along a second index, of biases and lengths, across, and along v.
+    mask : of the nodes on a grid: along a second index, of biases and lengths, across, and along v.
     """
 
     g: Floats
@@ -49,7 +49,7 @@ class CorrelatedNeurons:
     regression: Floats
     weight: Floats
     coefficients: Floats
-    grid: NodeGrid
+    mask: NodeMask
 
 
 def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
@@ -119,7 +119,7 @@ def correlated_neurons(prepared: PreparedDraw, k: int) -> CorrelatedNeurons:
         np.asarray(regression, dtype=np.float64),
         weight,
         coefficients,
-        NodeGrid(mask.reshape(-1, prepared.slopes.size, size // k, k)),
+        mask.reshape(-1, prepared.slopes.size, size // k, k),
     )
 
 

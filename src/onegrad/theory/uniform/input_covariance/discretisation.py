@@ -14,13 +14,12 @@ of Q in its Krylov space.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages, values_averaged
-from onegrad.theory.uniform.discretisation import Equations, NodeGrid
+from onegrad.theory.uniform.discretisation import Equations, NodeMask
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.input_covariance.bulk import (
     BulkBlocks,
@@ -157,7 +156,7 @@ def draw_equations(prepared: PreparedDraw, nodes: NodeCounts) -> Equations:
         Y2=np.maximum(Y.Y2 - (squares.Y**2).sum(0), problem.noise**2),
         replaced=step.labels.replaced,
         mean_error=step.labels.fit.mean_error,
-        grids=(NodeGrid(np.tile(mask, (2 * len(scales), 1, 1))), neurons.grid),
+        masks=(np.tile(mask, (2 * len(scales), 1, 1)), neurons.mask),
         about_a=N / d * neurons.weight / (problem.ridge + C2 @ p / 2),
         values=values_averaged(problem.sigma, deviation),
     )
@@ -170,9 +169,7 @@ def number_of_nodes(prepared: PreparedDraw, nodes: NodeCounts) -> int:
     return 2 * len(scales) * len(samples) + len(neurons.g)
 
 
-def _sample_nodes(
-    prepared: PreparedDraw, k: int
-) -> tuple[Floats, Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
+def _sample_nodes(prepared: PreparedDraw, k: int) -> tuple[Floats, Floats, NodeMask]:
     """Return the indices, (i, K), and probabilities of samples: k values of the first index.
 
     The last says which nodes of a grid, (second, first), they are.

@@ -12,7 +12,7 @@ from onegrad.exceptions import NotConverged, OutOfScope
 from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import NeglectedSizes, neglected_sizes, stated_accuracy
+from onegrad.theory.uniform import accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.input_covariance.bulk import concentration
 from onegrad.theory.uniform.input_covariance.discretisation import (
@@ -277,7 +277,7 @@ def _with_bars(
     """
     values = refinement.finest.values
     sizes = _neglected_sizes(problem, draws, refinement, carried)
-    relative, reason = stated_accuracy(sizes, "input covariance")
+    relative, reason = accuracy.stated_accuracy(sizes, "input covariance")
     within = [
         spread(problem, v, draw.step.labels.teacher) for draw, v in zip(draws, values, strict=True)
     ]
@@ -296,11 +296,11 @@ def _with_bars(
 
 def _neglected_sizes(
     problem: Problem, draws: tuple[PreparedDraw, ...], refinement: Refinement, carried: float
-) -> NeglectedSizes:
+) -> accuracy.NeglectedSizes:
     """Return the numbers that neglected terms grow with: those of isotropic inputs, and more."""
     values, spectrum = refinement.finest.values, draws[0].step.spectrum
     of_draws = [
-        neglected_sizes(problem, step_numbers(draw.step), v)
+        accuracy.neglected_sizes(problem, step_numbers(draw.step), v)
         for draw, v in zip(draws, values, strict=True)
     ]
     sizes = {name: float(np.mean([s[name] for s in of_draws])) for name in of_draws[0]}

@@ -104,7 +104,7 @@ def _hermite_moments(
     def by_length(x: Floats) -> Floats:
         """Return the derivative by the logarithm of s."""
         change = np.subtract(*x.reshape(len(x), 2, -1).swapaxes(0, 1))
-        return np.asarray(change[:, None] / np.log(length[0] / length[1]) * shares)
+        return change[:, None] / np.log(length[0] / length[1]) * shares
 
     second, third = by_length(value), by_length(slope / length.ravel()) * length.mean(0)
     return second.reshape(value.shape), third.reshape(value.shape)

@@ -165,4 +165,4 @@ def gauss_rule(x: Floats, weight: Floats, nodes: int) -> tuple[Floats, Floats]:
         basis.append(following / size)
     J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
     values, vectors = np.linalg.eigh(J)
-    return values, np.asarray(weight.sum() * vectors[0] ** 2)
+    return values, weight.sum() * vectors[0] ** 2

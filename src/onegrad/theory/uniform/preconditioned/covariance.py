@@ -83,7 +83,7 @@ class _Resolvent:
     @property
     def wide(self) -> Complexes:
         """The spectral parameter, (C, 1, 1)."""
-        return np.asarray(self.points[:, None, None])
+        return self.points[:, None, None]
 
     def mean(self, f: Floats) -> Complexes:
         r"""Return :math:`E[f\Gamma]`, (C, ..., 3, 3)."""
@@ -91,7 +91,7 @@ class _Resolvent:
         shape = (len(self.points), *f.shape[:-1])
         V = (flat @ self.V.reshape(-1, len(p)).T).reshape(len(flat), len(self.points), 3, 3)
         Gamma = flat.sum(1)[:, None, None, None] * np.eye(3) - self.pencil.phi * self.G @ V
-        return np.asarray(Gamma.swapaxes(0, 1).reshape(*shape, 3, 3))
+        return Gamma.swapaxes(0, 1).reshape(*shape, 3, 3)
 
     def solve(self) -> _Solutions:
         """Return the solutions along the indices and in the rows."""
@@ -141,7 +141,7 @@ class _Resolvent:
         S, T = K[2][:, 2:, 2:], 2 * self.wide * K[1][:, :1, 2:] - 2 * K[1][:, 1:2, 2:]
 
         def orthogonal(X: Complexes) -> Complexes:
-            return np.asarray(X[:, :, :t] - X[:, :, t:] @ to_v)
+            return X[:, :, :t] - X[:, :, t:] @ to_v
 
         square = SquareResolvent(
             # less what goes through v, which `neuron_tilt` adds
@@ -226,11 +226,11 @@ class _Resolvent:
 
         def energy(f: Floats) -> Complexes:
             value, factor = rows(f)
-            return np.asarray(value[:, directions] + factor @ Z)
+            return value[:, directions] + factor @ Z
 
         noise, Mq = energy(law.r**2)[:, :, 2], energy(law.r)
         return noise, 2 * self.wide * Mq[:, :, 0] - 2 * Mq[:, :, 1]
 
     def integral(self, X: Complexes) -> Floats:
         """Return the integral over the measure with resolvent X."""
-        return np.asarray(-np.tensordot(self.jacobian, X, axes=1).real)
+        return -np.tensordot(self.jacobian, X, axes=1).real

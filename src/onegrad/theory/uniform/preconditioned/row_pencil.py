@@ -27,9 +27,8 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.contour import contour
 from onegrad.theory.uniform.covariance import CONTOUR_SCALES
-from onegrad.theory.uniform.gauss_nodes import Complexes, Numbers
+from onegrad.theory.uniform.gauss_nodes import Complexes, Numbers, contour
 from onegrad.theory.uniform.residuals import ResidualLaw
 
 MAX_PENCIL_STEPS = 40  # of Newton's method
@@ -77,7 +76,7 @@ class RowPencil:
         V[:, 2] -= side
         V[:, :, 2] -= side
         V[:, 2, 2] += own / det
-        return np.asarray(V)
+        return V
 
     def far_start(self, points: Numbers) -> Numbers:
         """Return G far from the spectrum."""
@@ -152,7 +151,7 @@ class RowPencil:
         k = len(self.law.tau)
         mean = np.einsum("xabj,ikj->xiakb", V, self.law.p * self.law.tau_tau, optimize=True)
         V0 = np.einsum("ik,xab->xiakb", np.eye(k), self.constant(points))
-        return np.asarray((V0 + mean).reshape(-1, 3 * k, 3 * k))
+        return (V0 + mean).reshape(-1, 3 * k, 3 * k)
 
 
 def inverse_traces(phi: float, damping: float) -> tuple[float, float]:

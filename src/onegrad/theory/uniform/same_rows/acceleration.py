@@ -77,7 +77,7 @@ class Acceleration:
         damping = DAMPING * (float(np.abs(dF).max()) or 1.0)
         matrix = np.vstack([dF.T, damping * np.eye(len(dF))])
         side = np.concatenate([value, np.zeros(len(dF))])
-        return np.asarray(np.linalg.lstsq(matrix, side, rcond=None)[0] @ (dx + dF))
+        return np.linalg.lstsq(matrix, side, rcond=None)[0] @ (dx + dF)
 
 
 @dataclass

@@ -46,10 +46,8 @@ from onegrad.theory.uniform.same_rows.response import (
     Parameter,
     Tangent,
     fresh_quadratic,
-    quadratic_response,
-)
-from onegrad.theory.uniform.same_rows.special_shares import (
     inverse_form,
+    quadratic_response,
     shares_response,
     special_shares,
 )

@@ -32,6 +32,7 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite, gaussian_rule
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.residuals import gauss_legendre
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
 from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
 
@@ -129,7 +130,7 @@ def _features_of_type(
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
 
     def own_slope(z: Floats) -> Floats:
-        return np.asarray(sigma.derivative(size * z) - types.c1[u])
+        return sigma.derivative(size * z) - types.c1[u]
 
     z0, p0 = _along_rule(sigma, size, own_slope, centre, own, P * root)
     pre = centre[..., None] + (P * root)[..., None] * z0 + own[..., None] * own_slope(z0)
@@ -214,8 +215,8 @@ def _standardised(sigma: Function) -> dict[str, _LinearPart]:
 def _average(values: Floats, weights: Floats) -> Floats:
     """Return sums over the last axis; weights may be the same for all or one set for each."""
     if weights.ndim == 1:
-        return np.asarray(values @ weights)
-    return np.asarray(np.einsum("...z,...z->...", values, weights))
+        return values @ weights
+    return np.einsum("...z,...z->...", values, weights)
 
 
 def _along_rule(
@@ -255,7 +256,7 @@ def _across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floa
 
 def _panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes of a standard normal in panels between breaks, (..., panels)."""
-    t, w = _legendre(nodes)
+    t, w = gauss_legendre(nodes)
     breaks = np.sort(breaks, -1)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     x = breaks[..., :-1, None] + half * (1 + t)
@@ -263,8 +264,3 @@ def _panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
     p *= half * w
     x, p = (v.reshape(*breaks.shape[:-1], -1) for v in (x, p))
     return x, p / p.sum(-1, keepdims=True)
-
-
-@lru_cache(maxsize=4)
-def _legendre(nodes: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(nodes)

@@ -26,7 +26,7 @@ from onegrad.theory.uniform.graded_rule import (
     GradedRule,
     smooth_width,
 )
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
+from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, readout_law
 from onegrad.theory.uniform.same_rows.training_rows import TrainingRows
 
 READOUT_REACH = 5.5  # standard deviations of a normal readout
@@ -91,7 +91,10 @@ def neuron_types(
     Readouts of one size have two lengths of Gaussian weights as types; with normal ones lengths
     make no difference beyond their mean effect.
     """
-    g, weight = _readouts(problem, step, rows, readouts)
+    rule = readout_rule(problem, step, rows.residual_mean, rows.residual_square)
+    normal, p = rule.nodes(readouts)
+    large = p > MIN_TYPE_WEIGHT
+    g, weight = readout_law(problem, (normal[large], p[large] / p[large].sum()))
     size, c1 = np.ones(len(g)), np.full(len(g), step.c1)
     deviation = 1 / np.sqrt(2 * problem.d) if problem.weights == "gaussian" else 0.0
     if deviation and problem.readout != "gaussian":
@@ -137,16 +140,4 @@ def weights_in_the_plane(
     moved = grown**2 * np.eye(len(M)) + 2 * grown * epsilon * M
     moved = moved + epsilon**2 * (M @ M + phi * rows.S)
     noise = (types.gamma[column] ** 2) * step.nu * phi * rows.S
-    return np.asarray(types.size[column] ** 2 * moved + noise)
-
-
-def _readouts(
-    problem: Problem, step: StepNumbers, rows: TrainingRows, count: int
-) -> tuple[Floats, Floats]:
-    if problem.readout == "constant":
-        return np.ones(1), np.ones(1)
-    if problem.readout == "rademacher":
-        return TWO_POINT_NODES, np.full(2, 0.5)
-    g, weight = readout_rule(problem, step, rows.residual_mean, rows.residual_square).nodes(count)
-    large = weight > MIN_TYPE_WEIGHT
-    return g[large], weight[large] / weight[large].sum()
+    return types.size[column] ** 2 * moved + noise

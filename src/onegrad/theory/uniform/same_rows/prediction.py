@@ -11,7 +11,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.prediction import Errors
-from onegrad.theory.uniform.accuracy import neglected_sizes, stated_accuracy
+from onegrad.theory.uniform import accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts
@@ -149,14 +149,14 @@ def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
     """Return the errors of one problem with their accuracy, spread and warnings."""
     finest, error = refinement.finest, refinement.quadrature_error
     first = finest.values[0]
-    sizes = neglected_sizes(problem, first.step, first.values)
+    sizes = accuracy.neglected_sizes(problem, first.step, first.values)
     teacher = LabelLaw.of(problem).teacher
     energy = teacher.second_moment + problem.noise**2
     # the sums of r x are fixed along v and the teacher's directions too, where long rows count
     sizes["labels with heavy tails at a small d"] = energy_of_long_rows(teacher) / (
         energy * problem.d
     )
-    stated, reason = stated_accuracy(sizes, "same rows")
+    stated, reason = accuracy.stated_accuracy(sizes, "same rows")
     scatter = spread(problem, first.values)
     warnings = concerns(problem, stated, reason, scatter.test / first.values.test)
     if not refinement.resolved:
@@ -181,9 +181,6 @@ def _require_covered_here(problem: Problem) -> None:
     if problem.n_step != problem.n:
         covered = "n_step=n with ridge_rows='same'"
         raise OutOfScope("uniform", "n_step", problem.n_step, covered)
-    if problem.labels != "plain":
-        covered = "labels='plain' with ridge_rows='same'"
-        raise OutOfScope("uniform", "labels", problem.labels, covered)
     indices = LabelLaw.of(problem).indices
     if indices > MAX_INDICES:
         covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"

@@ -35,7 +35,13 @@ from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, sample_nodes
-from onegrad.theory.uniform.residuals import cut_gaussian, noise_nodes, normal_cutoff
+from onegrad.theory.uniform.residuals import (
+    ONE_NODE,
+    cut_gaussian,
+    noise_nodes,
+    normal_cutoff,
+    product_rule,
+)
 
 Counts = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -153,7 +159,7 @@ class RowGrid:
     @property
     def residual(self) -> Floats:
         """The residual at the points, (J,)."""
-        return np.asarray(self.variables[self.layout.residual])
+        return self.variables[self.layout.residual]
 
 
 def step_on_its_rows(problem: Problem, constant: float) -> StepNumbers:
@@ -309,16 +315,15 @@ def _points(
     gaussian = labels.law.name == "gaussian"
     own, gaussian_noise = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     total = float(np.sqrt(gaussian_noise**2 + rest))
-    point = np.zeros(1), np.ones(1)
     rules = [
         fresh_rule,
         *[off_rule] * m,
-        cut_gaussian(OUTPUT_NODES, edge) if full else point,
-        noise_nodes(labels.law, problem.rows_of_step) if own else point,
-        cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else point,
+        cut_gaussian(OUTPUT_NODES, edge) if full else ONE_NODE,
+        noise_nodes(labels.law, problem.rows_of_step) if own else ONE_NODE,
+        cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else ONE_NODE,
         *([teacher_rule] * m if replaced else []),
     ]
-    axes, p = _product(rules)
+    axes, p = product_rule(rules)
     x = axes[1 : 1 + m]
     p = p * _fixed_length_density(x, problem.d)
     positive = p > MIN_PROBABILITY
@@ -330,7 +335,7 @@ def _points(
     unit = overlaps / theta if theta else overlaps
     root = off_root(overlaps)
     u = overlaps[:, None] * fresh + np.sqrt(length) * (root @ x)
-    clean = _labels_at(f, axes[4 + m :] if replaced else u)
+    clean = labels.at_indices(axes[4 + m :] if replaced else u)
     share = gaussian_noise**2 / total if total else 0.0  # of the Gaussian in the label
     y = clean + own * e + share * gauss
     r = clean + own * e + total * gauss
@@ -362,10 +367,6 @@ def _points(
     )
 
 
-def _labels_at(f: Function | MultiIndex, u: Floats) -> Floats:
-    return np.asarray(f(u.T) if isinstance(f, MultiIndex) else f(u[0]))
-
-
 def _cut_variance(labels: LabelLaw, problem: Problem, own: float) -> float:
     """Return the variance of the label noise beyond its nodes, where a tail was cut."""
     if not own:
@@ -377,7 +378,7 @@ def _cut_variance(labels: LabelLaw, problem: Problem, own: float) -> float:
 def _fixed_length_density(x: Floats, d: int) -> Floats:
     """Return the density over the Gaussian one of m coordinates of a vector of fixed length."""
     m, square = len(x), (x**2).sum(0)
-    return np.asarray(1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d))
+    return 1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d)
 
 
 def _index_rule(indices: int, edge: float) -> tuple[Floats, Floats]:
@@ -392,15 +393,6 @@ def _even_rule(k: int, edge: float) -> tuple[Floats, Floats]:
     p = np.exp(-x * x / 2)
     p /= p.sum()
     return x / np.sqrt(p @ (x * x)), p
-
-
-def _product(rules: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the points of a product of rules, one axis in each row, and their probabilities."""
-    axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
-    p = np.ones(1)
-    for _, weights in rules:
-        p = np.multiply.outer(p, weights)
-    return np.array([axis.ravel() for axis in axes]), p.ravel()
 
 
 def _binned(grid: RowGrid, square: float, bins: int, nodes: int) -> tuple[Floats, ...]:
@@ -462,7 +454,7 @@ def _scaled_powers(x: Floats, starts: Counts, sizes: Counts, k: int) -> Floats:
     low, high = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
     half = np.maximum((high - low) / 2, MIN_RELATIVE_NORM)
     t = (x - np.repeat((low + high) / 2, sizes)) / np.repeat(half, sizes)
-    return np.asarray(np.polynomial.chebyshev.chebvander(t, k - 1))
+    return np.polynomial.chebyshev.chebvander(t, k - 1)
 
 
 def _orthonormal(columns: Floats) -> Floats:
@@ -474,4 +466,4 @@ def _orthonormal(columns: Floats) -> Floats:
     if size < k or diagonal.min() < MIN_RELATIVE_NORM * diagonal[0]:
         rank = int(np.argmax(np.append(diagonal, 0.0) < MIN_RELATIVE_NORM * diagonal[0]))
         Q = np.hstack([Q[:, :rank], np.zeros((size, k - rank))])
-    return np.asarray(Q)
+    return Q

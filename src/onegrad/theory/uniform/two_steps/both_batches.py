@@ -26,7 +26,6 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages
-from onegrad.functions.function import MultiIndex
 from onegrad.theory.uniform.covariance import RowDirection, StepCovariance, covariance_of_law
 from onegrad.theory.uniform.label_law import off_root
 from onegrad.theory.uniform.residuals import (
@@ -35,6 +34,7 @@ from onegrad.theory.uniform.residuals import (
     concatenated,
     cut_gaussian,
     normal_cutoff,
+    product_rule,
     residual_law,
 )
 from onegrad.theory.uniform.two_steps.second_step import SecondStep
@@ -111,7 +111,7 @@ def _shares(after: SecondStep) -> Floats:
     else:
         ratio = np.sqrt((weight * g**2) @ ((square - D0**2) @ q) / max(step.nu, 1e-300))
     f = np.array([step.gamma, after.gamma * float(ratio)])
-    return np.asarray(2 * f / np.abs(f).sum() if np.abs(f).sum() else np.ones(2))
+    return 2 * f / np.abs(f).sum() if np.abs(f).sum() else np.ones(2)
 
 
 def _first_batch(after: SecondStep) -> ResidualLaw:
@@ -134,20 +134,19 @@ def _first_batch(after: SecondStep) -> ResidualLaw:
     return ResidualLaw(law.r, law.p, tau, products, constraint)
 
 
-def _second_batch(
-    after: SecondStep,
-) -> tuple[ResidualLaw, Whole]:
+def _second_batch(after: SecondStep) -> tuple[ResidualLaw, Whole]:
     """Return the law of the second batch in the same frame, and the node of kappa of each."""
     problem, labels = after.first.problem, after.first.labels
     t, half = len(after.basis), len(after.p) // 2
     edge = normal_cutoff(problem.rows_of_step)
-    Z, weight = _index_grid(t, edge)  # off v_1
+    count = SECOND_BATCH_NODES.get(t, MIN_SECOND_BATCH_NODES)
+    Z, weight = product_rule([cut_gaussian(count, edge)] * t)  # off v_1
     e, pe = cut_gaussian(SECOND_NOISE_NODES, edge)
     place = np.flatnonzero(np.abs(after.index[:half]) <= edge)
     index, pk = after.index[place], after.p[place] / after.p[place].sum()
 
     def mean_length(f: Floats) -> Floats:
-        return np.asarray((f[:half] + f[half:])[place] / 2)
+        return (f[:half] + f[half:])[place] / 2
 
     overlaps, backward, sideways = after.v1[:t], -after.v1[t], after.basis[:, t]
     u = overlaps[:, None, None] * index[:, None] + (off_root(overlaps) @ Z)[:, None, :]  # (t, K, J)
@@ -186,25 +185,14 @@ def _second_batch(
     return law, np.broadcast_to(place[:, None, None], r.shape).ravel()
 
 
-def _index_grid(t: int, edge: float) -> tuple[Floats, Floats]:
-    """Return nodes of t standard normals, (t, J), and their probabilities."""
-    x, p = cut_gaussian(SECOND_BATCH_NODES.get(t, MIN_SECOND_BATCH_NODES), edge)
-    grid = np.meshgrid(*[x] * t, indexing="ij")
-    weight = np.ones(1)
-    for _ in range(t):
-        weight = np.multiply.outer(weight, p).ravel()
-    return np.array([axis.ravel() for axis in grid]), weight
-
-
 def _labels_at(after: SecondStep, u: Floats) -> Floats:
     """Return labels without noise, less their fit, at indices (t, ...)."""
     labels = after.first.labels
     fit, teacher_u = labels.fit, u[: labels.teacher_indices]
-    several = isinstance(labels.teacher, MultiIndex)
-    clean = labels.teacher(np.moveaxis(teacher_u, 0, -1) if several else u[0]) - fit.mean
+    clean = labels.at_indices(teacher_u) - fit.mean
     if fit.has_direction:
         clean = clean - np.tensordot(fit.linear, teacher_u, axes=1) - fit.noise * u[-1]
-    return np.asarray(clean)
+    return clean
 
 
 def bulk_move(

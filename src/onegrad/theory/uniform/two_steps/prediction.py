@@ -10,17 +10,9 @@ from onegrad.theory.prediction import Errors
 from onegrad.theory.uniform.accuracy import NeglectedSizes
 from onegrad.theory.uniform.concerns import MAX_MEAN_SQUARE
 from onegrad.theory.uniform.preparation import NodeCounts
-from onegrad.theory.uniform.refinement import (
-    SPACINGS,
-    Refinement,
-    WarmStart,
-    errors_of_one,
-    evaluate_at_nodes,
-    fresh_row_errors,
-    refine,
-)
+from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.two_steps.discretisation import equations_of_two_steps
-from onegrad.theory.uniform.two_steps.preparation import prepare_two_step_constants
+from onegrad.theory.uniform.two_steps.preparation import PreparedTwoSteps, prepare_two_steps
 
 LARGE_GROWTH = 100.0  # of the mean square of residuals by the first step
 
@@ -32,37 +24,34 @@ def two_step_errors(
 
     rtol, nodes : relative error allowed to quadrature, or numbers of nodes.
     """
-    start: WarmStart | None = None
-    spacings, points = SPACINGS, []
     for problem in problems:
         _require_two_fresh_steps(problem)
-        if problem.labels == "plain" and not problem.step:  # a batch that moves nothing
+    two = [p for p in problems if p.step or p.labels != "plain"]
+    prepare, discretise = prepare_two_steps, equations_of_two_steps
+    errors = iter(
+        fresh_row_errors(two, rtol, nodes, "two steps", _growth_sizes, prepare, discretise)
+    )
+    points = []
+    for problem in problems:
+        if problem.step or problem.labels != "plain":
+            points.append(next(errors))
+        else:  # a batch that moves nothing
             one = problem.replace(steps=1, later_alpha="", eta=problem.later_steps[0])
             points += fresh_row_errors([one], rtol, nodes)
-            continue
-        mean, constants = prepare_two_step_constants(problem)
-        if nodes is None:
-            refinement = refine(mean, constants, rtol, start, spacings, equations_of_two_steps)
-        else:
-            fixed = evaluate_at_nodes(constants, nodes, start, equations_of_two_steps)
-            refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
-        sizes = _growth_sizes(problem, mean.growth)
-        points.append(errors_of_one(problem, constants, refinement, "two steps", sizes))
-        start, spacings = refinement.last, refinement.spacings
     return points
 
 
-def _growth_sizes(problem: Problem, growth: float) -> NeglectedSizes:
+def _growth_sizes(prepared: PreparedTwoSteps) -> NeglectedSizes:
     r"""Return what two steps neglect where the second sees larger residuals than the first.
 
     With :math:`R = Er_2^2/Er_1^2` above a hundred the first step has blown the output up, and
     fluctuations of the output that the theory takes for means decide the second.
     """
-    share = growth / (growth + LARGE_GROWTH)
+    share = prepared.growth / (prepared.growth + LARGE_GROWTH)
     return {
         "a first step that blows the residuals of the second up": share,
         "equal readouts after a step that blows residuals up": share
-        * (problem.readout == "constant"),
+        * (prepared.problem.readout == "constant"),
     }
 
 

@@ -21,8 +21,12 @@ from onegrad.theory.uniform.two_steps.both_batches import (
     both_batches,
     bulk_move,
 )
-from onegrad.theory.uniform.two_steps.learned_plane import LearnedPlane, learned_plane
-from onegrad.theory.uniform.two_steps.second_step import SecondStep, second_step
+from onegrad.theory.uniform.two_steps.second_step import (
+    LearnedPlane,
+    SecondStep,
+    learned_plane,
+    second_step,
+)
 
 MIN_STEP = 1e-9  # of a first step that is none: the fit to its labels and its batch remain
 
@@ -77,16 +81,6 @@ def prepare_two_steps(problem: Problem, constant: float | None = None) -> Prepar
     )
 
 
-def prepare_two_step_constants(
-    problem: Problem,
-) -> tuple[PreparedTwoSteps, tuple[PreparedTwoSteps, ...]]:
-    """Prepare a problem at the mean constant of its initial output and at each possible one."""
-    mean, constants = prepare_two_steps(problem), output_constants(problem)
-    if len(constants) == 1 or not problem.output_scale:
-        return mean, (mean,)
-    return mean, tuple(prepare_two_steps(problem, constant) for constant in constants)
-
-
 def variance_of_two_steps(
     move: BulkMove, measure: SpectralMeasure, norm: Floats, own: Floats
 ) -> Floats:
@@ -97,7 +91,7 @@ def variance_of_two_steps(
     norm, own : squared lengths of the initial weights, and steps epsilon along them.
     """
     along = (1 + move.shift + own)[:, None] + move.epsilon[:, None] * measure.mu
-    return np.asarray(norm[:, None] * (along**2 + move.noise[:, None] * measure.s))
+    return norm[:, None] * (along**2 + move.noise[:, None] * measure.s)
 
 
 def _as_one_step(after: SecondStep, plane: LearnedPlane) -> StepNumbers:

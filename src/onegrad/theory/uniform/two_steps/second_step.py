@@ -19,6 +19,12 @@ so that it moves, in the frame of the labels' directions, the readout row u and 
 and along directions of noise, one for each node of :math:`\kappa`, by
 :math:`\gamma_2g\sqrt{\phi_0p_kq_k}\,D_0(\kappa_k)`: the moves of neurons off the frame have the
 covariance :math:`\phi_0E[r_2^2D_0(g)D_0(g')]`.
+
+The moves :math:`\Omega(g)` of neurons in both steps lie in a space of a few dimensions. v is the
+leading direction of :math:`\sqrt{w}\,\Omega` over the readouts: neurons have the weights :math:`s =
+\Omega\cdot v` along it. What is left of :math:`\Omega` is a lean along other directions: the
+labels' off v, and at most two more. Where it is strong, its leading direction v' is a second index,
+and outputs are functions of :math:`(\kappa, \kappa') = (v\cdot x, v'\cdot x)`.
 """
 
 from __future__ import annotations
@@ -30,8 +36,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages, gaussian_averages
-from onegrad.functions.function import Function
-from onegrad.problem import Problem
+from onegrad.functions.function import Function, MultiIndex
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import (
     LabelCoefficients,
@@ -40,10 +45,14 @@ from onegrad.theory.uniform.label_law import (
     unit_linear,
 )
 from onegrad.theory.uniform.preparation import Prepared
-from onegrad.theory.uniform.quadrature_nodes import bulk_variance, sample_nodes
+from onegrad.theory.uniform.quadrature_nodes import bulk_variance, readout_law, sample_nodes
 
 INDEX_NODES = 21  # of kappa, at least
 SECOND_STEP_READOUTS = 21  # of a Gaussian readout
+MAX_LEANS = 2  # directions beside v and the labels'
+MIN_LEAN = 0.02  # mean square of a lean that is worth a direction, in units of 1/d
+MIN_INDEX_LEAN = 0.01  # mean square of a lean that is worth an index
+MAX_SQUARED_OVERLAP = 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,7 @@ class SecondStep:
         noise = np.sqrt(self.first.problem.phi_step * p * self.energy) * D0
         second = self.gamma * g[:, None] * np.hstack([frame, noise])
         v1 = np.pad(self.v1, (0, len(p)))
-        return np.asarray(second + np.outer(step.gamma * c1 * step.b * g, v1))
+        return second + np.outer(step.gamma * c1 * step.b * g, v1)
 
 
 @lru_cache(maxsize=256)
@@ -121,15 +130,6 @@ def slope_function(sigma: Function) -> Function:
         polynomial = tuple(float(x) for x in c)
     name, slope = f"slope of {sigma.name}", sigma.derivative
     return Function(name, slope, slope, sigma.kinks, polynomial=polynomial)
-
-
-def readout_nodes(problem: Problem) -> tuple[Floats, Floats]:
-    """Return nodes of the readout g and their probabilities."""
-    if problem.readout == "gaussian":
-        return GradedRule(((0.0, 1.0),)).nodes(SECOND_STEP_READOUTS)
-    if problem.readout == "constant":
-        return np.ones(1), np.ones(1)
-    return np.array([1.0, -1.0]), np.full(2, 0.5)
 
 
 def second_step(first: Prepared, eta: float, constant: float) -> SecondStep:
@@ -146,7 +146,7 @@ def second_step(first: Prepared, eta: float, constant: float) -> SecondStep:
     rest = np.sqrt(max(float(1 - overlaps @ overlaps - step.backward**2), 0.0))
     v1 = np.concatenate([overlaps, [-step.backward, rest]])
     basis = np.linalg.inv(off_root(overlaps)) @ (np.eye(t, t + 2) - np.outer(overlaps, v1))
-    g, weight = readout_nodes(problem)
+    g, weight = readout_law(problem, GradedRule(((0.0, 1.0),)).nodes(SECOND_STEP_READOUTS))
     after = SecondStep(
         first=first,
         gamma=eta / np.sqrt(problem.N),
@@ -200,3 +200,72 @@ def _less_output(after: SecondStep, constant: float) -> SecondStep:
     energy = mean**2 + (Y1**2).sum(0) + after.labels.Y2 + np.maximum(spare, 0.0)
     energy += row**2 * (1 - step.backward**2) - 2 * row * (sideways @ Y1)
     return replace(after, mean=mean, row=row, energy=energy)
+
+
+@dataclass(frozen=True)
+class LearnedPlane:
+    """The direction v, a second one where there is one, and those that neurons lean along.
+
+    All are in the frame of `SecondStep.moves`, of T coordinates.
+
+    indices : v, and v' where it is an index, (i, T).
+    directions : the labels' directions off the indices, then those of leans, (m, T).
+    overlaps : of the indices with the labels' directions, (i, t).
+    row : of the readout row with the indices and the directions, (i + m,).
+    strength : root mean square of a neuron's move along v.
+    total_strength : the same for v and all directions.
+    """
+
+    indices: Floats
+    directions: Floats
+    overlaps: Floats
+    row: Floats
+    strength: float
+    total_strength: float
+
+
+def learned_plane(after: SecondStep) -> LearnedPlane:
+    """Return the directions that both steps learn."""
+    g, weight, t = after.g, after.weight, len(after.basis)
+    moves = after.moves(g, after.slopes(*after.start(g)).value, after.first.step.c1)
+    v = _leading(moves, weight)[1][0]
+    v = v if (weight * g) @ (moves @ v) >= 0 else -v
+    overlaps = v[:t] * min(1.0, np.sqrt(MAX_SQUARED_OVERLAP / max(v[:t] @ v[:t], 1e-300)))
+    e = np.linalg.inv(off_root(overlaps)) @ (np.eye(t, len(v)) - np.outer(overlaps, v))
+    off_v = moves - np.outer(moves @ v, v)
+    one = _plane(after, moves, v[None], overlaps[None], e, off_v)
+    sizes, rights = _leading(off_v, weight)
+    single = t == 1 and not isinstance(after.first.labels.teacher, MultiIndex)
+    if not single or sizes[0] ** 2 < MIN_INDEX_LEAN:
+        return one
+    second = rights[0] - (rights[0] @ v) * v
+    second /= np.linalg.norm(second)
+    indices = np.array([v, second])
+    e = np.eye(t, len(v)) - indices[:, :t].T @ indices
+    e /= np.maximum(np.linalg.norm(e, axis=1)[:, None], 1e-9)
+    off_both = off_v - np.outer(off_v @ second, second)
+    plane = _plane(after, moves, indices, np.array([overlaps, second[:t]]), e, off_both)
+    return replace(plane, total_strength=one.total_strength)
+
+
+def _plane(
+    after: SecondStep, moves: Floats, indices: Floats, overlaps: Floats, e: Floats, rest: Floats
+) -> LearnedPlane:
+    """Return the plane of these indices, with leans along e and the leading part of the rest."""
+    for direction in e:
+        rest = rest - np.outer(rest @ direction, direction)
+    sizes, rights = _leading(rest, after.weight)
+    strong = sizes[:MAX_LEANS] ** 2 > MIN_LEAN / after.first.problem.d
+    directions = np.vstack([e, rights[:MAX_LEANS][strong]])
+    row = np.vstack([indices, directions])[:, len(after.basis)]
+    along_v = after.weight @ (moves @ indices[0]) ** 2
+    total = along_v + after.weight @ ((moves @ directions.T) ** 2).sum(1)
+    return LearnedPlane(
+        indices, directions, overlaps, row, float(np.sqrt(along_v)), float(np.sqrt(total))
+    )
+
+
+def _leading(moves: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return singular values and right vectors of moves over readouts of these probabilities."""
+    _, sizes, rights = np.linalg.svd(np.sqrt(weight)[:, None] * moves, full_matrices=False)
+    return sizes, rights
