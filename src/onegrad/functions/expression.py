@@ -174,6 +174,16 @@ def power(base: Expression, exponent: int) -> Expression:
     return result
 
 
+def square_root(radicand: Expression) -> Polynomial:
+    """Return the root of a number."""
+    number = radicand.number if isinstance(radicand, Polynomial) else None
+    if number is None:
+        raise ExpressionError("sqrt takes only a number")
+    if number < 0.0:
+        raise ExpressionError("square root of a negative number")
+    return constant(math.sqrt(number))
+
+
 def compose(f: Function, inner: Expression) -> Expression:
     """Return f of an expression."""
     if isinstance(inner, Polynomial):

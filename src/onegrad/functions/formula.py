@@ -2,29 +2,32 @@
 
     sum     := ["+"|"-"] product (("+"|"-") product)*
     product := power (("*"|"/") power)*
-    power   := factor [("^"|"**") digits]
-    factor  := number | "pi" | "x" [digits] | "H" digits ["@" digits] | "(" sum ")"
+    power   := term [("^"|"**") digits]
+    term    := number | "pi" | "x" [digits] | "H" digits ["@" digits] | "(" sum ")"
              | "sqrt" "(" sum ")" | name ["(" sum ")"]
 
 `x` is the index of the teacher, or the input of an activation; `x1`, `x2`, ... are orthonormal
 indices, of which `x` is the first. `Hk` is the probabilists' He_k of `x`, `Hk@j` that of `xj`. A
 name is that of a registered function, applied to `x` unless parentheses follow. Only a number may
 be rooted.
+
+Python's own parser builds the tree. It never sees the text: signs are translated one by one, and
+every other token is a numbered placeholder.
 """
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from functools import partial
 
 from onegrad.exceptions import InvalidInput, case_insensitive, closest
 from onegrad.functions.expression import (
     MAX_DEGREE,
     Expression,
     ExpressionError,
-    Polynomial,
     add,
     compose,
     constant,
@@ -32,19 +35,25 @@ from onegrad.functions.expression import (
     hermite_polynomial,
     multiply,
     power,
+    square_root,
 )
 from onegrad.functions.function import Function
 
 MAX_FORMULA_LENGTH = 400
 _MAX_INDEX, _MAX_DEPTH = 8, 20
-T = TypeVar("T")
-
+_SYNTAX = "allowed are numbers, x or xj, Hk or Hk@j, names of functions, + - * / ^ and parentheses"
 _TOKEN = re.compile(
     r"\s*(?:(?P<hermite>[Hh]e?(?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"
     r"|(?P<variable>[Xx](?P<place>\d{0,9})(?![\w.]))"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?(?![\w.]))"
     r"|(?P<name>[A-Za-z_][A-Za-z_0-9]*(?![.]))|(?P<sign>\*\*|[-+*/^()]))"
 )
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Expression, Expression], Expression]] = {
+    ast.Add: add,
+    ast.Sub: partial(add, sign=-1.0),
+    ast.Mult: multiply,
+    ast.Div: divide,
+}
 
 
 def looks_like_formula(text: str) -> bool:
@@ -57,132 +66,125 @@ def parse_formula(text: str, functions: Mapping[str, Function]) -> Expression:
     """Return the expression that a formula stands for; raise InvalidInput if it is malformed."""
     if len(text) > MAX_FORMULA_LENGTH:
         raise InvalidInput("formula", text, f"at most {MAX_FORMULA_LENGTH} characters long")
-    parser = _Parser(text, functions)
-    expression = parser.sum(0)
-    if parser.next is not None:
-        raise parser.error("an operator is missing")
-    return expression
+    formula = _Formula(text, functions)
+    return formula.expression(formula.tree())
 
 
-class _Parser:
-    """Recursive descent over the tokens; every rule returns an expression."""
+class _Formula:
+    """The tokens of a formula, and the expressions that the nodes of its tree stand for."""
 
     def __init__(self, text: str, functions: Mapping[str, Function]) -> None:
-        self.text = text
-        self.functions = functions
+        self.text, self.functions = text, functions
         self.tokens: list[re.Match[str]] = []
-        self.position = 0
-        end = 0
+        end = depth = 0
         while text[end:].strip():
-            match = _TOKEN.match(text, end)
-            if match is None:
+            token = _TOKEN.match(text, end)
+            if token is None:
                 raise self.error("it cannot be read", end)
-            self.tokens.append(match)
-            end = match.end()
+            depth += (token["sign"] == "(") - (token["sign"] == ")")
+            if depth > _MAX_DEPTH:
+                raise self.error(f"more than {_MAX_DEPTH} nested parentheses", end)
+            self.tokens.append(token)
+            end = token.end()
+            if (token["name"] or "").lower() == "sqrt" and not text[end:].lstrip().startswith("("):
+                raise self.error("sqrt needs a parenthesis", end)
 
-    @property
-    def next(self) -> re.Match[str] | None:
-        return self.tokens[self.position] if self.position < len(self.tokens) else None
-
-    def error(self, problem: str, position: int | None = None) -> InvalidInput:
-        """Return the exception for a problem at this position, or at the next token."""
-        if position is None:
-            position = self.next.start() if self.next else len(self.text)
+    def error(self, problem: str, place: int | re.Match[str]) -> InvalidInput:
+        """Return the exception for a problem at a position of the text, or at a token."""
+        position = place if isinstance(place, int) else place.start()
         near = self.text[position : position + 12].strip() or "the end"
-        syntax = (
-            "allowed are numbers, x or xj, Hk or Hk@j, names of functions, + - * / ^ and "
-            "parentheses"
-        )
-        return InvalidInput("formula", self.text, problem=f"{problem} at {near!r}; {syntax}")
+        return InvalidInput("formula", self.text, problem=f"{problem} at {near!r}; {_SYNTAX}")
 
-    def apply(self, rule: Callable[..., T], *arguments: object) -> T:
+    def tree(self) -> ast.expr:
+        """Return the tree of Python's parser; token i is in line i + 1, as `_i` unless a sign.
+
+        Every sum begins with a zero, so that a sign in front of it becomes an operator: -x^2 is
+        0 - x**2. A sign in front of any other term is not one of this language.
+        """
+        lines, begins = [], True
+        for i, token in enumerate(self.tokens):
+            sign = token["sign"]
+            zero = "" if not begins else "0" if sign in ("+", "-") else "0+"
+            lines.append(zero + (sign.replace("^", "**") if sign else f"_{i}"))
+            begins = sign == "("
+        try:
+            return ast.parse(" \\\n".join(lines), mode="eval").body
+        except SyntaxError as error:
+            raise self._something_missing(error.msg, (error.lineno or 1) - 1) from None
+
+    def _something_missing(self, message: str, i: int) -> InvalidInput:
+        """Return Python's complaint in our words: the tokens are right, so one of them is missing.
+
+        Python's words are needed for parentheses alone; the rest is told by the tokens themselves.
+        """
+        if not self.tokens:
+            return self.error("a term is missing", 0)
+        sign, before = self.tokens[i]["sign"], self.tokens[i - 1]["sign"] if i else "("
+        if "closed" in message or "comma" in message:
+            missing = "a closing parenthesis"
+        elif sign in (None, ")") and before in (None, ")"):
+            missing = "an operator"
+        else:
+            missing = "a term"
+        return self.error(f"{missing} is missing", self.tokens[i])
+
+    def expression(self, node: ast.expr) -> Expression:
+        """Return what a node stands for; a kind of node that is not listed here is refused."""
+        token = self.tokens[node.lineno - 1]
+        match node:
+            case ast.Constant():  # the zero that begins a sum
+                return constant(0.0)
+            case ast.Name():
+                return self._term(token)
+            case ast.Call(func=function, args=[argument]):
+                if isinstance(function, ast.Name) and self._name(token) not in ("", "pi"):
+                    return self._call(token, self.expression(argument))
+                raise self.error("an operator is missing", self.tokens[argument.lineno - 2])
+            case ast.BinOp(left=left, op=operator, right=right):
+                value, token = self.expression(left), self.tokens[right.lineno - 1]
+                if not isinstance(operator, ast.Pow):
+                    operation = _OPERATIONS[type(operator)]
+                    return self._apply(token, operation, value, self.expression(right))
+                if isinstance(right, ast.Name) and (token["number"] or "").isdigit():
+                    return self._apply(token, power, value, int(token["number"][:9]))
+                raise self.error("an exponent must be a whole number", token)
+        raise self.error("a term is missing", token)
+
+    def _apply(
+        self, token: re.Match[str], rule: Callable[..., Expression], *arguments: object
+    ) -> Expression:
         """Combine expressions; an error names the place in the formula."""
         try:
             return rule(*arguments)
         except ExpressionError as error:
-            raise self.error(str(error)) from None
+            raise self.error(str(error), token) from None
 
-    def sign(self, *allowed: str) -> str | None:
-        """Consume and return the next token if it is one of these signs."""
-        sign = self.next and self.next["sign"]
-        if sign is None or sign not in allowed:
-            return None
-        self.position += 1
-        return str(sign)
+    def _term(self, token: re.Match[str]) -> Expression:
+        """Return a number, an index, a Hermite polynomial, pi, or a named function of x."""
+        if token["number"]:
+            return self._apply(token, constant, float(token["number"]))
+        if name := self._name(token):
+            return constant(math.pi) if name == "pi" else self._call(token, hermite_polynomial(1))
+        degree = int(token["degree"] or 1)
+        index = int(token["index"] or token["place"] or 1)
+        if degree > MAX_DEGREE or not 1 <= index <= _MAX_INDEX:
+            problem = f"degree must be <= {MAX_DEGREE} and index 1 to {_MAX_INDEX}"
+            raise self.error(problem, token)
+        return hermite_polynomial(degree, index)
 
-    def parenthesis(self, depth: int) -> Expression:
-        """Return the sum before a closing parenthesis; the opening one is consumed already."""
-        inner = self.sum(depth + 1)
-        if self.sign(")") is None:
-            raise self.error("a closing parenthesis is missing")
-        return inner
+    def _call(self, token: re.Match[str], inner: Expression) -> Expression:
+        """Return a named function of an expression, or the root of a number."""
+        name = self._name(token)
+        if name == "sqrt":
+            return self._apply(token, square_root, inner)
+        return self._apply(token, compose, self.functions[name], inner)
 
-    def sum(self, depth: int) -> Expression:
-        if depth > _MAX_DEPTH:
-            raise self.error(f"more than {_MAX_DEPTH} nested parentheses")
-        total: Expression = constant(0.0)
-        sign: str | None = self.sign("+", "-") or "+"
-        while sign is not None:
-            total = self.apply(add, total, self.product(depth), -1.0 if sign == "-" else 1.0)
-            sign = self.sign("+", "-")
-        return total
-
-    def product(self, depth: int) -> Expression:
-        left = self.power(depth)
-        while (operator := self.sign("*", "/")) is not None:
-            right = self.power(depth)
-            left = self.apply(divide if operator == "/" else multiply, left, right)
-        return left
-
-    def power(self, depth: int) -> Expression:
-        base = self.factor(depth)
-        if self.sign("^", "**") is None:
-            return base
-        match = self.next
-        if match is None or match["number"] is None or not match["number"].isdigit():
-            raise self.error("an exponent must be a whole number")
-        self.position += 1
-        return self.apply(power, base, int(match["number"][:9]))
-
-    def factor(self, depth: int) -> Expression:
-        match = self.next
-        if self.sign("(") is not None:
-            return self.parenthesis(depth)
-        if match is None or match["sign"] is not None:
-            raise self.error("a term is missing")
-        if match["hermite"] is not None or match["variable"] is not None:
-            degree = int(match["degree"] or 1)
-            index = int(match["index"] or match["place"] or 1)
-            if degree > MAX_DEGREE or not 1 <= index <= _MAX_INDEX:
-                raise self.error(f"degree must be <= {MAX_DEGREE} and index 1 to {_MAX_INDEX}")
-            self.position += 1
-            return hermite_polynomial(degree, index)
-        if match["number"] is not None:
-            self.position += 1
-            return self.apply(constant, float(match["number"]))
-        return self.named(match["name"], depth)
-
-    def named(self, name: str, depth: int) -> Expression:
-        """Return pi, the root of a number, or a registered function of x or of a sum."""
-        name = case_insensitive(name, (*self.functions, "sqrt", "pi"))
-        if name not in (*self.functions, "sqrt", "pi"):
+    def _name(self, token: re.Match[str]) -> str:
+        """Return the name in a token as it is registered; an empty string if there is none."""
+        names = ("", "sqrt", "pi", *self.functions)
+        name = case_insensitive(token["name"] or "", names)
+        if name not in names:
             near = closest(name, self.functions)
             suggestion = f" (did you mean {near}?)" if near else ""
-            raise self.error(f"unknown name{suggestion}")
-        self.position += 1
-        if name == "pi":
-            return constant(math.pi)
-        if name == "sqrt":
-            if self.sign("(") is None:
-                raise self.error("sqrt needs a parenthesis")
-            return constant(self.root(self.parenthesis(depth)))
-        inner = self.parenthesis(depth) if self.sign("(") else hermite_polynomial(1)
-        return self.apply(compose, self.functions[name], inner)
-
-    def root(self, radicand: Expression) -> float:
-        number = radicand.number if isinstance(radicand, Polynomial) else None
-        if number is None:
-            raise self.error("sqrt takes only a number")
-        if number < 0.0:
-            raise self.error("square root of a negative number")
-        return math.sqrt(number)
+            raise self.error(f"unknown name{suggestion}", token)
+        return name
