@@ -23,7 +23,7 @@ from onegrad.arrays.namespace import (
 )
 from onegrad.arrays.ops import Ops
 from onegrad.arrays.policy import ExecutionPolicy
-from onegrad.arrays.triangles import ROW_PADDING, copy_upper, symmetric
+from onegrad.arrays.tiles import ROW_PADDING, copy_upper, symmetric
 
 __all__ = [
     "PRECISIONS",

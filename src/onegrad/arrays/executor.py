@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
 
 from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, Floats, to_numpy
 
+MASK_64 = 2**64 - 1
+GOLDEN_GAMMA = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: the increment of splitmix64
+
+Words = TypeVar("Words", int, np.ndarray[Any, np.dtype[np.uint64]])
 Seeds = tuple[int, ...]
 Work = Callable[[Seeds, Callable[[], None]], dict[str, Array]]  # (seeds, tick): arrays by name
 Repeat = Callable[[Work, Seeds, Callable[[], None]], dict[str, Floats]]  # how it is called
@@ -58,3 +65,15 @@ class DeviceExecutor:
 def run_directly(work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
     """Call the work and return its arrays in host memory."""
     return {name: to_numpy(x) for name, x in work(seeds, tick).items()}
+
+
+def splitmix64(words: Words) -> Words:
+    """Return the finaliser of splitmix64: every bit of a word reaches every bit of the result.
+
+    It takes one integer below 2**64 (faster so than as NumPy's) or an array of uint64.
+    """
+    h: Any = words
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        h = ((h ^ (h >> shift)) * factor) & MASK_64
+    mixed: Words = h ^ (h >> 31)
+    return mixed

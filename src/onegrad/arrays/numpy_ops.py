@@ -14,7 +14,7 @@ from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy, host_policy
-from onegrad.arrays.triangles import ROW_PADDING, copy_upper, zero_below
+from onegrad.arrays.tiles import ROW_PADDING, copy_upper, zero_below
 from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
 CACHE_ENTRIES = 2**16  # entries of an elementwise slice: they stay in a core's own cache

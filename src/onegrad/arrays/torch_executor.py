@@ -9,10 +9,17 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
+from onegrad.arrays.executor import (
+    GOLDEN_GAMMA,
+    MASK_64,
+    DeviceExecutor,
+    RandomBlock,
+    Repeat,
+    run_directly,
+    splitmix64,
+)
 from onegrad.arrays.namespace import Array
 from onegrad.arrays.recording import Recorder, Recording, current_recording
-from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
 
 STREAM_ROWS = 8192  # rows that share a random stream
 MAX_RECORDED_ENTRIES = 2**23  # of a stack, up to which launches take longer than the work

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.functions.hermite_text import with_hermite_sum
+from onegrad.functions.function import with_hermite_sum
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.arrays.splitmix import splitmix64
+from onegrad.arrays.executor import splitmix64
 from onegrad.data.table import (
     Tabular,
     Values,

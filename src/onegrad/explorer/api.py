@@ -20,7 +20,7 @@ from onegrad.explorer.controls import (
     limit_theories,
     theory_key,
 )
-from onegrad.functions.hermite_text import hermite_text
+from onegrad.functions.function import hermite_text
 from onegrad.io.json_values import json_values
 from onegrad.problem import Problem
 from onegrad.theory import Theory

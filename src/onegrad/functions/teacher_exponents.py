@@ -24,9 +24,8 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
-from onegrad.functions.function import Function, MultiIndex, mean_square
+from onegrad.functions.function import Function, MultiIndex, hermite_text, mean_square
 from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
-from onegrad.functions.hermite_text import hermite_text
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
 
 MAX_EXPONENT = 20

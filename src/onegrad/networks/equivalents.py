@@ -21,7 +21,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.networks.network import FeatureMap, Network
 from onegrad.networks.sampling import SampleBlock, Sampler
 from onegrad.networks.streams import GAUSSIAN, Purpose
-from onegrad.problem.step_windows import step_window
+from onegrad.problem.conventions import step_window
 
 TILE_COLUMNS = 1024  # columns of independent normals that share a stream
 
@@ -29,7 +29,7 @@ TILE_COLUMNS = 1024  # columns of independent normals that share a stream
 def spikes_of_step(n: int, eta: float) -> int:
     r"""Number of spikes that the equivalent of a step :math:`\eta=n^\alpha` has.
 
-    See `onegrad.problem.step_windows.step_window`.
+    See `onegrad.problem.conventions.step_window`.
     """
     if eta <= 0:
         return 0

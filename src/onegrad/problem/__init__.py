@@ -6,10 +6,10 @@ from onegrad.problem.definition import (
     RATIO_FIELDS,
     Problem,
     check_axes,
+    representation_warnings,
 )
 from onegrad.problem.fields import PAPERS, Field, list_axes
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, LawParameter
-from onegrad.problem.representation import representation_warnings
 
 __all__ = [
     "FIELDS",

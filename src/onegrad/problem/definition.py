@@ -13,13 +13,20 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from onegrad.exceptions import InvalidInput, OutOfScope, UnknownArgument, named_arguments
+from onegrad.exceptions import (
+    AssumptionWarning,
+    InvalidInput,
+    OutOfScope,
+    UnknownArgument,
+    named_arguments,
+)
 from onegrad.functions import REGISTRY, Function, MultiIndex, resolve, resolve_activation
+from onegrad.functions.teacher_exponents import unreachable_degrees
 from onegrad.problem.conventions import Conventions, complete_step
 from onegrad.problem.fields import Field, described_fields, description, is_sequence
 from onegrad.problem.laws import INPUT_LAWS, NOISE_LAWS, Law, parse_law
@@ -28,6 +35,7 @@ TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", 
 # of the mean eigenvalue, added to the covariance of a preconditioned step: enough where the batch
 # has fewer rows than inputs
 PRECONDITIONER_SHIFT = 0.1
+_MIN_SHARE = 1e-4  # of the labels' variance that is worth a warning
 
 
 @named_arguments
@@ -334,3 +342,24 @@ RATIO_FIELDS = {
         papers=("ψ", "1/ψ₂", "d/p"), logarithmic=True, group="sizes", limits=(1e-3, 1e3),
         slider=(0.05, 5)),
 }  # fmt: skip
+
+
+def representation_warnings(problems: Sequence[Problem]) -> tuple[AssumptionWarning, ...]:
+    """Return a warning for each pair of teacher and activation of which a part is out of reach."""
+    pairs = {(p.teacher_function, p.sigma): None for p in problems}
+    return tuple(warning for pair in pairs for warning in _warnings(*pair))
+
+
+@lru_cache(maxsize=256)
+def _warnings(teacher: Function | MultiIndex, sigma: Function) -> tuple[AssumptionWarning, ...]:
+    if not teacher.variance > 0 or not sigma.variance > 0:
+        return ()
+    shares = {k: s for k, s in unreachable_degrees(teacher, sigma).items() if s > _MIN_SHARE}
+    if not shares:
+        return ()
+    degrees = f"degree{'s' * (len(shares) > 1)} {', '.join(map(str, shares))}"
+    text = (
+        f"a network of {sigma.name} without biases cannot represent {degrees} "
+        f"of the teacher {teacher.name}, {100 * sum(shares.values()):.2g} % of the labels' variance"
+    )
+    return (AssumptionWarning("network", "teacher", text),)

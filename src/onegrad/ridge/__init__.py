@@ -1,9 +1,8 @@
 """Ridge regression from sums over rows: the only room that factors a Gram matrix."""
 
 from onegrad.ridge.dual import solve_dual
-from onegrad.ridge.equations import NormalEquations, Readout
+from onegrad.ridge.equations import Fit, NormalEquations, Readout
 from onegrad.ridge.factor import Factor
-from onegrad.ridge.fit import Fit
 from onegrad.ridge.moments import (
     FEATURE_BITS,
     TARGET_BITS,

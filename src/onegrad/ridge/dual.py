@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from onegrad.arrays import Array, ops_of, symmetric
+from onegrad.ridge.equations import Fit
 from onegrad.ridge.factor import Spectral
-from onegrad.ridge.fit import Fit
 from onegrad.ridge.shifted import solve_shifted
 
 

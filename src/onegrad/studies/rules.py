@@ -19,7 +19,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.grid import problems_of
 from onegrad.experiments.spec import Grid, Spec
-from onegrad.problem.representation import representation_warnings
+from onegrad.problem import representation_warnings
 from onegrad.studies.findings import BestPoint, Facts, PairedEstimate, Selection, Trend, values_in
 from onegrad.studies.measures import MEASURES
 

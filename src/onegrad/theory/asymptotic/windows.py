@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.functions.function import MAX_HERMITE_DEGREE
-from onegrad.problem.step_windows import MAX_THRESHOLD_DISTANCE, step_window
+from onegrad.problem.conventions import MAX_THRESHOLD_DISTANCE, step_window
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
