@@ -19,7 +19,7 @@ from onegrad.functions.hermite import gauss_hermite
 
 _HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 _PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
-_CACHED_POINTS = 1 << 15  # values of a function that are averaged at once
+_CACHED_POINTS = 1 << 15  # values of a function that are averaged at once: 256 kB
 _MAX_HALVINGS = 6  # of the trapezoidal step, from 1, before its error is accepted
 _MAX_COARSE_DEVIATION = 2.0  # above it step 1 is too coarse: cos(16 pi z) looks constant
 
@@ -83,7 +83,7 @@ def values_averaged(f: Function, deviation: Floats) -> float:
 def _first_halvings(deviation: Floats) -> Floats:
     """Return how often the trapezoidal step is halved before its error is looked at."""
     needed = np.ceil(np.log2(np.maximum(deviation / _MAX_COARSE_DEVIATION, 1.0)))
-    return np.asarray(np.minimum(needed, _MAX_HALVINGS - 1))
+    return np.minimum(needed, _MAX_HALVINGS - 1)
 
 
 def _trapezoidal(
@@ -106,7 +106,7 @@ def _trapezoidal(
 
 def _density(z: Floats, flattening: float) -> Floats:
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    return np.asarray(density * (1 - flattening * _he4(z)))
+    return density * (1 - flattening * _he4(z))
 
 
 def _he4(z: Floats) -> Floats:

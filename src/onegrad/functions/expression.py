@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from onegrad.arrays import Array, Floats
+from onegrad.arrays import Array
 from onegrad.functions.function import Function, HermiteSum, Monomial, index_count
 from onegrad.functions.index_calculus import monomial_product
 
@@ -38,6 +39,8 @@ class Polynomial:
     """A polynomial as pairs of a monomial and its coefficient; equal to a number if constant."""
 
     terms: tuple[tuple[Monomial, float], ...]
+    kinks: ClassVar[tuple[float, ...]] = ()
+    continuous: ClassVar[bool] = True
 
     @classmethod
     def of(cls, combination: Combination) -> Polynomial:
@@ -71,14 +74,6 @@ class Polynomial:
 
     def slope(self, x: Array) -> Array:
         return HermiteSum(self.coefficients).derivative(x)
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return ()
-
-    @property
-    def continuous(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True)
@@ -219,16 +214,16 @@ def _union(left: Expression, right: Expression) -> tuple[tuple[float, ...], bool
 
 def _crossings(inner: Expression, level: float) -> list[float]:
     """Return the points at which an expression passes through a level."""
+
+    def distance(x: float) -> float:
+        return float(inner.value(np.array([x]))[0]) - level
+
     with np.errstate(all="ignore"):
-        above = np.asarray(inner.value(_GRID) - level)
-    roots = [float(x) for x in _GRID[above == 0.0]] if np.count_nonzero(above == 0.0) < 99 else []
+        above = inner.value(_GRID) - level
+    on_grid = _GRID[above == 0.0]
+    # an expression that stays at the level, as relu does at 0, has no crossing there
+    roots = [float(x) for x in on_grid] if len(on_grid) < 99 else []
     signs = np.sign(above)
     for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-        root = scipy.optimize.brentq(lambda x: _at(inner, x) - level, _GRID[i], _GRID[i + 1])
-        roots.append(float(root))
+        roots.append(float(scipy.optimize.brentq(distance, _GRID[i], _GRID[i + 1])))
     return roots
-
-
-def _at(expression: Expression, x: float) -> float:
-    values: Floats = np.asarray(expression.value(np.array([x])))
-    return float(values[0])

@@ -56,15 +56,9 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Expression, Expression], Expr
 }
 
 
-def looks_like_formula(text: str) -> bool:
-    """Return whether the text is meant as a formula rather than a registered name."""
-    is_name = re.fullmatch(r"\w*", text) and not re.fullmatch(r"[Xx]\d*|[Hh]e?\d+", text)
-    return not is_name
-
-
 def parse_formula(text: str, functions: Mapping[str, Function]) -> Expression:
     """Return the expression that a formula stands for; raise InvalidInput if it is malformed."""
-    if len(text) > MAX_FORMULA_LENGTH:
+    if len(text) > MAX_FORMULA_LENGTH:  # bounds the depth of the tree as well
         raise InvalidInput("formula", text, f"at most {MAX_FORMULA_LENGTH} characters long")
     formula = _Formula(text, functions)
     return formula.expression(formula.tree())

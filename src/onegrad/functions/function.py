@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -92,10 +93,7 @@ class Function:
             out *= self.scale
         return out
 
-    @property
-    def indices(self) -> int:
-        """Number of indices that a teacher of this kind reads."""
-        return 1
+    indices: ClassVar[int] = 1  # that a teacher of this kind reads
 
     def labels(self, U: Array) -> Array:
         """Return the labels of indices U of shape (..., 1)."""

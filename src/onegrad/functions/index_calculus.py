@@ -114,7 +114,7 @@ def orthogonal_laplacian(terms: Terms, overlaps: Floats, kappa: Floats) -> Float
     """Return the mean, given kappa, of the second derivatives in directions orthogonal to kappa."""
     along = np.polynomial.hermite_e.hermeder(conditional_coefficients(terms, overlaps), 2)
     total = conditional_mean(laplacian(terms), overlaps, kappa)
-    return np.asarray(total - np.polynomial.hermite_e.hermeval(kappa, along))
+    return total - np.polynomial.hermite_e.hermeval(kappa, along)
 
 
 def conditional_mean(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:

@@ -6,12 +6,27 @@ Those that most simulations use also have a version that writes to a NumPy array
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.special
 
 from onegrad.arrays import Array, erf, namespace, one_minus_square
 from onegrad.functions.function import Function
+
+
+@dataclass(frozen=True)
+class _Elementwise:
+    """NumPy's or torch's function of this name; one that is pickled equals itself."""
+
+    name: str
+
+    def __call__(self, x: Array) -> Array:
+        return getattr(namespace(x), self.name)(x)
+
+
+_tanh, _sin, _cos = _Elementwise("tanh"), _Elementwise("sin"), _Elementwise("cos")
+_exp, _abs, _sign = _Elementwise("exp"), _Elementwise("abs"), _Elementwise("sign")
 
 
 def _identity(x: Array) -> Array:
@@ -22,16 +37,12 @@ def _one(x: Array) -> Array:
     return 0.0 * x + 1
 
 
-def _tanh(x: Array) -> Array:
-    return namespace(x).tanh(x)
-
-
 def _tanh_slope(x: Array) -> Array:
-    return one_minus_square(namespace(x).tanh(x))
+    return one_minus_square(_tanh(x))
 
 
 def _erf_slope(x: Array) -> Array:
-    return (2 / math.sqrt(math.pi)) * namespace(x).exp(-x * x)
+    return (2 / math.sqrt(math.pi)) * _exp(-x * x)
 
 
 def _erf2(x: Array) -> Array:
@@ -39,7 +50,7 @@ def _erf2(x: Array) -> Array:
 
 
 def _erf2_slope(x: Array) -> Array:
-    return math.sqrt(2 / math.pi) * namespace(x).exp(-0.5 * x * x)
+    return math.sqrt(2 / math.pi) * _exp(-0.5 * x * x)
 
 
 def _relu(x: Array) -> Array:
@@ -59,16 +70,15 @@ def _leaky_slope(x: Array) -> Array:
 
 
 def _softplus(x: Array) -> Array:
-    xp = namespace(x)
-    return xp.clip(x, 0, None) + xp.log1p(xp.exp(-xp.abs(x)))
+    return _relu(x) + namespace(x).log1p(_exp(-_abs(x)))
 
 
 def _sigmoid(x: Array) -> Array:
-    return 0.5 + 0.5 * namespace(x).tanh(0.5 * x)
+    return 0.5 + 0.5 * _tanh(0.5 * x)
 
 
 def _sigmoid_slope(x: Array) -> Array:
-    return 0.25 * one_minus_square(namespace(x).tanh(0.5 * x))
+    return 0.25 * _tanh_slope(0.5 * x)
 
 
 def _gelu(x: Array) -> Array:
@@ -87,20 +97,8 @@ def _silu_slope(x: Array) -> Array:
     return _sigmoid(x) + x * _sigmoid_slope(x)
 
 
-def _sin(x: Array) -> Array:
-    return namespace(x).sin(x)
-
-
-def _cos(x: Array) -> Array:
-    return namespace(x).cos(x)
-
-
 def _minus_sin(x: Array) -> Array:
-    return -namespace(x).sin(x)
-
-
-def _arctan(x: Array) -> Array:
-    return namespace(x).arctan(x)
+    return -_sin(x)
 
 
 def _arctan_slope(x: Array) -> Array:
@@ -113,8 +111,7 @@ def _elu(x: Array) -> Array:
 
 
 def _elu_slope(x: Array) -> Array:
-    xp = namespace(x)
-    return xp.exp(xp.clip(x, None, 0))
+    return _exp(namespace(x).clip(x, None, 0))
 
 
 def _hardtanh(x: Array) -> Array:
@@ -122,23 +119,11 @@ def _hardtanh(x: Array) -> Array:
 
 
 def _hardtanh_slope(x: Array) -> Array:
-    return (namespace(x).abs(x) < 1) * (0.0 * x + 1)
-
-
-def _abs(x: Array) -> Array:
-    return namespace(x).abs(x)
-
-
-def _sign(x: Array) -> Array:
-    return namespace(x).sign(x)
+    return (_abs(x) < 1) * (0.0 * x + 1)
 
 
 def _zero(x: Array) -> Array:
     return 0.0 * x
-
-
-def _exp(x: Array) -> Array:
-    return namespace(x).exp(x)
 
 
 def _tanh_slope_in_place(x: Array, out: Array) -> None:
@@ -177,7 +162,7 @@ NAMED_FUNCTIONS = (
     Function("silu", _silu, _silu_slope),
     Function("sin", _sin, _cos),
     Function("cos", _cos, _minus_sin),
-    Function("arctan", _arctan, _arctan_slope),
+    Function("arctan", _Elementwise("arctan"), _arctan_slope),
 )  # fmt: skip
 
 FORMULA_FUNCTIONS = (  # for formulas, besides the named ones

@@ -19,13 +19,7 @@ from onegrad.arrays import Array
 from onegrad.exceptions import InvalidInput, case_insensitive, not_a_choice
 from onegrad.functions import formula
 from onegrad.functions.expression import Composite
-from onegrad.functions.function import (
-    ArrayFunction,
-    Function,
-    HermiteSum,
-    MultiIndex,
-    index_count,
-)
+from onegrad.functions.function import ArrayFunction, Function, HermiteSum, MultiIndex, index_count
 from onegrad.functions.named import FORMULA_FUNCTIONS, NAMED_FUNCTIONS
 
 FunctionSpec = str | Function | MultiIndex | ArrayFunction | tuple[ArrayFunction, ArrayFunction]
@@ -109,7 +103,8 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         name = f"{base}:{mode}" if ":" in text else base
         return _adjusted(replace(REGISTRY[base], name=name), mode, argument)
     functions = {f.name: f for f in FORMULA_FUNCTIONS} | REGISTRY
-    if not formula.looks_like_formula(base) and base.lower() not in functions:
+    is_name = re.fullmatch(r"\w*", base) and not re.fullmatch(r"[Xx]\d*|[Hh]e?\d+", base)
+    if is_name and base.lower() not in functions:
         more = " or a formula such as 'H1 + H2/sqrt(2)' or 'tanh(2*x)'"
         raise not_a_choice(argument, base, REGISTRY, more)
     text = re.sub(r"(?<![A-Za-z_])[Hh]e?(?=\d)", "H", text)
@@ -118,13 +113,8 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     except InvalidInput as error:
         raise InvalidInput(argument, text, problem=error.problem) from None
     if isinstance(expression, Composite):
-        function = Function(
-            text,
-            expression.value,
-            expression.slope,
-            kinks=expression.kinks,
-            continuous=expression.continuous,
-        )
+        f = expression
+        function = Function(text, f.value, f.slope, f.kinks, continuous=f.continuous)
         return _adjusted(function, mode, argument)
     combination = dict(expression.terms)
     if index_count(combination) == 1:
@@ -132,9 +122,8 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         sum_ = HermiteSum(c)
         return _adjusted(Function(text, sum_, sum_.derivative, polynomial=c), mode, argument)
     if argument == "activation":
-        raise InvalidInput(
-            argument, text, "a function of one number: several indices are for teachers"
-        )
+        allowed = "a function of one number: several indices are for teachers"
+        raise InvalidInput(argument, text, allowed)
     if mode != "raw":
         combination.pop((), None)
     teacher = MultiIndex(text, tuple(sorted(combination.items())))

@@ -18,7 +18,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -111,8 +110,11 @@ def unreachable_degrees(teacher: Function | MultiIndex, activation: Function) ->
     """
     reachable = np.zeros(MAX_EXPONENT + 1, dtype=bool)
     for length in _WEIGHT_LENGTHS:
+
+        def stretched(z: Floats, length: float = length) -> Floats:
+            return activation(length * z)
+
         kinks = tuple(kink / length for kink in activation.kinks)
-        stretched = partial(_stretched, activation, length)
         c = hermite_coefficients(stretched, MAX_EXPONENT, kinks)
         energy = np.array([math.factorial(k) * c[k] ** 2 for k in range(MAX_EXPONENT + 1)])
         reachable |= energy > _MIN_ENERGY_SHARE * energy.sum()
@@ -122,10 +124,6 @@ def unreachable_degrees(teacher: Function | MultiIndex, activation: Function) ->
         for k in range(1, MAX_EXPONENT + 1)
         if share[k - 1] > _MIN_ENERGY_SHARE and not reachable[k]
     }
-
-
-def _stretched(f: Function, length: float, x: Floats) -> Floats:
-    return np.asarray(f(length * x))
 
 
 def energy_by_degree(f: Function | MultiIndex) -> Floats:
