@@ -20,7 +20,7 @@ from onegrad.parallel.children import child_map
 for _ in child_map(work, range(10**6), 1, lost=None): pass
 """,
     "of joblib": """
-from onegrad.parallel.processes import process_map
+from onegrad.parallel.children import process_map
 for _ in process_map(work, range(10**6), 2): pass
 """,
     "of the explorer": """

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from onegrad.parallel.children import child_map
+from onegrad.parallel.children import child_map, process_map
 from onegrad.parallel.cluster import cluster_client, cluster_map, cluster_sum
-from onegrad.parallel.processes import process_map
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 ITEMS = range(40)

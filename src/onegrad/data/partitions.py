@@ -34,8 +34,8 @@ from onegrad.data.table import (
 )
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress, as_progress
+from onegrad.parallel.children import process_map
 from onegrad.parallel.cluster import cluster_sum
-from onegrad.parallel.processes import process_map
 
 # These two bound memory and the work of one task; sums are exact, so no result depends on them.
 ROWS_PER_BLOCK = 16_384

@@ -21,7 +21,7 @@ from onegrad.explorer.controls import (
 from onegrad.explorer.network_view import network_answer
 from onegrad.explorer.request import read_problem
 from onegrad.explorer.simulation_runs import SimulationRun, simulate_run
-from onegrad.parallel.processes import process_map
+from onegrad.parallel.children import process_map
 from onegrad.problem import Problem
 
 SLIDER_ALPHAS = alpha_grid(ALPHA_STEP)

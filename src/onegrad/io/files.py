@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -12,11 +13,6 @@ from pathlib import Path
 from typing import IO
 
 from onegrad.exceptions import closest
-
-try:
-    import fcntl
-except ImportError:  # no locks here: drafts are left alone
-    fcntl = None  # type: ignore[assignment]
 
 DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
@@ -34,8 +30,6 @@ def atomic_write(target: Path) -> Iterator[IO[bytes]]:
             yield file
             if not file.closed:  # as a text wrapper does at its end
                 file.flush()
-            if fcntl is None:
-                file.close()
             draft.replace(target)  # locked: no other process removes it
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -82,7 +76,7 @@ def _link(draft: Path, target: Path) -> None:
 def sweep_drafts(directory: Path) -> int:
     """Remove what killed writers left in a directory; return the number of files removed."""
     swept = 0
-    for path in directory.iterdir() if fcntl is not None and directory.is_dir() else ():
+    for path in directory.iterdir() if directory.is_dir() else ():
         if DRAFT.fullmatch(path.name):
             with contextlib.suppress(OSError), path.open("rb") as file:  # gone, or not ours
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where its writer lives
@@ -95,10 +89,8 @@ def _locked_draft(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
         file = draft.open("xb")
-        if fcntl is not None:
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-            if not draft.exists():  # swept between its making and its locking
-                file.close()
-                continue
-        return draft, file
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if draft.exists():  # else swept between its making and its locking
+            return draft, file
+        file.close()

@@ -11,8 +11,6 @@ from numpy.lib import format as npy_format
 
 from onegrad.exceptions import InvalidInput
 
-MAX_HEADER = 10_000  # characters
-MAX_LENGTH = 10**18  # of an axis
 READERS = {  # version 3.0 differs from 2.0 in names of columns alone, which are refused
     (1, 0): npy_format.read_array_header_1_0,
     (2, 0): npy_format.read_array_header_2_0,
@@ -45,7 +43,7 @@ def read_header(file: IO[bytes], name: str) -> Header:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # headers of Python 2
-            shape, fortran, dtype = READERS[version](file, max_header_size=MAX_HEADER)
+            shape, fortran, dtype = READERS[version](file)
     except Exception:  # the header is a literal of Python: there are many ways to be none
         raise InvalidInput(name, problem="the header of the array is damaged") from None
     if dtype.hasobject:
@@ -54,7 +52,7 @@ def read_header(file: IO[bytes], name: str) -> Header:
         raise InvalidInput(name, problem=f"has entries of type {dtype}, not numbers or text")
     if not dtype.itemsize:
         raise InvalidInput(name, problem="has empty entries")
-    if not all(0 <= length < MAX_LENGTH for length in shape):
+    if not all(0 <= length < 10**18 for length in shape):  # reshape takes no more than 2^63
         raise InvalidInput(name, problem="the header of the array is damaged")
     return Header(shape, "F" if fortran else "C", dtype)
 

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 
-STREAMS = ("stdin", "stdout", "stderr")  # by the numbers of their descriptors
 IN_ASCII = {
     **{"…": "...", "–": "-", "—": "-", "’": "'", "“": '"', "”": '"', "→": "->", "\N{NBSP}": " "},
     **{"±": "+/-", "×": "x", "·": "*", "²": "^2", "³": "^3", "√": "sqrt", "≤": "<=", "≥": ">="},
@@ -35,7 +34,7 @@ def repair_streams() -> None:
     A closed one is the null device, so that no file gets its number. Letters that the output does
     not have are written in others. Whatever standard error cannot take is dropped.
     """
-    for descriptor, name in enumerate(STREAMS):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             _open_null_device(descriptor, name)
     codecs.register_error("onegrad.spelled", _spelled)

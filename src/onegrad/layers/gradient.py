@@ -26,7 +26,7 @@ def weight_gradient(rows: ScaledRows, layer: Layer, A: Floats, residual: Residua
 
     A (N, K) is the neurons' part of the readout.
     """
-    G: Floats = np.zeros_like(layer.W)
+    G = np.zeros_like(layer.W)
     for block in rows.blocks():
         h = layer.preactivations(block.z)
         r = residual(block, h)

@@ -19,19 +19,17 @@ import numpy as np
 
 from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
-from onegrad.layers.rows import (
-    DEVICE_BLOCK_ROWS,
-    FEATURE_BLOCK_ROWS,
-    ScaledRows,
-    row_slices,
-)
+from onegrad.layers.rows import DEVICE_BLOCK_ROWS, FEATURE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.parallel import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
 
-CACHE_ROWS = 64  # rows of elementwise work that stay in cache
-SINGLE_ROWS = 4096  # rows whose sums in single precision one thread makes
-# of a neuron's deviation before sigma: about what it has after sigma if one row of 100 activates it
+CACHE_ROWS = 64  # rows of elementwise work that stay in cache: half a megabyte at width 1000
+# Rows whose sums in single precision one thread makes. Rounded sums depend on how rows are cut:
+# they are cut in the same way on any number of threads.
+SINGLE_ROWS = 4096
+# Of a neuron's deviation before sigma: about what a ReLU has after it if one row of 100 activates
+# it. The grid of its features is part of what a model is: another value gives other last digits.
 MIN_RELATIVE_FEATURE = 1 / 16
 RELATIVE_ROUNDING = 2.0**-30  # of the largest value: what is smaller is rounding
 
@@ -156,10 +154,7 @@ class Layer:
 
 
 class SingleLayer(Layer):
-    """A layer in single precision, without a grid: half the time, to compare candidates.
-
-    Sums are rounded; rows are cut in the same way on any number of threads.
-    """
+    """A layer in single precision, without a grid: half the time, to compare candidates."""
 
     @classmethod
     def of(cls, layer: Layer) -> SingleLayer:

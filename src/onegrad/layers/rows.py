@@ -8,8 +8,8 @@ from typing import Any
 
 from onegrad.arrays import Array, Ops, is_torch
 
-FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 9 MB at width 1000
-DEVICE_BLOCK_ROWS = 8192  # the same on another device
+FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 8 MB at width 1000
+DEVICE_BLOCK_ROWS = 8192  # the same on another device, which takes fewer and larger products
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from onegrad.arrays import Array, Floats, namespace
 from onegrad.exceptions import InvalidInput
 
 MAX_INPUT = 1e300  # sums and differences of two inputs are numbers, too
-MAX_SQUARE = 1e150  # its square is a number
-MARGIN = 1.0  # standard deviations that inputs may lie beyond the range that was seen
-QUARTILES_OF_NORMAL = 1.349  # distance of the quartiles of a normal law, in standard deviations
-MIN_SLOPE = 1e-9  # of a squashed input, which hardly moves far outside
-SQUASH = 3.0  # deviations that robust inputs approach but do not reach
-MIN_RELATIVE_DEVIATION = 1e-14  # a column that varies less, relative to its mean, is constant
+# Standard deviations that inputs may lie beyond the range that was seen: no measurement set it.
+MARGIN = 1.0
+# Deviations that robust inputs approach but do not reach, as in RealMLP (Holzmüller et al. 2024).
+SQUASH = 3.0
+# A column that varies less, relative to its mean, is constant: float64 rounds at 2e-16, and the
+# sums of many rows add to that.
+MIN_RELATIVE_DEVIATION = 1e-14
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Scaling:
             x = xp.concatenate([x] * self.copies, 1)
         z = (x - self.centre) / self.scale
         if self.squash is not None:
-            z = xp.clip(z, -MAX_SQUARE, MAX_SQUARE)
+            z = xp.clip(z, -1e150, 1e150)  # whose squares are numbers
             z = z / xp.sqrt(1.0 + (z / self.squash) ** 2)
         return xp.clip(z, self.low, self.high)
 
@@ -88,8 +89,9 @@ class Scaling:
         first = slice(self.columns)
         constant = ~np.isfinite(self.scale)
         scale = np.where(constant, 1.0, self.scale)
-        per_first = np.tile(scale[first] / np.maximum(du[:, first], MIN_SLOPE), (1, self.copies))
-        slopes: Floats = du * per_first / scale
+        # a squashed input hardly moves far outside: its slope may be zero in float64
+        per_first = np.tile(scale[first] / np.maximum(du[:, first], 1e-9), (1, self.copies))
+        slopes = du * per_first / scale
         slopes[:, constant] = 0.0
         return slopes
 
@@ -120,7 +122,8 @@ class Scaling:
         x, w = x[w > 0], w[w > 0]
         low, centre, high = weighted_quantiles(x, w, (0.25, 0.5, 0.75))
         unit = _overflow_safe_unit(x)
-        spread = (high / unit - low / unit) * unit / QUARTILES_OF_NORMAL
+        # the quartiles of a normal law are 1.349 standard deviations apart
+        spread = (high / unit - low / unit) * unit / 1.349
         half_range = x.max(0) / 2 - x.min(0) / 2
         scale = np.where(spread > MIN_RELATIVE_DEVIATION * half_range, spread, half_range)
         scale = np.where(_is_constant(half_range, centre), np.inf, scale)
@@ -150,7 +153,7 @@ def weighted_quantiles(x: Floats, w: Floats, shares: Sequence[float]) -> Floats:
 def _is_constant(spread: Floats, centre: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which columns vary by no more than the rounding of their centres."""
     size = np.maximum(np.abs(centre), np.finfo(float).tiny)
-    return np.asarray(spread <= MIN_RELATIVE_DEVIATION * size)
+    return spread <= MIN_RELATIVE_DEVIATION * size
 
 
 def _check_size(x: Floats) -> None:

@@ -1,9 +1,9 @@
-"""Ways of running in parallel, one file each, all maps of a function over items.
+"""Ways of running in parallel, all of them maps of a function over items.
 
 ========================  ==============  =====================================================
 ``thread_map``            `threads`       threads of this process, results in order
 ``pool_map``              `threads`       the threads of the pool that this thread has opened
-``process_map``           `processes`     joblib's processes, results in order
+``process_map``           `children`      joblib's processes, results in order
 ``child_map``             `children`      processes of our own, results as they finish
 ``cluster_map``           `cluster`       workers of a Dask cluster, results as they finish
 ``cluster_sum``           `cluster`       the same, added up on the workers

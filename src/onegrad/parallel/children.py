@@ -1,7 +1,9 @@
-"""Child processes of our own: one pipe to each, one pipe back, and nothing that outlives them.
+"""Processes on this machine: children of our own, and those of joblib.
 
-There are no semaphores, no shared memory and no helper processes: whoever is killed, nothing is
-left to clean up. A child ends when its parent does, whatever it is doing (see `end_with_parent`).
+Our own have one pipe to each and one pipe back. There are no semaphores, no shared memory and no
+helper processes: whoever is killed, nothing is left to clean up. What they run must be importable
+by name. Joblib's also take functions that are not, such as a user's generator of rows. All of them
+end when their parent does, whatever they are doing (see `end_with_parent`).
 """
 
 from __future__ import annotations
@@ -17,22 +19,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn
 
 from onegrad.parallel.threads import Item, Value
 
-PARENT_CHECK = 0.5  # seconds between two looks at whether the parent is alive
 TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task
 MAX_ATTEMPTS = 3  # of an item over which its process dies
 MAX_DEATHS_IN_A_ROW = 8  # beside one per process, after which no more are started
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-)
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 _watched = set[int]()  # processes that are watched already: a fork starts without the thread
 
 
@@ -120,7 +117,7 @@ class Child:
                 [sys.executable, "-c", code],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env=os.environ | dict.fromkeys(THREAD_VARIABLES, "1"),
+                env=os.environ | ONE_THREAD,
                 process_group=0,
             )
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -210,7 +207,7 @@ def end_with_parent(parent: int) -> None:
 
     def watch() -> NoReturn:
         while os.getppid() == parent:
-            time.sleep(PARENT_CHECK)
+            time.sleep(0.5)
         os._exit(1)  # not sys.exit: the main thread may be blocked in a pipe for ever
 
     if os.getpid() not in _watched:
@@ -230,3 +227,29 @@ def timed_results(
 def items_per_task(seconds: float, items: int) -> int:
     """Return how many items fill TASK_SECONDS, given that `items` of them took `seconds`."""
     return max(1, min(MAX_TASK_ITEMS, int(TASK_SECONDS * items / max(seconds, 1e-6))))
+
+
+# -- processes of joblib -------------------------------------------------------------------------
+
+
+def process_map(
+    function: Callable[[Item], Value], items: Iterable[Item], jobs: int
+) -> Iterator[Value]:
+    """Map over `jobs` processes, or in this one for a single job; yield results in order.
+
+    Items are drawn as they are due.
+    """
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    from joblib import Parallel, delayed
+
+    call = delayed(partial(_call, os.getpid(), function))
+    yield from Parallel(n_jobs=jobs, return_as="generator")(call(item) for item in items)
+
+
+def _call(parent: int, function: Callable[[Item], Value], item: Item) -> Value:
+    """Return function(item) from a process that ends with its parent, if it is a child of it."""
+    if os.getppid() == parent:
+        end_with_parent(parent)
+    return function(item)

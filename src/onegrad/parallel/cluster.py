@@ -22,7 +22,7 @@ from onegrad.parallel.children import interrupts_blocked, items_per_task, timed_
 from onegrad.parallel.threads import Item, Value
 
 WORKER_CHECK = 1.0  # seconds between two looks at whether the cluster has workers
-MAX_WITHOUT_WORKERS = 60.0  # seconds
+MAX_WITHOUT_WORKERS = 60.0  # seconds, in which workers that are restarted come back
 RESUME = "finished work is stored: run this again when it is back"
 
 
@@ -103,8 +103,7 @@ def cluster_sum(
         error = _while_there_are_workers(futures[0].exception, client)
         if error is not None:
             raise error
-        result: Value = _while_there_are_workers(futures[0].result, client)
-        return result
+        return _while_there_are_workers(futures[0].result, client)
 
 
 def _while_there_are_workers(wait: Callable[[float], Value], client: Any) -> Value:
@@ -158,7 +157,9 @@ def cluster_client(
         argument = "workers" if address is None else "cluster"
         raise InvalidInput(argument, problem="needs Dask: pip install 'onegrad[dask]'") from None
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_silenced("distributed.client"))
+        logger = logging.getLogger("distributed.client")  # it would only repeat what is raised
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)
         scheduler: Any = address
         if address is None:
             resource_tracker.ensure_running()  # its start would unblock interrupts
@@ -214,14 +215,3 @@ def _check_scheduler_listens(address: str) -> None:
 
 def _no_scheduler(address: str | None, error: Exception) -> InvalidInput:
     return InvalidInput("cluster", address, problem=f"no scheduler answers: {error}")
-
-
-@contextlib.contextmanager
-def _silenced(logger: str) -> Iterator[None]:
-    """Silence a logger that would only repeat what an exception says."""
-    level = logging.getLogger(logger).level
-    logging.getLogger(logger).setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.getLogger(logger).setLevel(level)

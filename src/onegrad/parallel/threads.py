@@ -132,10 +132,8 @@ def pool_size() -> int:
 
 def pool_map(function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
     """Return function(item) for every item, in order, from the pool if there is one."""
-    if _current.pool is None:
-        return [function(item) for item in items]
     work = list(items)
-    if len(work) < 2:
+    if _current.pool is None or len(work) < 2:
         return [function(item) for item in work]
     return list(_in_order(function, work, _current.pool, _current.stop, ahead=None))
 
