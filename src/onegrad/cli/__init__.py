@@ -28,17 +28,10 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, pr
 EVERYDAY_COMMANDS = (
     "predict", "simulate", "compare", "spectrum", "fit", "apply", "explore",
 )  # fmt: skip
-COMMANDS = (
-    *EVERYDAY_COMMANDS,
-    "optimum",
-    "exponents",
-    "reproduce",
-    "sweep",
-    "show",
-    "cite",
-    "doctor",
-    "completion",
-)
+MORE_COMMANDS = (
+    "optimum", "exponents", "reproduce", "sweep", "show", "cite", "doctor", "completion",
+)  # fmt: skip
+COMMANDS = EVERYDAY_COMMANDS + MORE_COMMANDS
 # arguments of the library whose options have other names
 RENAMED_OPTIONS = {
     "random_state": "--seed",
@@ -54,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
-    group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": COMMANDS})
+    group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": MORE_COMMANDS})
     if not words:
         parser.print_help()
         return 0

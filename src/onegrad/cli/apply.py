@@ -35,16 +35,17 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad apply`."""
     description = "Predict every row of the data; columns are matched by name."
     parser = add_command(subparsers, "apply", "predict with a saved model", description, *_EXAMPLES)
-    parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
-    parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
+    add = parser.add_argument
+    add("model_file", metavar="MODEL", help="a file written by onegrad fit")
+    add("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     out = f"{', '.join(TABLE_SUFFIXES)}, or - for CSV on standard output"
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help=out)
+    add("--out", required=True, type=Path, metavar="FILE", help=out)
     keep = "columns of the data to write next to the predictions, such as an id"
-    parser.add_argument("--keep", metavar="A,B,…", help=keep)
+    add("--keep", metavar="A,B,…", help=keep)
     add_force(parser)
-    parser.add_argument("--std", action="store_true", help="add the standard deviation")
-    parser.add_argument("--interval", type=float, metavar="P", help="add intervals of coverage P")
-    parser.add_argument("--proba", action="store_true", help="add the class probabilities")
+    add("--std", action="store_true", help="add the standard deviation")
+    add("--interval", type=float, metavar="P", help="add intervals of coverage P")
+    add("--proba", action="store_true", help="add the class probabilities")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,14 +66,11 @@ def run(args: argparse.Namespace) -> int:
     if not to_standard_output:
         check_not_an_input("--out", args.out, [*data.paths, args.model_file])
         check_new_file("--out", args.out, args.force)
-    input_columns = KeptColumns(data, args.keep.split(",")) if args.keep else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
-        blocks: Iterator[Columns] = (
-            _columns(model, X, args) for X in _inputs(model, data, unknown)
-        )
-        if input_columns is not None:
-            blocks = map(input_columns.beside, blocks)
+        blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
+        if args.keep:
+            blocks = _beside_columns(data, args.keep.split(","), blocks)
         rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
     warn(*unknown.warnings)
     if args.json:
@@ -82,38 +80,6 @@ def run(args: argparse.Namespace) -> int:
     elif not to_standard_output:
         print(f"{rows:,} predictions written to {args.out}")
     return 0
-
-
-class KeptColumns:
-    """Columns of the data that are written before the predictions, as they are in the files."""
-
-    def __init__(self, data: Source, names: Sequence[str]) -> None:
-        files = [part for part in data.partitions if isinstance(part, FilePartition)]
-        if len(files) < len(data.partitions):
-            problem = "only columns of CSV and Parquet files have names"
-            raise InvalidInput("--keep", ",".join(names), problem=problem)
-        self.names = names
-        self.tables = (table for file in files for table in file.plain_columns(names))
-        try:
-            self.rows: Any = next(self.tables, None)
-        except InvalidInput as error:
-            raise error.renamed("--keep") if error.argument == "column" else error from None
-
-    def beside(self, predictions: Columns) -> Columns:
-        """Return the columns of the next rows, and their predictions."""
-        import pyarrow as pa
-
-        if both := set(self.names) & predictions.keys():
-            problem = "a column of the predictions already has this name"
-            raise InvalidInput("--keep", min(both), problem=problem)
-        count = len(next(iter(predictions.values())))
-        while len(self.rows) < count:
-            if (table := next(self.tables, None)) is None:
-                raise InvalidInput("--keep", problem="the files changed while they were read")
-            self.rows = pa.concat_tables([self.rows, table])
-        columns = {name: self.rows[name].slice(0, count) for name in self.names}
-        self.rows = self.rows.slice(count)
-        return columns | predictions
 
 
 def _check_out(args: argparse.Namespace) -> None:
@@ -173,6 +139,34 @@ def _columns(model: Any, X: Any, args: argparse.Namespace) -> Columns:
             name = f"{label:g}" if isinstance(label, float) else label
             columns[f"p({name})"] = p
     return columns
+
+
+def _beside_columns(
+    data: Source, names: Sequence[str], blocks: Iterator[Columns]
+) -> Iterator[Columns]:
+    """Yield the blocks of predictions after columns of the data, as they are in the files."""
+    import pyarrow as pa
+
+    files = [part for part in data.partitions if isinstance(part, FilePartition)]
+    if len(files) < len(data.partitions):
+        problem = "only columns of CSV and Parquet files have names"
+        raise InvalidInput("--keep", ",".join(names), problem=problem)
+    tables = (table for file in files for table in file.plain_columns(names))
+    try:
+        rows: Any = next(tables, None)
+    except InvalidInput as error:
+        raise error.renamed("--keep") if error.argument == "column" else error from None
+    for predictions in blocks:
+        if both := set(names) & predictions.keys():
+            problem = "a column of the predictions already has this name"
+            raise InvalidInput("--keep", min(both), problem=problem)
+        count = len(next(iter(predictions.values())))
+        while len(rows) < count:
+            if (table := next(tables, None)) is None:
+                raise InvalidInput("--keep", problem="the files changed while they were read")
+            rows = pa.concat_tables([rows, table])
+        yield {name: rows[name].slice(0, count) for name in names} | predictions
+        rows = rows.slice(count)
 
 
 def _named(name: str, values: np.ndarray[Any, Any]) -> Columns:

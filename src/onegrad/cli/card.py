@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from onegrad.io.files import atomic_write
 
 MAX_INPUTS = 6  # columns that the table of rows shows
-
-
-class CardPicture(NamedTuple):
-    """A picture inside the page: what it shows, and its bytes as an address."""
-
-    caption: str
-    source: str
 
 
 def write_card(path: Path, estimator: Any, assessment: Any, title: str) -> None:
@@ -47,7 +39,8 @@ def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value!s:.40}"
 
 
-def _pictures(estimator: Any, assessment: Any) -> list[CardPicture]:
+def _pictures(estimator: Any, assessment: Any) -> Iterator[dict[str, str]]:
+    """Yield what each picture of the page shows, and its bytes as an address."""
     from onegrad.pictures.model_plots import (
         draw_calibration,
         draw_importances,
@@ -56,28 +49,30 @@ def _pictures(estimator: Any, assessment: Any) -> list[CardPicture]:
     )
 
     names, importances = estimator.column_names_, estimator.feature_importances_
-    drawings = {
-        "Importance of each column: higher held-out loss when it is permuted.": partial(
-            draw_importances, names=names, importances=importances
+    yield _picture(
+        "Importance of each column: higher held-out loss when it is permuted.",
+        lambda ax: draw_importances(ax, names, importances),
+    )
+    if assessment is None:
+        return
+    if assessment.confidence is not None:
+        yield _picture(
+            "Fraction of correct predictions against predicted probability.",
+            lambda ax: draw_calibration(ax, assessment.confidence, assessment.correct),
         )
-    }
-    if assessment is not None and assessment.confidence is not None:
-        drawings["Fraction of correct predictions against predicted probability."] = partial(
-            draw_calibration, confidence=assessment.confidence, correct=assessment.correct
-        )
-    elif assessment is not None and assessment.width is not None:
+    elif assessment.width is not None:
         true, predicted, width = assessment.true, assessment.predicted, assessment.width
-        drawings["Predicted and true values of held-out rows."] = partial(
-            draw_predictions, predicted=predicted, true=true
+        yield _picture(
+            "Predicted and true values of held-out rows.",
+            lambda ax: draw_predictions(ax, predicted, true),
         )
-        drawings["90 % intervals, rows ordered by prediction."] = partial(
-            draw_intervals, predicted=predicted, low=predicted - width, high=predicted + width,
-            true=true,
-        )  # fmt: skip
-    return [_picture(caption, draw) for caption, draw in drawings.items()]
+        yield _picture(
+            "90 % intervals, rows ordered by prediction.",
+            lambda ax: draw_intervals(ax, predicted, predicted - width, predicted + width, true),
+        )
 
 
-def _picture(caption: str, draw: Callable[[Any], object]) -> CardPicture:
+def _picture(caption: str, draw: Callable[[Any], object]) -> dict[str, str]:
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -89,4 +84,4 @@ def _picture(caption: str, draw: Callable[[Any], object]) -> CardPicture:
         svg = io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(svg.getvalue()).decode()
-    return CardPicture(caption, f"data:image/svg+xml;base64,{data}")
+    return {"caption": caption, "source": f"data:image/svg+xml;base64,{data}"}

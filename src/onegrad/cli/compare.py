@@ -8,7 +8,7 @@ from typing import Any
 
 from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot_path, save_figure
+from onegrad.cli.plots import check_plot, save_figure
 from onegrad.cli.simulate import count_networks, read_seeds
 
 _EXAMPLES = (
@@ -37,15 +37,13 @@ def run(args: argparse.Namespace) -> int:
     from onegrad.comparison import compare
 
     options = read_problem_options(args)
-    if args.plot:
-        check_plot_path(args.plot, args.force)
+    check_plot(args)
     seeds = read_seeds(args.seeds)
     progress = count_networks(seeds, quiet=args.json)
     comparison = compare(
         options.problem, seeds, device=args.device, progress=progress, **options.axes
     )
-    if args.plot:
-        save_figure(args.plot, comparison.plot)
+    save_figure(args.plot, comparison.plot)
     if args.json:
         print_json(comparison.to_dict() | {"setting": options.setting})
         return 0

@@ -18,19 +18,9 @@ from onegrad.cli.output import print_json, styled
 from onegrad.parallel import core_count
 
 PACKAGES = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "joblib",
-    "matplotlib",
-    "pyarrow",
-    "jinja2",
-    "torch",
-    "dask",
-    "distributed",
-    "starlette",
-    "uvicorn",
-)
+    "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2", "torch",
+    "dask", "distributed", "starlette", "uvicorn",
+)  # fmt: skip
 
 
 def add_parser(subparsers: Any) -> None:

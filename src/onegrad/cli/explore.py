@@ -19,7 +19,6 @@ from onegrad.parallel import core_count
 
 _EXAMPLES = ("onegrad explore --port 8321", "onegrad explore --export page.html")
 LOOPBACK_ADDRESS = "127.0.0.1"
-DEFAULT_PORT = 8321
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,22 +28,13 @@ def add_parser(subparsers: Any) -> None:
         "that needs no server."
     )
     parser = add_command(subparsers, "explore", "the interactive page", description, *_EXAMPLES)
-    parser.add_argument(
-        "--port",
-        default=str(DEFAULT_PORT),
-        help=f"port; 0 chooses a free one (default {DEFAULT_PORT})",
-    )
-    parser.add_argument(
-        "--host",
-        default=LOOPBACK_ADDRESS,
-        help=f"address to listen on (default {LOOPBACK_ADDRESS}: this machine only)",
-    )
-    parser.add_argument("--no-open", action="store_true", help="do not open the browser")
-    parser.add_argument(
-        "--export",
-        metavar="FILE",
-        help="write a self-contained page with precomputed numbers, and exit",
-    )
+    add = parser.add_argument
+    add("--port", default="8321", help="port; 0 chooses a free one (default %(default)s)")
+    host = "address to listen on (default %(default)s: this machine only)"
+    add("--host", default=LOOPBACK_ADDRESS, help=host)
+    add("--no-open", action="store_true", help="do not open the browser")
+    export = "write a self-contained page with precomputed numbers, and exit"
+    add("--export", metavar="FILE", help=export)
     add_force(parser)
 
 
@@ -78,10 +68,9 @@ def run(args: argparse.Namespace) -> int:
         timeout_graceful_shutdown=1,
         server_header=False,
     )
-    server = uvicorn.Server(config)
     if not args.no_open:
         threading.Timer(0.5, webbrowser.open, (url,)).start()
-    server.run(sockets=[listener])
+    uvicorn.Server(config).run(sockets=[listener])
     return 0
 
 

@@ -23,9 +23,8 @@ def add_parser(subparsers: Any) -> None:
     summary = "information and generative exponent of a teacher"
     parser = add_command(subparsers, "exponents", summary, DESCRIPTION, _EXAMPLE)
     parser.add_argument("teacher", nargs="+", metavar="TEACHER", help="a name or a formula")
-    parser.add_argument(
-        "--activation", metavar="A", help="the step uses only its degrees (default: all degrees)"
-    )
+    activation = "the step uses only its degrees (default: all degrees)"
+    parser.add_argument("--activation", metavar="A", help=activation)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,27 +49,19 @@ def add_parser(subparsers: Any) -> None:
     summary = "train a model on Parquet, CSV, npz or npy files of any size"
     description = "Learn the first layer on a sample of rows and the readout on all of them."
     parser = add_command(subparsers, "fit", summary, description, *_EXAMPLES)
-    parser.add_argument("data", metavar="DATA", help="a file, a directory or a quoted pattern")
-    parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
-    parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="file to write")
-    parser.add_argument(
-        "--task",
-        type=str.lower,
-        choices=("auto", "regression", "classification"),
-        default="auto",
-        help="auto (default): classification if the target is text or only 0 and 1",
-    )
-    budgets = ("fast", "default", "best")
-    parser.add_argument(
-        "--budget", type=str.lower, choices=budgets, help="how much time and memory to spend"
-    )
-    parser.add_argument(
-        "--drop-missing", action="store_true", help="leave out rows whose target is missing"
-    )
+    add = parser.add_argument
+    add("data", metavar="DATA", help="a file, a directory or a quoted pattern")
+    add("--target", required=True, metavar="COL", help="the column to predict")
+    add("--out", required=True, type=Path, metavar="MODEL", help="file to write")
+    tasks = ("auto", "regression", "classification")
+    task = "auto (default): classification if the target is text or only 0 and 1"
+    add("--task", type=str.lower, choices=tasks, default="auto", help=task)
+    budget = "how much time and memory to spend"
+    add("--budget", type=str.lower, choices=("fast", "default", "best"), help=budget)
+    add("--drop-missing", action="store_true", help="leave out rows whose target is missing")
     card = parser.add_mutually_exclusive_group()
-    card.add_argument(
-        "--card", type=Path, metavar="FILE", help="one-page summary (default MODEL.html)"
-    )
+    page = "one-page summary (default MODEL.html)"
+    card.add_argument("--card", type=Path, metavar="FILE", help=page)
     card.add_argument("--no-card", action="store_true", help="write no summary")
     add_force(parser)
     add = parser.add_argument_group("more").add_argument
@@ -103,14 +95,9 @@ def run(args: argparse.Namespace) -> int:
     _check_arguments(args)
     columns = None if args.columns is None else args.columns.split(",")
     start = time.monotonic()
-    with _columns_named_by_option(args), _missing_targets_counted(args):
-        data = source(
-            args.data,
-            target=args.target,
-            weight=args.weight,
-            columns=columns,
-            drop_missing=args.drop_missing,
-        )
+    with _complaints_by_option(args):
+        names = {"target": args.target, "weight": args.weight, "columns": columns}
+        data = source(args.data, **names, drop_missing=args.drop_missing)
         card = None if args.no_card else args.card or args.out.with_name(f"{args.out.name}.html")
         for option, path in (("--out", args.out), ("--card", card)):
             if path is not None:
@@ -127,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
                 progress.relabel("card")
                 assessment = assess(estimator, data, client=client, progress=progress)
                 write_card(card, estimator, assessment, f"{args.target} in {args.data}")
-    if args.drop_missing and (missing := sum(_missing_targets(args))):
+    if args.drop_missing and (missing := _count_missing_targets(args)):
         rows = "row" if missing == 1 else "rows"
         note = f"{missing:,} {rows} without --target {args.target!r} left out"
         print_note("onegrad fit", note)
@@ -162,34 +149,26 @@ def _check_arguments(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _columns_named_by_option(args: argparse.Namespace) -> Iterator[None]:
-    """Name the option that asked for a column which the data do not have."""
+def _complaints_by_option(args: argparse.Namespace) -> Iterator[None]:
+    """Say how many rows have no target, and which option asked for a column that is not there."""
     try:
         yield
+    except MissingTargets as error:
+        count = _count_missing_targets(args)
+        rows = "row has" if count == 1 else "rows have"
+        problem = f"{count:,} {rows} no value; add --drop-missing to leave them out"
+        raise InvalidInput("--target", error.value, problem=problem) from None
     except InvalidInput as error:
         if error.argument != "column" or error.value not in (args.categorical or "").split(","):
             raise
         raise InvalidInput("--categorical", error.value, problem=error.problem) from None
 
 
-@contextmanager
-def _missing_targets_counted(args: argparse.Namespace) -> Iterator[None]:
-    """Say how many rows have no target, and how to leave them out."""
-    try:
-        yield
-    except MissingTargets as error:
-        count = sum(_missing_targets(args))
-        rows = "row has" if count == 1 else "rows have"
-        problem = f"{count:,} {rows} no value; add --drop-missing to leave them out"
-        raise InvalidInput("--target", error.value, problem=problem) from None
-
-
-def _missing_targets(args: argparse.Namespace) -> Iterator[int]:
-    """Yield the numbers of rows without a target, block by block."""
+def _count_missing_targets(args: argparse.Namespace) -> int:
     from onegrad.data import source
 
-    for block in source(args.data, columns=[args.target]).blocks():
-        yield int(missing_targets(block.X[args.target], args.target).sum())
+    blocks = source(args.data, columns=[args.target]).blocks()
+    return sum(int(missing_targets(b.X[args.target], args.target).sum()) for b in blocks)
 
 
 def _is_classification(args: argparse.Namespace, data: Any) -> bool:

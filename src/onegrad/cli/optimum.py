@@ -7,8 +7,8 @@ from typing import Any
 
 from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot_path, save_plot
-from onegrad.pictures.result_tables import with_error
+from onegrad.cli.plots import check_plot, save_plot
+from onegrad.cli.predict import add_margins
 from onegrad.theory import optimum
 
 _EXAMPLES = (
@@ -27,34 +27,25 @@ def add_parser(subparsers: Any) -> None:
     )
     parser = add_command(subparsers, "optimum", summary, description, *_EXAMPLES)
     add_problem_options(parser)
-    parser.add_argument(
-        "--over",
-        default="alpha,ridge",
-        metavar="NAMES",
-        help="what to optimise: alpha, ridge, n_step (default alpha,ridge)",
-    )
-    parser.add_argument(
-        "--total", type=int, metavar="ROWS", help="total rows of step and ridge, with n_step"
-    )
+    over = "what to optimise: alpha, ridge, n_step (default %(default)s)"
+    parser.add_argument("--over", default="alpha,ridge", metavar="NAMES", help=over)
+    total = "total rows of step and ridge, with n_step"
+    parser.add_argument("--total", type=int, metavar="ROWS", help=total)
     add_plot(parser, "the curve")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the optimum."""
     options = read_problem_options(args)
-    if args.plot:
-        check_plot_path(args.plot, args.force)
+    check_plot(args)
     over = tuple(name.strip() for name in args.over.split(","))
     best = optimum(options.problem, over, total=args.total, **options.axes)
-    if args.plot:
-        save_plot(args.plot, best)
+    save_plot(args.plot, best)
     if args.json:
         print_json(best.to_dict() | {"setting": options.setting})
         return 0
     rows = best.results()
-    for row in rows:
-        for name in ("train", "test"):
-            row[name] = with_error(row[name], row[f"{name}_accuracy"] * row[name])
+    add_margins(rows)
     print_title(f"best {' and '.join(over)}, uniform theory: {options.title}")
     print_table(rows, [*best.axes, *over, "train", "test"])
     return 0

@@ -23,6 +23,7 @@ from onegrad.problem.conventions import size_from_ratio
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
 MAX_POINTS = 10_000
 SIZES = ("n", "d", "N")
+POINT = ("alpha", "eta", "ridge")
 EVERYDAY_FIELDS = (
     *SIZES, "phi", "psi", "activation", "teacher", "noise", "ridge", "alpha", "eta",
 )  # fmt: skip
@@ -51,6 +52,11 @@ class ProblemOptions:
     problem: Problem
     axes: dict[str, list[float]]
     setting: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that say which point a row of results is: listed fields, step and penalty."""
+        return [*(name for name in self.axes if name not in POINT), *POINT]
 
     @property
     def title(self) -> str:
@@ -181,10 +187,12 @@ def _replace_ratio(
     ]
 
 
-def load_rows(path: str) -> Any:
-    """Return the array of a .npy file, the value of --rows."""
+def load_rows(path: str | None) -> Any:
+    """Return the array of a .npy file, the value of --rows; None without one."""
     import numpy as np
 
+    if path is None:
+        return None
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:

@@ -44,7 +44,7 @@ def subcommands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.Argume
 
 
 def group_commands(parser: argparse.ArgumentParser, groups: Mapping[str, Sequence[str]]) -> None:
-    """List the commands of a parser in groups in its help, each in the first that names it."""
+    """List the commands of a parser in groups in its help."""
     for action in [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]:
         listed = {choice.dest: choice for choice in action._choices_actions}
         action._choices_actions, action.help = [], argparse.SUPPRESS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ DPI = 160
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
 
 
-def save_plot(path: str, *results: Any) -> None:
+def save_plot(path: str | None, *results: Any) -> None:
     """Draw each result with its `plot` method on the same axes and write the picture."""
 
     def draw(figure: Any) -> None:
@@ -27,25 +28,31 @@ def save_plot(path: str, *results: Any) -> None:
 
 
 def save_figure(
-    path: str, draw: Callable[[Any], object], width: float = 12.0, height: float = 4.4
+    path: str | None, draw: Callable[[Any], object], width: float = 12.0, height: float = 4.4
 ) -> None:
-    """Draw on a new figure, write the picture, and say so on standard error."""
-    from onegrad.pictures import load_library, style
+    """Draw on a new figure, write the picture if --plot asks for one, and say so."""
+    if path is None:
+        return
+    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib = load_library("matplotlib", "--plot")
-    figures = load_library("matplotlib.figure", "--plot")
+    from onegrad.pictures import style
+
     with matplotlib.rc_context(style.RC):
-        figure = figures.Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
         with atomic_write(Path(path)) as file:
             figure.savefig(file, dpi=DPI, format=Path(path).suffix[1:].lower())
     print(f"wrote {printable(path)}", file=sys.stderr)
 
 
-def check_plot_path(path: str, force: bool) -> None:
+def check_plot(args: argparse.Namespace) -> None:
     """Raise InvalidInput before anything is computed if the picture could not be written."""
-    check_new_file("--plot", Path(path), force)
-    if Path(path).suffix.lower() not in PLOT_SUFFIXES:
-        raise InvalidInput("--plot", path, f"a file that ends in {', '.join(PLOT_SUFFIXES)}")
-    if not Path(path).parent.is_dir():
-        raise InvalidInput("--plot", Path(path), "in a folder that exists")
+    if args.plot is None:
+        return
+    path = Path(args.plot)
+    check_new_file("--plot", path, args.force)
+    if path.suffix.lower() not in PLOT_SUFFIXES:
+        raise InvalidInput("--plot", args.plot, f"a file that ends in {', '.join(PLOT_SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise InvalidInput("--plot", path, "in a folder that exists")

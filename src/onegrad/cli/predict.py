@@ -16,7 +16,7 @@ from onegrad.cli.options import (
     read_problem_options,
 )
 from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot_path, save_plot
+from onegrad.cli.plots import check_plot, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.pictures.result_tables import with_error
 from onegrad.theory import THEORIES, predict
@@ -34,12 +34,10 @@ def add_parser(subparsers: Any) -> None:
     description = "Predict train and test error after one gradient step and ridge, from theory."
     parser = add_command(subparsers, "predict", "errors from theory", description, *_EXAMPLES)
     add_problem_options(parser)
-    parser.add_argument(
-        "--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}"
-    )
-    parser.add_argument(
-        "--printed", action="store_true", help="use the formulas of the staircase as printed"
-    )
+    theories = f"one of {', '.join(THEORIES)}"
+    parser.add_argument("--theory", default="uniform", metavar="T", help=theories)
+    printed = "use the formulas of the staircase as printed"
+    parser.add_argument("--printed", action="store_true", help=printed)
     parser.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
     add_plot(parser, "the curve")
 
@@ -48,18 +46,13 @@ def run(args: argparse.Namespace) -> int:
     """Print the errors that theory predicts."""
     options = read_problem_options(args)
     problem, axes = options.problem, options.axes
-    if args.plot:
-        check_plot_path(args.plot, args.force)
-        if not axes:
-            raise InvalidInput(
-                "--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11"
-            )
-    rows_of_inputs = None if args.rows is None else load_rows(args.rows)
-    prediction = predict(
-        problem, theory=args.theory, printed=args.printed, rows=rows_of_inputs, **axes
-    )
-    if args.plot:
-        save_plot(args.plot, prediction)
+    check_plot(args)
+    if args.plot is not None and not axes:
+        needed = "needs a curve: list values, such as --alpha 0:0.5:11"
+        raise InvalidInput("--plot", problem=needed)
+    inputs = load_rows(args.rows)
+    prediction = predict(problem, theory=args.theory, printed=args.printed, rows=inputs, **axes)
+    save_plot(args.plot, prediction)
     rows: list[dict[str, Any]] = prediction.results()
     if args.json:
         # the best linear predictor reaches the bound of every kernel: two names for one number
@@ -67,15 +60,18 @@ def run(args: argparse.Namespace) -> int:
         answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
         print_json(answer | references | {"setting": options.setting})
         return 0
-    extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
-    for row in rows:
-        for name in ("train", "test"):
-            accuracy = row.get(f"{name}_accuracy")
-            if accuracy is not None:
-                row[name] = with_error(row[name], accuracy * row[name])
+    add_margins(rows)
     print_title(f"{prediction.theory} theory: {options.title}")
-    print_table(rows, [*extra, "alpha", "eta", "ridge", "train", "test", "risk"])
+    print_table(rows, [*options.columns, "train", "test", "risk"])
     bounds = set(np.ravel(prediction.kernel_bound).tolist())
     if len(bounds) == 1 and math.isfinite(bound := bounds.pop()):
         print(f"no rotation-invariant kernel has a test error below {bound:.4g}")
     return 0
+
+
+def add_margins(rows: list[dict[str, Any]]) -> None:
+    """Write errors with the accuracy that the theory states for them, where it states one."""
+    for row in rows:
+        for name in ("train", "test"):
+            if (accuracy := row.get(f"{name}_accuracy")) is not None:
+                row[name] = with_error(row[name], accuracy * row[name])

@@ -27,26 +27,17 @@ def add_parser(subparsers: Any) -> None:
     summary = "the papers' figures with theory and simulation, as one HTML report"
     description = "Compute missing results, draw the figures and write DIR/report.html."
     parser = add_command(subparsers, "reproduce", summary, description, *_EXAMPLES)
-    parser.add_argument(
-        "figures",
-        nargs="*",
-        metavar="FIGURE",
-        help="figures or groups, papers or open (default papers); see --list",
-    )
-    parser.add_argument("--list", action="store_true", help="list the figures and exit")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few seeds")
-    parser.add_argument(
-        "--seeds", type=int, metavar="K", help="K seeds per point, rounded up to whole cells"
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="images for full-training: mnist.npz, fashion.npz, CIFAR-10's data_batch_*.bin",
-    )
-    parser.add_argument("--cells-only", action="store_true", help="compute without drawing")
-    parser.add_argument("--shard", metavar="i/k", help="only part i of k; with --cells-only")
+    add = parser.add_argument
+    figures = "figures or groups, papers or open (default papers); see --list"
+    add("figures", nargs="*", metavar="FIGURE", help=figures)
+    add("--list", action="store_true", help="list the figures and exit")
+    add("--quick", action="store_true", help="small sizes, few seeds")
+    add("--seeds", type=int, metavar="K", help="K seeds per point, rounded up to whole cells")
+    add("--out", type=Path, metavar="DIR", help="default out/reproduce[-quick]")
+    images = "images for full-training: mnist.npz, fashion.npz, CIFAR-10's data_batch_*.bin"
+    add("--data", type=Path, metavar="DIR", help=images)
+    add("--cells-only", action="store_true", help="compute without drawing")
+    add("--shard", metavar="i/k", help="only part i of k; with --cells-only")
     add_run_options(parser)
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import add_command, add_problem_options, load_rows, read_problem_options
+from onegrad.cli.options import (
+    ProblemOptions,
+    add_command,
+    add_problem_options,
+    load_rows,
+    read_problem_options,
+)
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.result_tables import network_count, row_with_errors, with_error
-from onegrad.problem import Problem
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost, Simulation
@@ -23,9 +29,6 @@ _EXAMPLES = (
     "onegrad simulate --alpha 0,0.2,0.4 --seeds 5",
     "onegrad simulate --n 100000 --d 50000 --N 60000 --dry-run",
 )
-OPTIONS = (
-    "device", "dtype", "precision", "model", "n_test", "leave_one_out", "random", "batch",
-)  # fmt: skip
 DEVICE_NUMBERS = "random numbers are drawn on the device; --random host draws the same on all"
 
 
@@ -35,65 +38,54 @@ def add_parser(subparsers: Any) -> None:
     description = "Train real networks, one per seed, and measure their errors."
     parser = add_command(subparsers, "simulate", summary, description, *_EXAMPLES)
     add_problem_options(parser)
-    group = parser.add_argument_group("simulation")
-    group.add_argument(
-        "--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5"
-    )
-    group.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
-    group.add_argument("--dtype", type=str.lower, default="float64", help="float64 or float32")
-    group.add_argument(
-        "--precision",
-        type=str.lower,
-        metavar="P",
-        help="instead of --dtype: exact, single or fast (GPU tensor cores; reports its error)",
-    )
-    group.add_argument(
-        "--model",
-        type=str.lower,
-        default="trained",
-        metavar="M",
-        help="the model to fit: trained (default), an equivalent or a baseline",
-    )
-    group.add_argument("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
-    group.add_argument("--leave-one-out", action="store_true", help="add the leave-one-out error")
-    group.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
-    group.add_argument("--random", help="where to draw: host or device (default on a GPU)")
-    group.add_argument("--batch", type=int, metavar="B", help="networks per stack")
-    group.add_argument("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
-    group.add_argument(
+    add = parser.add_argument_group("simulation").add_argument
+    add("--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5")
+    add("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
+    add("--dtype", type=str.lower, default="float64", help="float64 or float32")
+    precision = "instead of --dtype: exact, single or fast (GPU tensor cores; reports its error)"
+    add("--precision", type=str.lower, metavar="P", help=precision)
+    model = "the model to fit: trained (default), an equivalent or a baseline"
+    add("--model", type=str.lower, default="trained", metavar="M", help=model)
+    add("--n-test", type=int, metavar="K", help="test rows (default max(1024, n/4))")
+    add("--leave-one-out", action="store_true", help="add the leave-one-out error")
+    add("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
+    add("--random", help="where to draw: host or device (default on a GPU)")
+    add("--batch", type=int, metavar="B", help="networks per stack")
+    add("--memory", type=float, metavar="GB", help="limit (default 80 %% of free)")
+    add(
         "--dry-run", action="store_true", help="print flops, bytes, memory and seconds; run nothing"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the errors of real networks."""
+    from onegrad.networks import SimulateOptions
     from onegrad.networks.cost import cost
     from onegrad.networks.simulation import simulate
 
     problem_options = read_problem_options(args)
     problem, axes = problem_options.problem, problem_options.axes
-    options: dict[str, Any] = {name: getattr(args, name) for name in OPTIONS}
+    names = [field.name for field in fields(SimulateOptions) if field.name != "rows"]
+    options: dict[str, Any] = {name: vars(args)[name] for name in names if name in vars(args)}
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
-        return _print_cost(cost(problem, read_seeds(args.seeds), **(options | axes)), args.json)
-    if args.rows is not None:
-        options["rows"] = load_rows(args.rows)
+        return _print_cost(cost(problem, read_seeds(args.seeds), **options, **axes), args.json)
+    inputs = load_rows(args.rows)
     seeds = read_seeds(args.seeds)
     progress = count_networks(seeds, quiet=args.json)
-    simulation = simulate(problem, seeds, progress=progress, **(options | axes))
+    simulation = simulate(problem, seeds, rows=inputs, progress=progress, **options, **axes)
     if simulation.provenance.random == "device" and args.random is None:
         print(DEVICE_NUMBERS, file=sys.stderr)
     if args.json:
         print_json(simulation.to_dict() | {"setting": problem_options.setting})
         return 0
     rows = [row_with_errors(row) for row in simulation.results()]
-    extra = [name for name in axes if name not in ("alpha", "eta", "ridge")]
-    columns = [*extra, "alpha", "eta", "ridge", "train", "test"]
+    columns = [*problem_options.columns, "train", "test"]
     if args.leave_one_out:
         columns.append("leave_one_out")
     if args.model == "trained":
-        columns += _add_theory(rows, problem, axes, simulation, options.get("rows"))
+        columns += _add_theory(rows, problem_options, simulation, inputs)
     print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
     print_table(rows, columns)
     if simulation.precision_error is not None:
@@ -114,11 +106,7 @@ def count_networks(seeds: int | list[int], quiet: bool) -> Callable[[int, int], 
 
 
 def _add_theory(
-    rows: list[dict[str, Any]],
-    problem: Problem,
-    axes: dict[str, Any],
-    simulation: Simulation,
-    inputs: Any,
+    rows: list[dict[str, Any]], options: ProblemOptions, simulation: Simulation, inputs: Any
 ) -> list[str]:
     """Add predictions and deviations in standard deviations; return their columns.
 
@@ -128,7 +116,7 @@ def _add_theory(
     from onegrad.theory import predict
 
     try:
-        prediction = predict(problem, rows=inputs, **axes)
+        prediction = predict(options.problem, rows=inputs, **options.axes)
     except (OutOfScope, NotConverged) as reason:
         print_note("onegrad simulate", f"no theory to compare with: {reason}")
         return []

@@ -8,7 +8,7 @@ from typing import Any
 
 from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
 from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot_path, save_plot
+from onegrad.cli.plots import check_plot, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
@@ -38,19 +38,17 @@ def run(args: argparse.Namespace) -> int:
         name = next(iter(options.axes))
         allowed = "one number: a spectrum is that of one problem"
         raise InvalidInput(FIELDS[name].option, getattr(args, name), allowed)
-    if args.plot:
-        check_plot_path(args.plot, args.force)
+    check_plot(args)
     theory = spectrum(problem)
-    measured = None
+    measured = []
     if args.simulate:
         from onegrad.networks import spectrum as measure
 
         progress = TerminalProgress("networks", quiet=args.json)
-        measured = measure(problem, seeds=args.seeds, edge=theory.edge, progress=progress)
-    if args.plot:
-        save_plot(args.plot, *(result for result in (theory, measured) if result is not None))
+        measured.append(measure(problem, args.seeds, edge=theory.edge, progress=progress))
+    save_plot(args.plot, theory, *measured)
     if args.json:
-        simulated = {} if measured is None else {"simulated": measured.to_dict()}
+        simulated = {"simulated": networks.to_dict() for networks in measured}
         about = {"problem": problem.to_dict(), "setting": options.setting}
         print_json(theory.to_dict() | simulated | about)
         return 0
@@ -59,21 +57,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_spikes(theory: Any, measured: Any) -> None:
+def _print_spikes(theory: Any, measured: list[Any]) -> None:
     """Print singular values s of F over sqrt(n), the scale of the explorer and of the plot."""
     root = math.sqrt(theory.problem.n)
     print(
         f"bulk of s/sqrt(n) ends at {math.sqrt(theory.edge):.5g}, by {theory.method} theory; "
         f"share at zero {theory.atom:.4g}"
     )
-    rows = [_row("theory", spike, root) for spike in theory.to_dict()["spikes"]]
-    if measured is not None:
-        rows += [_row("measured", spike, root) for spike in measured.to_dict()["spikes"]]
+    sources = [("theory", theory), *(("measured", networks) for networks in measured)]
+    rows = [_row(of, spike, root) for of, one in sources for spike in one.to_dict()["spikes"]]
     if not rows:
         print("no spikes")
         return
     alignments = [f"He_{k}" for k in SHOWN_DEGREES]
-    errors = ["se"] if measured is not None else []
+    errors = ["se"] if measured else []
     print_table(rows, ["of", "s/sqrt(n)", *errors, "eigenvalue", *alignments])
     print("s: singular values of F; eigenvalue: of F F^T/n, the square of s/sqrt(n)")
     print("He_k: squared cosine of the left singular vector with He_k of the learned index")

@@ -29,6 +29,11 @@ _EXAMPLES = (
     "onegrad sweep status sweeps/staircase.toml",
     "onegrad sweep export sweeps/staircase.toml --format parquet",
 )
+ACTIONS = {
+    "run": "compute missing cells",
+    "status": "show done, missing and failed cells",
+    "export": "write one table of all results",
+}
 COUNTED = ("done", "failed", "damaged")  # cells, in the lines of status
 
 
@@ -36,15 +41,10 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad sweep` with its actions."""
     summary = "run any grid of problems, resumable"
     description = "Run the cells of a grid that are not in its store yet."
-    parser = add_command(
-        subparsers, "sweep", summary, description, *_EXAMPLES, json_option=False
-    )  # its actions have --json
+    # its actions have --json
+    parser = add_command(subparsers, "sweep", summary, description, *_EXAMPLES, json_option=False)
     actions = parser.add_subparsers(dest="action", metavar="run|status|export", required=True)
-    for name, text in (
-        ("run", "compute missing cells"),
-        ("status", "show done, missing and failed cells"),
-        ("export", "write one table of all results"),
-    ):
+    for name, text in ACTIONS.items():
         example = f"onegrad sweep {name} sweeps/staircase.toml"
         action = add_command(actions, name, text, f"{text.capitalize()}.", example)
         action.add_argument("spec", type=Path, metavar="SPEC.toml", help="file with the grids")
