@@ -16,13 +16,7 @@ from typing import Any
 
 from onegrad import __version__
 from onegrad.cli.output import error_line, print_note
-from onegrad.cli.parser import (
-    Parser,
-    check_options,
-    group_commands,
-    innermost_parser,
-    options_of,
-)
+from onegrad.cli.parser import Parser, check_options, group_commands, innermost_parser, options_of
 from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, printable
 
 EVERYDAY_COMMANDS = (
@@ -57,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     program = f"onegrad {args.command}"
     try:
         with _warnings_as_notes(program):
-            return int(importlib.import_module(f"onegrad.cli.{args.command}").run(args))
+            run = importlib.import_module(f"onegrad.cli.{args.command}").run
+            return int(run(args) or 0)
     except InvalidInput as error:
         options = {action.dest: action.option_strings[-1] for action in options_of(command_parser)}
         name = (RENAMED_OPTIONS | options).get(error.argument, error.argument)

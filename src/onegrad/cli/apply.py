@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -48,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     add("--proba", action="store_true", help="add the class probabilities")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the predictions of a model."""
     from onegrad.data import source
     from onegrad.estimators import load
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         check_new_file("--out", args.out, args.force)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
-        blocks = (_columns(model, X, args) for X in _inputs(model, data, unknown))
+        inputs = _inputs(model, data, unknown)
+        blocks: Iterator[Columns] = (_columns(model, X, args) for X in inputs)
         if args.keep:
             blocks = _beside_columns(data, args.keep.split(","), blocks)
         rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
@@ -79,7 +81,6 @@ def run(args: argparse.Namespace) -> int:
         print_json({"out": str(args.out), "rows": rows, "estimator": kind, "unknown": counts})
     elif not to_standard_output:
         print(f"{rows:,} predictions written to {args.out}")
-    return 0
 
 
 def _check_out(args: argparse.Namespace) -> None:
@@ -190,9 +191,8 @@ def _print(blocks: Iterator[Columns]) -> int:
     from pyarrow import csv
 
     rows = 0
-    for columns in blocks:
+    for table in map(_table, blocks):
         text = io.BytesIO()
-        table = _table(columns)
         csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
         if hasattr(sys.stdout, "buffer"):
             sys.stdout.flush()
@@ -208,34 +208,23 @@ def _write(path: Path, blocks: Iterator[Columns]) -> int:
     """Write the columns of all blocks to a file and return the number of rows."""
     with atomic_write(path) as file:
         if path.suffix == ".npz":
-            rows = _write_arrays(file, blocks)
-        else:
-            rows = _write_table(file, blocks, path.suffix == ".parquet")
-    return rows
+            return _write_arrays(file, list(blocks))
+        return _write_tables(file, map(_table, blocks), path.suffix == ".parquet")
 
 
-def _write_arrays(file: IO[bytes], blocks: Iterator[Columns]) -> int:
-    pieces = list(blocks)
-    joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    savez: Any = np.savez
-    savez(file, **joined)
+def _write_arrays(file: IO[bytes], pieces: list[Columns]) -> int:
+    joined: Columns = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
+    np.savez(file, **joined)
     return len(next(iter(joined.values())))
 
 
-def _write_table(file: IO[bytes], blocks: Iterator[Columns], parquet: bool) -> int:
+def _write_tables(file: IO[bytes], tables: Iterator[Any], parquet: bool) -> int:
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    writer, rows = None, 0
-    try:
-        for columns in blocks:
-            table = _table(columns)
-            if writer is None:
-                make = pq.ParquetWriter if parquet else csv.CSVWriter
-                writer = make(file, table.schema)
+    first, rows = next(tables), 0
+    with (pq.ParquetWriter if parquet else csv.CSVWriter)(file, first.schema) as writer:
+        for table in itertools.chain([first], tables):
             writer.write_table(table)
             rows += table.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
     return rows

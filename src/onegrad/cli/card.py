@@ -10,8 +10,6 @@ from typing import Any
 
 from onegrad.io.files import atomic_write
 
-MAX_INPUTS = 6  # columns that the table of rows shows
-
 
 def write_card(path: Path, estimator: Any, assessment: Any, title: str) -> None:
     """Write the card of a model; without an assessment it has no scores beside a baseline."""
@@ -25,7 +23,7 @@ def write_card(path: Path, estimator: Any, assessment: Any, title: str) -> None:
         report=estimator.report(),
         assessment=assessment,
         pictures=_pictures(estimator, assessment),
-        max_inputs=MAX_INPUTS,
+        max_inputs=6,  # columns that the table of rows shows
         classifies=hasattr(estimator, "classes_"),
     )
     with atomic_write(path) as file:
@@ -41,34 +39,31 @@ def _number(value: Any) -> str:
 
 def _pictures(estimator: Any, assessment: Any) -> Iterator[dict[str, str]]:
     """Yield what each picture of the page shows, and its bytes as an address."""
-    from onegrad.pictures.model_plots import (
-        draw_calibration,
-        draw_importances,
-        draw_intervals,
-        draw_predictions,
-    )
+    from onegrad.pictures import model_plots as plots
 
     names, importances = estimator.column_names_, estimator.feature_importances_
     yield _picture(
         "Importance of each column: higher held-out loss when it is permuted.",
-        lambda ax: draw_importances(ax, names, importances),
+        lambda ax: plots.draw_importances(ax, names, importances),
     )
     if assessment is None:
         return
     if assessment.confidence is not None:
         yield _picture(
             "Fraction of correct predictions against predicted probability.",
-            lambda ax: draw_calibration(ax, assessment.confidence, assessment.correct),
+            lambda ax: plots.draw_calibration(ax, assessment.confidence, assessment.correct),
         )
     elif assessment.width is not None:
         true, predicted, width = assessment.true, assessment.predicted, assessment.width
         yield _picture(
             "Predicted and true values of held-out rows.",
-            lambda ax: draw_predictions(ax, predicted, true),
+            lambda ax: plots.draw_predictions(ax, predicted, true),
         )
         yield _picture(
             "90 % intervals, rows ordered by prediction.",
-            lambda ax: draw_intervals(ax, predicted, predicted - width, predicted + width, true),
+            lambda ax: plots.draw_intervals(
+                ax, predicted, predicted - width, predicted + width, true
+            ),
         )
 
 

@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
     add_command(subparsers, "cite", "BibTeX of the results used", description, example)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the references."""
     bibtex = resources.files("onegrad.cli").joinpath("references.bib").read_text(encoding="utf-8")
     bibtex = bibtex.replace("VERSION", __version__)
@@ -29,4 +29,3 @@ def run(args: argparse.Namespace) -> int:
         print_json({"entries": [dict(zip(fields, e, strict=True)) for e in entries]})
     else:
         print(bibtex, end="")
-    return 0

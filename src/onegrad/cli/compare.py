@@ -6,16 +6,14 @@ import argparse
 import textwrap
 from typing import Any
 
-from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
-from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot, save_figure
+from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
+from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_figure
 from onegrad.cli.simulate import count_networks, read_seeds
 
 _EXAMPLES = (
     "onegrad compare                     # the default setting: that of the docs' first page",
     "onegrad compare --n 1000 --d 500 --N 667 --activation relu --plot compare.svg",
 )
-LINE_WIDTH = 90
 
 
 def add_parser(subparsers: Any) -> None:
@@ -25,14 +23,13 @@ def add_parser(subparsers: Any) -> None:
         "the spikes, and a sentence that says whether they agree."
     )
     summary = "theory compared with real networks"
-    parser = add_command(subparsers, "compare", summary, description, *_EXAMPLES)
-    add_problem_options(parser)
+    parser = add_problem_command(subparsers, "compare", summary, description, *_EXAMPLES)
     parser.add_argument("--seeds", default="10", metavar="K", help="networks (default 10)")
     parser.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     add_plot(parser, "the comparison")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the comparison."""
     from onegrad.comparison import compare
 
@@ -46,9 +43,8 @@ def run(args: argparse.Namespace) -> int:
     save_figure(args.plot, comparison.plot)
     if args.json:
         print_json(comparison.to_dict() | {"setting": options.setting})
-        return 0
+        return
     print_title(options.title)
     rows = comparison.table()
     print_table(rows, list(rows[0]))
-    print(textwrap.fill(comparison.sentence, LINE_WIDTH, break_on_hyphens=False))
-    return 0
+    print(textwrap.fill(comparison.sentence, width=90, break_on_hyphens=False))

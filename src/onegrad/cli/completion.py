@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("shell", type=str.lower, choices=SHELLS, help="the shell")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the script of a shell."""
     import shtab
 
@@ -40,7 +40,6 @@ def run(args: argparse.Namespace) -> int:
         print_json({"shell": args.shell, "script": script})
     else:
         print(script)
-    return 0
 
 
 def _add_values(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> None:

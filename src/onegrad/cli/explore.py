@@ -38,17 +38,19 @@ def add_parser(subparsers: Any) -> None:
     add_force(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Serve the page until it is stopped, or write it to a file."""
     if args.export is not None:
-        return _export(args.export, args.json, args.force)
-    listener = _listen(args.host, _port(args.port))
+        _export(args)
+        return
     import uvicorn
 
     from onegrad.explorer.connections import ImpatientProtocol
     from onegrad.explorer.guard import LOOPBACK_HOSTS
+    from onegrad.explorer.request import read_whole
     from onegrad.explorer.server import create_app
 
+    listener = _listen(args.host, read_whole("--port", args.port, 0, 65535))
     host, port = listener.getsockname()[:2]
     local = args.host in (LOOPBACK_ADDRESS, "localhost")
     url = f"http://{LOOPBACK_ADDRESS if host == '0.0.0.0' else host}:{port}/"
@@ -71,31 +73,22 @@ def run(args: argparse.Namespace) -> int:
     if not args.no_open:
         threading.Timer(0.5, webbrowser.open, (url,)).start()
     uvicorn.Server(config).run(sockets=[listener])
-    return 0
 
 
-def _export(name: str, as_json: bool, force: bool) -> int:
+def _export(args: argparse.Namespace) -> None:
     """Compute the numbers of the page on all cores and write it."""
     from onegrad.explorer.bundle import write_page
 
-    path = Path(name)
-    check_new_file("--export", path, force)
+    path = Path(args.export)
+    check_new_file("--export", path, args.force)
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput("--export", path, "a file in a folder that exists")
-    progress = TerminalProgress("export", quiet=as_json)
+    progress = TerminalProgress("export", quiet=args.json)
     size = write_page(path, jobs=core_count(), progress=progress)
-    if as_json:
+    if args.json:
         print_json({"file": str(path), "bytes": size})
     else:
         print(f"{path}: {size / 1e6:.1f} MB; open it in any browser")
-    return 0
-
-
-def _port(text: str) -> int:
-    port = int(text) if text.isdecimal() and len(text) <= 5 else -1
-    if not 0 <= port <= 65535:
-        raise InvalidInput("--port", text, "a whole number from 0 to 65535")
-    return port
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--activation", metavar="A", help=activation)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the exponents of each teacher."""
     rows: list[dict[str, Any]] = [
         {"teacher": t, **asdict(exponents(t, args.activation))} for t in args.teacher
@@ -42,4 +42,3 @@ def run(args: argparse.Namespace) -> int:
                 row["teacher"] += f" = {row['hermite']}"
             row["out_of_reach"] = ", ".join(map(str, row["out_of_reach"])) or "none"
         print_table(rows, columns)
-    return 0

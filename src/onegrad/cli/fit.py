@@ -28,7 +28,6 @@ _EXAMPLES = (
 )
 
 MAX_CLASS_CODES = 20  # numbers among text that may be names of classes
-MAX_SEED = 2**32 - 1
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
@@ -142,7 +141,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise InvalidInput("--drop-missing", problem="only for CSV and Parquet files")
     if args.workers is not None and args.workers < 1:
         raise InvalidInput("--workers", args.workers, "a whole number >= 1")
-    if not 0 <= args.seed <= MAX_SEED:
+    if not 0 <= args.seed < 2**32:
         raise InvalidInput("--seed", args.seed, "a whole number from 0 to 2**32 - 1")
     if args.cluster is None:  # the devices of a cluster are not those of this machine
         get_ops(args.device)
@@ -229,18 +228,17 @@ def _check_class_names(target: str, y: Any) -> None:
     from onegrad.data.likely_mistakes import is_number
 
     values = list(dict.fromkeys(map(str, y)))
-    if all(DATE.fullmatch(value) for value in values):
-        raise InvalidInput(
-            "--target",
-            target,
-            problem=f"the column holds dates, such as {values[0]!r:.40}; if these are classes, add "
-            "--task classification; otherwise convert them to numbers, such as days since 2000",
-        )
     words = [value for value in values if not is_number(value)]
-    if words and len(values) - len(words) > max(MAX_CLASS_CODES, len(words)):
-        raise InvalidInput(
-            "--target",
-            target,
-            problem=f"the column holds numbers and {words[0]!r:.40}; fix it, or add "
-            "--task classification if these are classes",
+    if all(DATE.fullmatch(value) for value in values):
+        problem = (
+            f"the column holds dates, such as {values[0]!r:.40}; if these are classes, add "
+            "--task classification; otherwise convert them to numbers, such as days since 2000"
         )
+    elif words and len(values) - len(words) > max(MAX_CLASS_CODES, len(words)):
+        problem = (
+            f"the column holds numbers and {words[0]!r:.40}; fix it, or add "
+            "--task classification if these are classes"
+        )
+    else:
+        return
+    raise InvalidInput("--target", target, problem=problem)

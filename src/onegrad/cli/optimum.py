@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
-from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot, save_plot
+from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
+from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_plot
 from onegrad.cli.predict import add_margins
 from onegrad.theory import optimum
 
@@ -25,8 +24,7 @@ def add_parser(subparsers: Any) -> None:
         "Find the step, the penalty, or the split of rows between step and ridge that has the "
         "lowest test error by the uniform theory."
     )
-    parser = add_command(subparsers, "optimum", summary, description, *_EXAMPLES)
-    add_problem_options(parser)
+    parser = add_problem_command(subparsers, "optimum", summary, description, *_EXAMPLES)
     over = "what to optimise: alpha, ridge, n_step (default %(default)s)"
     parser.add_argument("--over", default="alpha,ridge", metavar="NAMES", help=over)
     total = "total rows of step and ridge, with n_step"
@@ -34,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
     add_plot(parser, "the curve")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the optimum."""
     options = read_problem_options(args)
     check_plot(args)
@@ -43,9 +41,8 @@ def run(args: argparse.Namespace) -> int:
     save_plot(args.plot, best)
     if args.json:
         print_json(best.to_dict() | {"setting": options.setting})
-        return 0
+        return
     rows = best.results()
     add_margins(rows)
     print_title(f"best {' and '.join(over)}, uniform theory: {options.title}")
     print_table(rows, [*best.axes, *over, "train", "test"])
-    return 0

@@ -40,18 +40,11 @@ QUICK_START = {
 
 @dataclass(frozen=True)
 class ProblemOptions:
-    """The problem that the options describe and the axes along which they list values.
+    """The problem that the options describe, and the axes along which they list values."""
 
-    Parameters
-    ----------
-    problem : the problem at the first value of every axis.
-    axes : the listed values, by field.
-    setting : the name of the default setting, if no size was given.
-    """
-
-    problem: Problem
-    axes: dict[str, list[float]]
-    setting: str | None = None
+    problem: Problem  # at the first value of every axis
+    axes: dict[str, Any]  # the listed values, by field
+    setting: str | None  # the name of the default setting, if no size was given
 
     @property
     def columns(self) -> list[str]:
@@ -63,29 +56,10 @@ class ProblemOptions:
         """The sizes and functions that are the same at every point."""
         p = self.problem
         sizes = [f"{name} = {getattr(p, name)}" for name in SIZES if name not in self.axes]
-        functions = [
-            f"activation {p.sigma.name}",
-            f"teacher {with_hermite_sum(p.teacher_function)}",
-        ]
+        teacher = with_hermite_sum(p.teacher_function)
+        functions = [f"activation {p.sigma.name}", f"teacher {teacher}"]
         suffix = "" if self.setting is None else f" (default setting {self.setting!r})"
         return ", ".join(sizes + functions) + suffix
-
-
-def add_problem_options(parser: argparse.ArgumentParser) -> None:
-    """Add every field of Problem; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
-    everyday = parser.add_argument_group(
-        "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
-    )
-    more = parser.add_argument_group("more about the problem")
-    fields = {**FIELDS, **RATIO_FIELDS}
-    for name in (*EVERYDAY_FIELDS, *(name for name in fields if name not in EVERYDAY_FIELDS)):
-        default = "" if name == "eta" else QUICK_START.get(name, fields[name].default)
-        field = replace(fields[name], default=default)
-        group = everyday if name in EVERYDAY_FIELDS else more
-        settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
-        if field.kind == "flag":
-            settings = {"action": "store_true"}
-        group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
 
 
 def add_command(
@@ -107,6 +81,28 @@ def add_command(
     if json_option:
         text = "print one JSON object and nothing else"
         parser.add_argument("--json", action="store_true", help=text)
+    return parser
+
+
+def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser:
+    """Add the parser of a command about a problem, with every field of Problem as an option.
+
+    texts : as of `add_command`. Numbers may be lists (1,2,3) or ranges (0:0.5:11).
+    """
+    parser = add_command(subparsers, *texts)
+    everyday = parser.add_argument_group(
+        "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
+    )
+    more = parser.add_argument_group("more about the problem")
+    fields = {**FIELDS, **RATIO_FIELDS}
+    for name in (*EVERYDAY_FIELDS, *(name for name in fields if name not in EVERYDAY_FIELDS)):
+        default = "" if name == "eta" else QUICK_START.get(name, fields[name].default)
+        field = replace(fields[name], default=default)
+        group = everyday if name in EVERYDAY_FIELDS else more
+        settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
+        if field.kind == "flag":
+            settings = {"action": "store_true"}
+        group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
     return parser
 
 

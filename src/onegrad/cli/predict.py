@@ -8,15 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.cli.options import (
-    add_command,
-    add_plot,
-    add_problem_options,
-    load_rows,
-    read_problem_options,
-)
-from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot, save_plot
+from onegrad.cli.options import add_plot, add_problem_command, load_rows, read_problem_options
+from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.pictures.result_tables import with_error
 from onegrad.theory import THEORIES, predict
@@ -32,17 +25,16 @@ _EXAMPLES = (
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad predict`."""
     description = "Predict train and test error after one gradient step and ridge, from theory."
-    parser = add_command(subparsers, "predict", "errors from theory", description, *_EXAMPLES)
-    add_problem_options(parser)
-    theories = f"one of {', '.join(THEORIES)}"
-    parser.add_argument("--theory", default="uniform", metavar="T", help=theories)
-    printed = "use the formulas of the staircase as printed"
-    parser.add_argument("--printed", action="store_true", help=printed)
-    parser.add_argument("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
+    summary = "errors from theory"
+    parser = add_problem_command(subparsers, "predict", summary, description, *_EXAMPLES)
+    add = parser.add_argument
+    add("--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}")
+    add("--printed", action="store_true", help="use the formulas of the staircase as printed")
+    add("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
     add_plot(parser, "the curve")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the errors that theory predicts."""
     options = read_problem_options(args)
     problem, axes = options.problem, options.axes
@@ -59,14 +51,13 @@ def run(args: argparse.Namespace) -> int:
         references = dict.fromkeys(("linear", "kernel_bound"), prediction.kernel_bound)
         answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
         print_json(answer | references | {"setting": options.setting})
-        return 0
+        return
     add_margins(rows)
     print_title(f"{prediction.theory} theory: {options.title}")
     print_table(rows, [*options.columns, "train", "test", "risk"])
     bounds = set(np.ravel(prediction.kernel_bound).tolist())
     if len(bounds) == 1 and math.isfinite(bound := bounds.pop()):
         print(f"no rotation-invariant kernel has a test error below {bound:.4g}")
-    return 0
 
 
 def add_margins(rows: list[dict[str, Any]]) -> None:

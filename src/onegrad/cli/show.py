@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print what a model is."""
     from onegrad.estimators import load
 
@@ -30,11 +30,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         about = {"model": args.model_file, "bytes": size, "predicts": predicts}
         print_json(about | model_facts(model))
-        return 0
+        return
     print(f"{args.model_file}: {size / 1e6:.2g} MB, predicts {predicts}")
     print(f"columns: {', '.join(model.column_names_):.400}")
     print(model.report())
-    return 0
 
 
 def model_facts(estimator: Any) -> dict[str, Any]:

@@ -8,13 +8,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from onegrad.cli.options import (
-    ProblemOptions,
-    add_command,
-    add_problem_options,
-    load_rows,
-    read_problem_options,
-)
+from onegrad.cli.options import ProblemOptions, add_problem_command, load_rows, read_problem_options
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
@@ -36,8 +30,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad simulate`."""
     summary = "errors measured on real networks"
     description = "Train real networks, one per seed, and measure their errors."
-    parser = add_command(subparsers, "simulate", summary, description, *_EXAMPLES)
-    add_problem_options(parser)
+    parser = add_problem_command(subparsers, "simulate", summary, description, *_EXAMPLES)
     add = parser.add_argument_group("simulation").add_argument
     add("--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5")
     add("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
@@ -57,7 +50,7 @@ def add_parser(subparsers: Any) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the errors of real networks."""
     from onegrad.networks import SimulateOptions
     from onegrad.networks.cost import cost
@@ -70,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
-        return _print_cost(cost(problem, read_seeds(args.seeds), **options, **axes), args.json)
+        _print_cost(cost(problem, read_seeds(args.seeds), **options, **axes), args.json)
+        return
     inputs = load_rows(args.rows)
     seeds = read_seeds(args.seeds)
     progress = count_networks(seeds, quiet=args.json)
@@ -79,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         print(DEVICE_NUMBERS, file=sys.stderr)
     if args.json:
         print_json(simulation.to_dict() | {"setting": problem_options.setting})
-        return 0
+        return
     rows = [row_with_errors(row) for row in simulation.results()]
     columns = [*problem_options.columns, "train", "test"]
     if args.leave_one_out:
@@ -90,7 +84,6 @@ def run(args: argparse.Namespace) -> int:
     print_table(rows, columns)
     if simulation.precision_error is not None:
         print(_precision_line(simulation))
-    return 0
 
 
 def count_networks(seeds: int | list[int], quiet: bool) -> Callable[[int, int], None]:
@@ -143,16 +136,15 @@ def _precision_line(simulation: Simulation) -> str:
     )
 
 
-def _print_cost(cost: Cost, as_json: bool) -> int:
+def _print_cost(cost: Cost, as_json: bool) -> None:
     """Print what a run would cost."""
     if as_json:
         print_json(vars(cost))
-        return 0
+        return
     print(f"flops    {cost.flops:.3g}")
     print(f"bytes    {cost.bytes:.3g}")
     print(f"memory   {cost.memory / 1e9:.3g} GB")
     print(f"seconds  {cost.seconds:.3g} (estimated from the rates of this machine)")
-    return 0
 
 
 def read_seeds(text: str) -> int | list[int]:

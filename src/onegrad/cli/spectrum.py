@@ -6,9 +6,8 @@ import argparse
 import math
 from typing import Any
 
-from onegrad.cli.options import add_command, add_plot, add_problem_options, read_problem_options
-from onegrad.cli.output import print_json, print_table, print_title
-from onegrad.cli.plots import check_plot, save_plot
+from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
+from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_plot
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.problem import FIELDS
@@ -21,14 +20,13 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad spectrum`."""
     summary = "bulk, spikes and alignments of the features"
     description = "Eigenvalues of F F^T/n: bulk density, edges, spikes and their alignments."
-    parser = add_command(subparsers, "spectrum", summary, description, _EXAMPLE)
-    add_problem_options(parser)
+    parser = add_problem_command(subparsers, "spectrum", summary, description, _EXAMPLE)
     parser.add_argument("--simulate", action="store_true", help="also measure networks")
     parser.add_argument("--seeds", type=int, default=5, metavar="K", help="networks (default 5)")
     add_plot(parser, "the spectrum")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Print the bulk and the spikes."""
     from onegrad.theory import spectrum
 
@@ -48,13 +46,12 @@ def run(args: argparse.Namespace) -> int:
         measured.append(measure(problem, args.seeds, edge=theory.edge, progress=progress))
     save_plot(args.plot, theory, *measured)
     if args.json:
-        simulated = {"simulated": networks.to_dict() for networks in measured}
+        simulated = [("simulated", networks.to_dict()) for networks in measured]
         about = {"problem": problem.to_dict(), "setting": options.setting}
-        print_json(theory.to_dict() | simulated | about)
-        return 0
+        print_json(theory.to_dict() | dict(simulated) | about)
+        return
     print_title(options.title)
     _print_spikes(theory, measured)
-    return 0
 
 
 def _print_spikes(theory: Any, measured: list[Any]) -> None:
