@@ -101,9 +101,6 @@ def ours(classify: bool) -> dict[str, Model]:
             inputs="standard", corrections="none", sample_rows=20_000, random_state=seed
         ),
         "alternating, best": lambda seed: alternating(budget="best", random_state=seed),
-        "alternating, as in 0.1": lambda seed: alternating(
-            1000, members=1, rounds=32, random_state=seed
-        ),
     }
 
 
