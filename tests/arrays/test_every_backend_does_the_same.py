@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from onegrad.arrays import (
+from onegrad.arrays import (  # fmt: skip
     erf,
     namespace,
     one_minus_square,
@@ -11,7 +11,7 @@ from onegrad.arrays import (
     symmetric,
     to_numpy,
     transpose,
-)  # fmt: skip
+)
 
 JUNK = np.nan  # below the diagonal: neither filled nor read
 

@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
 
 from naive import moments
 from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.ridge import NormalEquations
 
 
+@pytest.mark.compat
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_coefficients(intercept, weighted):
+    from sklearn.linear_model import Ridge
+
     rng = np.random.default_rng(1)
     F, y = rng.standard_normal((60, 7)) + 1, rng.standard_normal((60, 2)) - 2
     w = rng.random(60) if weighted else np.ones(60)

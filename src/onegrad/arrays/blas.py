@@ -17,13 +17,7 @@ import numpy as np
 
 Matrix = np.ndarray[Any, Any]
 
-LAPACK_ROUTINES = (
-    "geqrt",
-    "pbsv",
-    "potrf",
-    "potrs",
-    "trtri",
-)  # the routines that report through `info`
+LAPACK_ROUTINES = ("geqrt", "pbsv", "potrf", "potrs", "trtri")  # they report through `info`
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
@@ -17,25 +16,7 @@ from onegrad.arrays.tensor_core_ops import TensorCoreOps
 from onegrad.arrays.torch_ops import TorchOps
 from onegrad.exceptions import InvalidInput, check_choice
 
-
-class Backend(Protocol):
-    """A class of operations: one object for each device and precision."""
-
-    def __call__(self, device: str, dtype: str) -> Ops:
-        """Return the operations of a device in a precision."""
-
-    def device_of(self, x: Array) -> str:
-        """Return the device that an array lives on; an empty string if it is not of this kind."""
-
-
-DEVICES: dict[str, Backend] = {
-    "cpu": NumpyOps,
-    "torch": TorchOps,
-    "cuda": TorchOps,
-}
-ALLOWED = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
-
-
+DEVICES: dict[str, type[Ops]] = {"cpu": NumpyOps, "torch": TorchOps, "cuda": TorchOps}
 PRECISIONS = ("exact", "single", "fast")
 
 
@@ -51,7 +32,8 @@ def get_ops(device: str = "cpu", dtype: str = "float64", precision: str | None =
         raise InvalidInput("dtype", dtype, "float64 or float32")
     name, numbered, _ = str(device).partition(":")
     if name not in DEVICES or (numbered and name != "cuda"):
-        raise InvalidInput("device", device, ALLOWED)
+        allowed = "cpu (NumPy), torch (torch on the CPU), cuda or cuda:k"
+        raise InvalidInput("device", device, allowed)
     if precision is not None and dtype != "float64":
         problem = "precision chooses the types of numbers; leave dtype out"
         raise InvalidInput("dtype", dtype, problem=problem)

@@ -75,5 +75,4 @@ def splitmix64(words: Words) -> Words:
     h: Any = words
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         h = ((h ^ (h >> shift)) * factor) & MASK_64
-    mixed: Words = h ^ (h >> 31)
-    return mixed
+    return h ^ (h >> 31)

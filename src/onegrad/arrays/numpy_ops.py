@@ -20,16 +20,14 @@ from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, po
 CACHE_ENTRIES = 2**16  # entries of an elementwise slice: they stay in a core's own cache
 
 
-class NumpyOps:
+class NumpyOps(Ops):
     """NumPy arrays; see `Ops` for what each operation does."""
 
     def __init__(
         self, device: str = "cpu", dtype: str = "float64", precision: str | None = None
     ) -> None:
-        self.device = device
-        self.precision = precision or ("exact" if dtype == "float64" else dtype)
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.working_bytes = self.dtype.itemsize
+        super().__init__(device, dtype)
+        self.precision = precision or self.precision
         self.executor = DeviceExecutor()
 
     @cached_property
@@ -38,7 +36,6 @@ class NumpyOps:
 
     @staticmethod
     def device_of(x: Array) -> str:
-        """Return "cpu" for a NumPy array; an empty string for others."""
         return "cpu" if isinstance(x, np.ndarray | np.generic) else ""
 
     def policy(self, threads: int) -> ExecutionPolicy:
@@ -120,7 +117,7 @@ class NumpyOps:
         return P
 
     def read_out(self, F: Array, A: Array) -> Array:
-        return self.product(F, transpose(A))
+        return self.product(F, transpose(A))  # by tiles, on all threads
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         parts = tiles.rectangle(C.shape[-2:], pool_size())

@@ -3,11 +3,10 @@
 Arrays may have leading axes that count the matrices of a stack; B stands for one such axis.
 Symmetric matrices live in their upper triangles: what lies below is neither filled nor read.
 
-To add a backend, write a class with the members of `Ops` (`NumpyOps` and `TorchOps` are examples;
-neither inherits from the other) and of `Backend`, and give it a line in the table `DEVICES` of
-`onegrad.arrays.devices`.
-`onegrad.arrays.namespace` holds the few functions of single arrays that libraries spell
-differently. A device without queues or a generator of its own has a plain `DeviceExecutor`.
+A backend is a class that inherits from `Ops`: what is written out here is the plain way of doing
+it, which a backend overrides where it has a faster one; the rest each backend writes itself.
+`onegrad.arrays.devices` has the table of them, and `onegrad.arrays.namespace` the few functions of
+single arrays that libraries spell differently.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from onegrad.arrays.executor import DeviceExecutor
-from onegrad.arrays.namespace import Array, namespace
+from onegrad.arrays.namespace import Array, namespace, transpose
 from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.parallel.threads import Item, Value
 
@@ -28,17 +27,16 @@ Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; o
 class Ops(Protocol):
     """Operations on the arrays of one device, in one precision."""
 
-    @property
-    def device(self) -> str:
-        """Name of the device, as in `get_ops`."""
+    device: str  # its name, as in `get_ops`
+    dtype: np.dtype[Any]  # of the arrays: float64 or float32
+    precision: str  # arithmetic of products: one of `PRECISIONS`, or "float32" for that alone
+    working_bytes: int  # that an entry takes while it is at work
+    executor: DeviceExecutor  # queues, recordings, random numbers and memory of the device
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision: float64 or float32."""
-
-    @property
-    def precision(self) -> str:
-        """Arithmetic of products: one of `PRECISIONS`, or "float32" for that alone."""
+    def __init__(self, device: str, dtype: str) -> None:
+        self.device, self.dtype = device, np.dtype(dtype)
+        self.precision = "exact" if dtype == "float64" else dtype
+        self.working_bytes = self.dtype.itemsize
 
     @property
     def exact(self) -> Ops:
@@ -46,14 +44,11 @@ class Ops(Protocol):
 
         Normal equations are solved with them.
         """
+        return self
 
-    @property
-    def working_bytes(self) -> int:
-        """Bytes that an entry takes while it is at work."""
-
-    @property
-    def executor(self) -> DeviceExecutor:
-        """Queues, recordings, random numbers and memory of the device."""
+    @staticmethod
+    def device_of(x: Array) -> str:
+        """Return the device that an array lives on; an empty string if it is not of this kind."""
 
     def policy(self, threads: int) -> ExecutionPolicy:
         """Return how much a run does at a time here, with this many threads of the host."""
@@ -77,9 +72,11 @@ class Ops(Protocol):
 
     def map(self, function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         """Return function(item) for every item, from the thread pool where that helps."""
+        return [function(item) for item in items]
 
     def by_rows(self, function: Callable[[slice], Array], rows: int) -> Array:
         """Return function(slice) for slices that cover `rows` rows, joined: (B, rows, ...)."""
+        return function(slice(0, rows))
 
     # -- elementwise -------------------------------------------------------------------------
 
@@ -95,14 +92,18 @@ class Ops(Protocol):
 
     def scale_rows(self, X: Array, r: Array) -> Array:
         """Return diag(r) X for X (B, rows, d) and r (B, rows)."""
+        return X * r[..., None]
 
     # -- products ----------------------------------------------------------------------------
 
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
         """Return f(X W^T), (B, rows, N), for X (B, rows, d) and W (B, N, d)."""
+        P = X @ transpose(W)
+        return P if f is None else f(P)
 
     def read_out(self, F: Array, A: Array) -> Array:
         """Return F A, (B, rows, R), for features F (B, rows, N) and A (B, N, R)."""
+        return F @ A
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         """Add A^T B to C, for C (..., m, k), A (..., rows, m) and B (..., rows, k)."""
@@ -112,9 +113,13 @@ class Ops(Protocol):
 
     def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
         """Add y F to c, for c (B, N), weights y (B, rows) and F (B, rows, N)."""
+        c += (y[:, None, :] @ F)[:, 0]
 
     def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
         """Add other[k] to total[k], for every one of the others."""
+        for other in others:
+            for into, x in zip(total, other, strict=True):
+                into.__iadd__(x)  # in place, whatever the library
 
     # -- symmetric matrices ------------------------------------------------------------------
 

@@ -42,15 +42,7 @@ class TensorCoreOps(TorchOps):
     def exact(self) -> TorchOps:
         return TorchOps(self.device, "float64", drawn="float32")
 
-    def apply(
-        self,
-        f: Elementwise,
-        x: Array,
-        y: Array | None = None,
-        scale: float = 0.0,
-        out: Array | None = None,
-    ) -> Array:
-        F = super().apply(f, x, y, scale, out)
+    def stored(self, F: Array) -> Array:
         return F.half() if self.is_fast else F
 
     # -- products ----------------------------------------------------------------------------
@@ -60,13 +52,11 @@ class TensorCoreOps(TorchOps):
         P = _bmm(left, transpose(right), in_half=self.is_fast and f is not None)
         for left, right in more:
             _add_bmm(P, left, transpose(right))
-        if f is None:
-            return P
-        return f(P).half() if self.is_fast else f(P)
+        return P if f is None else self.stored(f(P))
 
     def read_out(self, F: Array, A: Array) -> Array:
         if not self.is_fast:
-            return F @ A
+            return super().read_out(F, A)
         size = A.abs().amax((-2, -1), keepdim=True)  # A has small and large entries: 22 bits
         F, both = F.half(), self.torch.cat(_halves(A / size), -1)
         out = self.zeros(*F.shape[:-1], both.shape[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,6 @@ from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
-from onegrad.parallel.threads import Item, Value
 
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
 QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
@@ -24,7 +23,7 @@ MANY_MATRICES = 256  # from which on half as many rows are faster
 FEW_MATRICES = 8  # below which a small product does not fill the device
 
 
-class TorchOps:
+class TorchOps(Ops):
     """Torch tensors; see `Ops` for what each operation does."""
 
     def __init__(
@@ -46,21 +45,13 @@ class TorchOps:
         if is_cuda and (self.place.index or 0) >= torch.cuda.device_count():
             problem = f"{torch.cuda.device_count()} CUDA device(s) are visible"
             raise InvalidInput("device", device, problem=problem)
-        self.torch, self.device = torch, device
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
-        self.kind = getattr(torch, dtype)
-        self.precision = "exact" if dtype == "float64" else dtype
-        self.working_bytes = self.dtype.itemsize
+        super().__init__(device, dtype)
+        self.torch, self.kind = torch, getattr(torch, dtype)
         drawn_kind = self.kind if drawn is None else getattr(torch, drawn)
         self.executor = TorchExecutor(torch, self.place, self.kind, drawn_kind)
 
-    @property
-    def exact(self) -> Ops:
-        return self
-
     @staticmethod
     def device_of(x: Array) -> str:
-        """Return the device of a tensor; an empty string for others."""
         if not is_torch(x):
             return ""
         return "torch" if x.device.type == "cpu" else str(x.device)
@@ -99,12 +90,6 @@ class TorchOps:
         host = self.torch.from_numpy(buffer)
         return host.to(self.place, non_blocking=True).to(self.kind)
 
-    def map(self, function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
-        return [function(item) for item in items]
-
-    def by_rows(self, function: Callable[[slice], Array], rows: int) -> Array:
-        return function(slice(0, rows))
-
     # -- elementwise -------------------------------------------------------------------------
 
     def apply(
@@ -116,22 +101,13 @@ class TorchOps:
         out: Array | None = None,
     ) -> Array:
         del out  # torch makes new tensors as fast
-        return f(x if y is None else self.torch.add(x, y, alpha=scale))
+        return self.stored(f(x if y is None else self.torch.add(x, y, alpha=scale)))
 
-    def scale_rows(self, X: Array, r: Array) -> Array:
-        return X * r[..., None]
+    def stored(self, F: Array) -> Array:
+        """Return features as this precision keeps them."""
+        return F
 
     # -- products ----------------------------------------------------------------------------
-
-    def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
-        P = X @ transpose(W)
-        return P if f is None else f(P)
-
-    def read_out(self, F: Array, A: Array) -> Array:
-        return F @ A
-
-    def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
-        c += (y[:, None, :] @ F)[:, 0]
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C.view(-1, *C.shape[-2:]).baddbmm_(transpose(_stack(A)), _stack(B))
@@ -159,11 +135,6 @@ class TorchOps:
 
     def _add_matmul(self, C: Array, A: Array, B: Array) -> None:
         C.baddbmm_(A, B)
-
-    def add_arrays(self, total: Sequence[Array], others: Sequence[Sequence[Array]]) -> None:
-        for other in others:
-            for into, x in zip(total, other, strict=True):
-                into.add_(x)
 
     # -- symmetric matrices ------------------------------------------------------------------
 

@@ -109,13 +109,13 @@ class NormalEquations:
 
     def factor(self, ridge: float) -> Factor:
         """Return the Cholesky factor of G + ridge."""
-        factor = Factor.shifted(self.G, [ridge])[0]
-        if not factor.definite:
+        U, definite = ops_of(self.G).shifted_cholesky(self.G, [ridge])
+        if not definite[0]:
             raise NotConverged(
                 f"ridge {ridge:g} is too small for features of mean variance {self.scale:g}: "
                 "the normal equations are singular"
             )
-        return factor
+        return Factor(U[0])
 
     def solve(self, ridge: float, factor: Factor | None = None) -> Readout:
         """Return the minimiser, from the Cholesky factor of G + ridge if that is known already."""
@@ -127,7 +127,7 @@ class NormalEquations:
 
         .. math:: \sum_k a_{ik}^2 \,/\, [(G + \lambda)^{-1}]_{ii}
         """
-        return np.asarray((readout.coef**2).sum(1) / to_numpy(factor.inverse_diagonal()))
+        return (readout.coef**2).sum(1) / to_numpy(factor.inverse_diagonal())
 
     def leverage(self, F: Floats, factor: Factor) -> Floats:
         r"""Return the leverage of the rows f of F, shape (n,).
@@ -135,17 +135,17 @@ class NormalEquations:
         .. math:: \frac1{\sum w}\,(f-\bar f)^\top(G+\lambda)^{-1}(f-\bar f)
         """
         half = self.whiten(F, factor)
-        return np.asarray((half * half).sum(1) / self.weight)
+        return (half * half).sum(1) / self.weight
 
     def whiten(self, F: Floats, factor: Factor) -> Floats:
         """Return the centred rows of F in the units of a factor: their squares are leverages."""
-        return np.asarray(factor.solve_lower(F - self.f_mean))
+        return factor.solve_lower(F - self.f_mean)
 
     def eigenvalues(self, leading: int | None = None) -> Floats:
         """Return the eigenvalues of G, largest first: all, or the `leading` ones by Lanczos."""
         G = to_numpy(self.G)
         if leading is None or 2 * leading >= len(G):
-            return np.asarray(scipy.linalg.eigvalsh(G, check_finite=False)[::-1])
+            return scipy.linalg.eigvalsh(G, check_finite=False)[::-1]
         from scipy.sparse.linalg import eigsh
 
         start = np.ones(len(G), G.dtype)  # the same result every time

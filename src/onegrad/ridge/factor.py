@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onegrad.arrays import Array, namespace, ops_of, transpose
@@ -10,24 +9,13 @@ from onegrad.arrays import Array, namespace, ops_of, transpose
 
 @dataclass(frozen=True)
 class Factor:
-    r""":math:`U^\top U = C` for matrices C in their upper triangles; leading axes are stacks."""
+    r""":math:`U^\top U = C` for positive definite C; leading axes are stacks."""
 
     U: Array  # (..., m, m); what lies below the diagonal has no meaning
-    definite: Array  # (...) True if C has a factor
-
-    @classmethod
-    def shifted(cls, C: Array, shifts: Sequence[float]) -> Factor:
-        """Return the factors of C + shift for every shift: (..., shifts, m, m)."""
-        return cls(*ops_of(C).shifted_cholesky(C, shifts))
-
-    def __getitem__(self, index: int) -> Factor:
-        return Factor(self.U[index], self.definite[index])
 
     def solve(self, b: Array) -> Array:
-        """Return C^-1 b for the columns of b (..., m, k); NaN where C is indefinite."""
-        x = ops_of(self.U).cholesky_solve(self.U, b)
-        x *= namespace(x).where(self.definite, 1.0, float("nan"))[..., None, None]
-        return x
+        """Return C^-1 b for the columns of b (..., m, k)."""
+        return ops_of(self.U).cholesky_solve(self.U, b)
 
     def solve_lower(self, R: Array) -> Array:
         """Return U^-T r, of squared length r.C^-1 r, for the rows r of R (..., n, m).
