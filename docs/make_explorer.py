@@ -3,7 +3,7 @@
     python docs/make_explorer.py
 
 Presets and curves are those of `onegrad explore --export`. Networks take most of its time: here
-half as many are trained, and they are shown at half as many steps.
+three are trained instead of four, and one is shown at half as many steps.
 """
 
 from __future__ import annotations
@@ -19,6 +19,6 @@ from onegrad.parallel import core_count
 PAGE = Path(__file__).parent / "extra" / "moving.html"
 
 if __name__ == "__main__":
-    numbers = page_numbers(Grids(network_alphas=CURVE_ALPHAS[::6], networks=2), core_count())
+    numbers = page_numbers(Grids(network_alphas=CURVE_ALPHAS[::6], networks=3), core_count())
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(bundled_page(json.dumps(numbers, separators=(",", ":"))), encoding="utf-8")
