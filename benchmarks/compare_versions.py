@@ -207,7 +207,8 @@ def tables(record: Record, rng: np.random.Generator) -> None:
         path = Path(folder) / "price.model"
         model.save(path)
         with zipfile.ZipFile(path) as archive:
-            for member in sorted(archive.namelist()):
+            # the digests follow from the other members, one of which names the version
+            for member in sorted(set(archive.namelist()) - {"digests.json"}):
                 content = archive.read(member)
                 if member.endswith(".json"):
                     header = {k: v for k, v in json.loads(content).items() if k != "onegrad"}

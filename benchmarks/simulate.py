@@ -113,11 +113,11 @@ def main() -> None:
             return None
     for n in (16_384, 65_536, 262_144, *([1_000_000] if args.long else [])):
         streamed = og.Problem(n=n, d=512, N=1024, eta=4.0)
-        foreseen = cost(streamed, [0], n_test=4096)
+        estimate = cost(streamed, [0], n_test=4096)
         took = best(partial(simulate, streamed, [0], n_test=4096), 1)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         print(
-            f"n = {n:,}, d = 512, N = 1,024: {took:.2f} s, estimate {foreseen.seconds:.2f} s; "
+            f"n = {n:,}, d = 512, N = 1,024: {took:.2f} s, estimate {estimate.seconds:.2f} s; "
             f"peak memory of this process {peak:.2f} GiB",
             flush=True,
         )
