@@ -4,10 +4,10 @@
     python -m soak.add out/*.json --page docs/reliability.md
 
 Sweeps are killed, interrupted and copied, random problems go through every theory, stores, files,
-specs and requests are damaged. Attacks whose packages are not installed are left out, and named.
-The same seed makes the same attacks. What was done is kept in a file, and a second call continues
-where the first stopped. All attacks advance together, so that a run that is stopped had some of
-each. The table at the end has one column per kind of fault; the exit code is 1 unless all are zero.
+specs and requests are damaged. The same seed makes the same attacks. What was done is kept in a
+file, and a second call continues where the first stopped. All attacks advance together, so that a
+run that is stopped had some of each. The table at the end has one column per kind of fault; the
+exit code is 1 unless all are zero.
 """
 
 from __future__ import annotations
@@ -45,10 +45,6 @@ def main() -> int:
     names = args.only.split(",")
     if unknown := set(names) - set(ATTACKS):
         parser.error(f"--only {', '.join(unknown)}: allowed are {', '.join(ATTACKS)}")
-    for name in [name for name in names if ATTACKS[name].missing_packages]:
-        lacking = ", ".join(ATTACKS[name].missing_packages)
-        print(f"soak: {name} is left out: {lacking} is not installed", file=sys.stderr)
-        names.remove(name)
     totals = {"kills": args.kills, "inputs": args.inputs, "problems": args.problems or args.inputs}
     ledger, end = Ledger(args.ledger, args.seed), time.monotonic() + args.seconds
 

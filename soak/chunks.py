@@ -5,12 +5,12 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from zlib import crc32
 
 import numpy as np
 
-from soak import inputs, kills, stores, terminals, theories, weights
+from soak import inputs, kills, pages, stores, terminals, theories, weights
 from soak.ledger import AttackCounts
 
 
@@ -22,24 +22,11 @@ class Attack:
     chunk_size: int
     option: str  # that says how many attacks there are: kills, problems, inputs
     share: float  # of the option's number
-    needs: tuple[str, ...] = ()  # packages without which it is left out
-
-    @property
-    def missing_packages(self) -> list[str]:
-        return [name for name in self.needs if find_spec(name) is None]
 
     def chunk_count(self, total: int) -> int:
         return -(-round(total * self.share) // self.chunk_size)
 
 
-def send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Send requests to the page, whose packages are loaded here."""
-    from soak import pages
-
-    return pages.send_requests(rng, count, where)
-
-
-ARROW, SERVER = ("pyarrow",), ("starlette", "httpx")
 ATTACKS = {
     "kill runner": Attack(kills.kill_runner, 20, "kills", 0.5),
     "kill creation": Attack(kills.kill_creation, 20, "kills", 0.24),
@@ -52,13 +39,13 @@ ATTACKS = {
     "spectra": Attack(theories.predict_spectra, 20, "problems", 0.005),
     "neighbours": Attack(theories.find_jumps, 20, "problems", 0.02),
     "symmetries": Attack(theories.check_symmetries, 5, "problems", 0.001),
-    "csv": Attack(inputs.use_files(".csv"), 100, "inputs", 0.1, ARROW),
-    "parquet": Attack(inputs.use_files(".parquet"), 100, "inputs", 0.1, ARROW),
-    "npz": Attack(inputs.use_files(".npz"), 100, "inputs", 0.1, ARROW),
-    "npy": Attack(inputs.use_files(".npy"), 100, "inputs", 0.05, ARROW),
-    "model": Attack(inputs.use_files(".model"), 100, "inputs", 0.15, ARROW),
+    "csv": Attack(partial(inputs.use_files, ".csv"), 100, "inputs", 0.1),
+    "parquet": Attack(partial(inputs.use_files, ".parquet"), 100, "inputs", 0.1),
+    "npz": Attack(partial(inputs.use_files, ".npz"), 100, "inputs", 0.1),
+    "npy": Attack(partial(inputs.use_files, ".npy"), 100, "inputs", 0.05),
+    "model": Attack(partial(inputs.use_files, ".model"), 100, "inputs", 0.15),
     "spec": Attack(inputs.read_specs, 200, "inputs", 0.2),
-    "request": Attack(send_requests, 200, "inputs", 0.25, SERVER),
+    "request": Attack(pages.send_requests, 200, "inputs", 0.25),
     "store": Attack(stores.damage_stores, 50, "inputs", 0.045),
     "weights": Attack(weights.repeat_rows, 10, "inputs", 0.005),
 }

@@ -7,7 +7,6 @@ import io
 import re
 import tempfile
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -21,8 +20,7 @@ from onegrad.experiments import read_spec
 from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies.measures import MEASURES
-from soak.attempt import attempt
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
 NOT_NUMBERS = {"nan", "inf", "-inf", "", '""'}
@@ -30,20 +28,16 @@ MAX_LINE = 1000  # characters
 MAX_CELLS_MADE = 3000  # more are only counted
 
 
-def use_files(suffix: str) -> Callable[[np.random.Generator, int, str], AttackCounts]:
-    """Return the attack with files of one kind: fitted, applied to, or used as the model."""
-
-    def attack(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-        counts = AttackCounts()
-        with tempfile.TemporaryDirectory() as folder:
-            for i in range(count):
-                fitting = suffix != ".model" and bool(rng.integers(2))
-                data = _damaged_file(rng, suffix, fitting)
-                with attempt(counts, f"{where}.{i}", ()):
-                    _command(counts, f"{where}.{i}", Path(folder), suffix, data, fitting)
-        return counts
-
-    return attack
+def use_files(suffix: str, rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Fit to files of one kind, apply a model to them, or use them as the model."""
+    counts = AttackCounts()
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(count):
+            fitting = suffix != ".model" and bool(rng.integers(2))
+            data = _damaged_file(rng, suffix, fitting)
+            with attempt(counts, f"{where}.{i}"):
+                _command(counts, f"{where}.{i}", Path(folder), suffix, data, fitting)
+    return counts
 
 
 def _damaged_file(rng: np.random.Generator, suffix: str, fitting: bool) -> bytes:

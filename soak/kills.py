@@ -11,8 +11,8 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
-from functools import cache
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +21,11 @@ import sweeping
 from onegrad.experiments import Store
 from onegrad.parallel.children import MAX_ATTEMPTS
 from onegrad.studies.measures import MEASURES
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 from soak.processes import Forked, Identity, children_of, start_runner, still_alive
 
 SMALL = (("cells", 60), ("numbers", 600), ("wait", 0.001))  # each with an array beside the store
 LARGE = (("cells", 40), ("numbers", 6000), ("wait", 0.01))  # results that fill a pipe
-SECONDS_TO_START, SECONDS_TO_IMPORT = 0.1, 3.0  # of a fork, of the program from scratch
 MAX_SECONDS = 300.0  # that a runner may go on after its processes were killed
 MAX_ORPHAN_SECONDS = 15.0  # that a process may outlive its parent
 Size = tuple[tuple[str, float], ...]
@@ -90,42 +89,20 @@ class AttackedStore:
         if drafts:
             self.counts.fault("left", self.where, f"{len(drafts)} drafts")
 
-    @contextlib.contextmanager
-    def errors_are_faults(self) -> Iterator[None]:
+    def errors_are_faults(self) -> AbstractContextManager[None]:
         """Count an exception as a fault."""
-        try:
-            yield
-        except Exception as error:
-            self.counts.fault("foreign", self.where, repr(error))
-
-    def array_count(self) -> int:
-        try:
-            with os.scandir(self.directory / "arrays") as entries:  # cheaper than one Path per file
-                return sum(1 for _ in entries)
-        except FileNotFoundError:
-            return 0
+        return attempt(self.counts, self.where, attacks=0)
 
     def wait(self, process: Forked, arrays: int, seconds: float) -> None:
         """Wait for so many more arrays, or the end of the process, and then some seconds."""
-        goal = self.array_count() + arrays
-        while self.array_count() < goal and process.is_alive():
-            time.sleep(0.003)
+        sweeping.wait_for_arrays(self.directory / "arrays", arrays, process)
         time.sleep(seconds)
 
 
-def kill_runner(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Kill a runner that computes in its own process."""
-    return _kill_repeatedly(rng, count, where, SMALL, jobs=1)
-
-
-def kill_group(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Kill a runner, or its whole group, while its processes compute or send large results."""
-    return _kill_repeatedly(rng, count, where, LARGE, jobs=2)
-
-
-def _kill_repeatedly(
-    rng: np.random.Generator, count: int, where: str, size: Size, jobs: int
+def kill_runner(
+    rng: np.random.Generator, count: int, where: str, size: Size = SMALL, jobs: int = 1
 ) -> AttackCounts:
+    """Kill a runner, or its whole group, while it or its processes compute or send results."""
     counts, children = AttackCounts(), set[Identity]()
     while counts.attacks < count:
         with tempfile.TemporaryDirectory() as folder:
@@ -135,7 +112,7 @@ def _kill_repeatedly(
                 if rng.random() < 0.8:  # while it computes; else while it starts
                     attacked.wait(runner, int(rng.integers(1, 8)), rng.uniform(0, 0.004))
                 else:
-                    time.sleep(rng.uniform(0, _seconds_to_start(from_scratch)))
+                    time.sleep(rng.uniform(0, 3.0 if from_scratch else 0.1))
                 children |= children_of(runner.pid)
                 runner.kill(group=jobs > 1 and rng.random() < 0.5)
                 counts.attacks += _judge_kill(counts, where, runner.wait(), from_scratch)
@@ -145,8 +122,7 @@ def _kill_repeatedly(
     return counts
 
 
-def _seconds_to_start(from_scratch: bool) -> float:
-    return SECONDS_TO_IMPORT if from_scratch else SECONDS_TO_START
+kill_group = partial(kill_runner, size=LARGE, jobs=2)
 
 
 def _judge_kill(counts: AttackCounts, where: str, code: int, from_scratch: bool) -> bool:

@@ -1,15 +1,20 @@
-"""Counts of attacks and of their outcomes, kept in a file after every chunk."""
+"""One attack, counts of attacks and of their outcomes, and the file that keeps them."""
 
 from __future__ import annotations
 
 import json
+import signal
+import traceback
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 FAULTS = ("lost", "doubled", "wrong", "foreign", "hung", "orphans", "left", "jumps", "crashed")
 MAX_EXAMPLES = 5  # that are kept of each attack
+MAX_SECONDS = 30.0  # of processor time, after which an attack counts as hung
 
 
 @dataclass
@@ -35,6 +40,42 @@ class AttackCounts:
         self.ends += other.ends
         self.faults += other.faults
         self.examples = (self.examples + other.examples)[: 4 * MAX_EXAMPLES]
+
+
+class Hung(BaseException):
+    """Ends an attack that takes too long; nothing may catch it."""
+
+
+@contextmanager
+def attempt(
+    counts: AttackCounts, where: str, allowed: tuple[type[Exception], ...] = (), attacks: int = 1
+) -> Iterator[None]:
+    """Count an attack, which may end in one of the allowed exceptions; others are foreign.
+
+    With `attacks=0` it is a check after one, and counts faults alone.
+    """
+
+    def stop(*_: Any) -> None:
+        raise Hung
+
+    # the process's own time: other processes do not count
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
+    counts.attacks += attacks
+    try:
+        yield
+    except allowed as error:
+        if "\n" in str(error):
+            counts.fault("foreign", where, f"more than one line: {error!r}")
+        counts.ends[type(error).__name__] += 1
+    except Hung:
+        counts.fault("hung", where, f"over {MAX_SECONDS:.0f} s")
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        counts.fault("foreign", where, f"{error!r} at {last.filename}:{last.lineno}")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 class Ledger:

@@ -18,8 +18,7 @@ from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS
 from onegrad.explorer.server import create_app
 from onegrad.explorer.simulation_jobs import Simulations
 from onegrad.explorer.workers import Workers
-from soak.attempt import attempt
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 
 HOST = b"127.0.0.1:8321"
 REFUSED = (400, 403, 404, 405, 409, 413, 414, 421, 422, 503)
@@ -48,13 +47,9 @@ class NoSimulations(Simulations):
         return "x"
 
 
+@patch.object(api, "axis_values", lambda axis: [0.2])  # a curve of one point
 def send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Send random requests to the server, in this process."""
-    with patch.object(api, "axis_values", lambda axis: [0.2]):  # a curve of one point
-        return _send_requests(rng, count, where)
-
-
-def _send_requests(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     counts = AttackCounts()
     workers = NoWorkers(1)
     app = create_app(workers=workers, simulations=NoSimulations())

@@ -7,7 +7,6 @@ same `main`, and their own processes are forks behind the same pipes.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -25,6 +24,7 @@ from onegrad import cli
 from onegrad.experiments.runner import commit
 from onegrad.parallel import children
 
+PROGRAM = [sys.executable, "-m", "onegrad"]
 SCRATCH_SHARE = 0.025  # of the runners
 MAX_FILES = 4096  # that a process has open
 cli.build_parser(["sweep"])  # which loads the command, once for all forks
@@ -100,12 +100,18 @@ class ForkedPopen:
         return self.process.returncode
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a program that imports what this process imports."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def start_runner(
     rng: np.random.Generator, directory: Path, size: dict[str, Any], jobs: int
 ) -> tuple[Forked, bool]:
     """Start `onegrad sweep run` on so many processes; return it, and whether from scratch."""
     spec = directory.with_name(f"{directory.name}.toml")
-    spec.write_text(f"grid = {_toml(sweeping.rehearsal_grid(**size))}\n")
+    seeds = 2 * size["cells"]
+    spec.write_text(sweeping.rehearsal_toml(seeds, size["wait"], size["numbers"], 2))
     command = ["sweep", "run", str(spec), "--store", str(directory)]
     commit()  # once, not in every fork
     from_scratch = bool(rng.random() < SCRATCH_SHARE)
@@ -118,17 +124,10 @@ def start_runner(
             return cli.main(command)
 
     def run_program() -> int:
-        environment = {"LOKY_MAX_CPU_COUNT": str(jobs), "PYTHONPATH": os.pathsep.join(sys.path)}
-        program = [sys.executable, "-m", "onegrad", *command]
-        os.execve(program[0], program, os.environ | environment)
+        program = [*PROGRAM, *command]
+        os.execve(program[0], program, environment() | {"LOKY_MAX_CPU_COUNT": str(jobs)})
 
     return Forked(run_program if from_scratch else run_here), from_scratch
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items()) + "}"
-    return json.dumps(value)
 
 
 # -- processes of a runner -----------------------------------------------------------------------

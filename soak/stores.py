@@ -15,9 +15,8 @@ import numpy as np
 import sweeping
 from onegrad.experiments import Store, StoreError
 from onegrad.experiments.export import export_rows
-from soak.attempt import attempt
 from soak.kills import SMALL, AttackedStore, expected_cells
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 from soak.processes import start_runner
 
 Cells = dict[str, dict[str, bytes]]
@@ -25,16 +24,11 @@ SIZE = (("cells", 6), ("numbers", 600), ("wait", 0.0))
 
 
 @cache
-def _sound_store() -> Path:
-    """Return a store that stays as long as this process."""
+def _sound_store() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of a store, which stays as long as this process."""
     folder = tempfile.TemporaryDirectory()
-    _kept.append(folder)
-    directory = Path(folder.name) / "store"
-    sweeping.sweep(str(directory), dict(SIZE))
-    return directory
-
-
-_kept: list[tempfile.TemporaryDirectory[str]] = []
+    sweeping.sweep(folder.name, dict(SIZE))
+    return folder
 
 
 def damage_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
@@ -43,9 +37,9 @@ def damage_stores(rng: np.random.Generator, count: int, where: str) -> AttackCou
     for i in range(count):
         name = f"{where}.{i}"
         with tempfile.TemporaryDirectory() as folder:
-            directory = Path(shutil.copytree(_sound_store(), Path(folder) / "store"))
+            directory = Path(shutil.copytree(_sound_store().name, Path(folder) / "store"))
             _damage(rng, directory)
-            with attempt(counts, name, (StoreError,)), _silence():
+            with attempt(counts, name, (StoreError,)), contextlib.redirect_stderr(io.StringIO()):
                 _compare(counts, name, directory, expected)
                 sweeping.sweep(str(directory), dict(SIZE))  # computes what is damaged
                 _compare(counts, name, directory, expected)
@@ -93,12 +87,6 @@ def _compare(counts: AttackCounts, name: str, directory: Path, expected: Cells) 
             list(export_rows([record]))
 
 
-@contextlib.contextmanager
-def _silence():
-    with contextlib.redirect_stderr(io.StringIO()):
-        yield
-
-
 def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Copy a store while a runner writes it: the copy is a whole subset, and can be resumed."""
     counts, expected = AttackCounts(), expected_cells(SMALL)
@@ -117,13 +105,7 @@ def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> Att
     return counts
 
 
-def _copy(
-    counts: AttackCounts,
-    name: str,
-    running: Path,
-    copy: Path,
-    expected: dict[str, dict[str, bytes]],
-) -> None:
+def _copy(counts: AttackCounts, name: str, running: Path, copy: Path, expected: Cells) -> None:
     with attempt(counts, name, (StoreError,)):
         for _ in range(100):  # files that were renamed meanwhile
             shutil.rmtree(copy, ignore_errors=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 import sweeping
 from soak.ledger import AttackCounts
+from soak.processes import PROGRAM, environment
 
 COMMANDS = (
     ["sweep", "run", "s.toml", "--store", "store"],
@@ -34,7 +34,6 @@ SHORT_COMMANDS = (
 STREAMS = (">&-", "2>&-", "<&-", ">&- 2>&-", "2>/dev/full", ">/dev/null 2>&1 <&-", ">/dev/full")
 MAX_INTERRUPT_SECONDS = 60.0  # on a busy machine, from Ctrl-C to the end
 MAX_WAIT = 5.0  # before Ctrl-C
-PROGRAM = [sys.executable, "-m", "onegrad"]
 
 
 def interrupt(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
@@ -53,7 +52,7 @@ def interrupt(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
                 stderr=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
-                env=_environment(),
+                env=environment(),
                 preexec_fn=_hear_interrupts,  # noqa: PLW1509 -- changes signals alone
             )
             time.sleep(float(0.05 + MAX_WAIT * rng.random() ** 3))
@@ -113,7 +112,7 @@ def close_streams(rng: np.random.Generator, count: int, where: str) -> AttackCou
                 cwd=folder,
                 capture_output=True,
                 text=True,
-                env=_environment() | ({"PYTHONIOENCODING": "ascii"} if ascii_only else {}),
+                env=environment() | ({"PYTHONIOENCODING": "ascii"} if ascii_only else {}),
                 timeout=600,
             )
             expected = {2} if "-1" in command else {0}
@@ -125,7 +124,3 @@ def close_streams(rng: np.random.Generator, count: int, where: str) -> AttackCou
                 counts.fault("wrong", name, f"exit code {run.returncode}: {run.stderr}")
             counts.ends[f"exit code {run.returncode}"] += 1
     return counts
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

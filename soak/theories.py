@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 import onegrad as og
 import random_problems
 from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES
-from soak.attempt import attempt
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 
+Check = Callable[[AttackCounts, str, og.Problem], None]
 REFUSALS = (og.InvalidInput, og.NotConverged)
 ROUNDING_ERROR = 1e-6
 ALPHA_STEP = 0.002  # between neighbours
@@ -24,41 +24,41 @@ MAX_JUMP = 0.01  # of the error, by which a point may be off the line through it
 
 def predict_problems(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Predict the errors of random problems with every theory."""
-    return _ask(rng, count, where, THEORIES, _check_errors)
+    checks = {theory: partial(_check_errors, theory=theory) for theory in THEORIES}
+    return _ask(where, [random_problems.random_problem(rng) for _ in range(count)], checks)
 
 
 def predict_spectra(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Predict the spectra of random problems with every method."""
-    return _ask(rng, count, where, SPECTRUM_METHODS, _check_spectrum)
+    checks = {method: partial(_check_spectrum, method=method) for method in SPECTRUM_METHODS}
+    return _ask(where, [random_problems.random_problem(rng) for _ in range(count)], checks)
 
 
-def _ask(
-    rng: np.random.Generator,
-    count: int,
-    where: str,
-    kinds: Iterable[str],
-    check: Callable[[AttackCounts, str, og.Problem, str], None],
-) -> AttackCounts:
-    """Check the answer of every theory or method to each of some random problems."""
+def find_jumps(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Predict three neighbours along alpha: the middle one is near the line through the others."""
+    problems = [random_problems.ordinary_problem(rng) for _ in range(count)]
+    return _ask(where, problems, {"neighbours": _check_neighbours})
+
+
+def check_symmetries(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Predict problems that are the same but for a sign or a unit, and problems in a limit."""
+    problems = [random_problems.ordinary_problem(rng) for _ in range(count)]
+    return _ask(where, problems, {"symmetries": _check_symmetries})
+
+
+def _ask(where: str, problems: list[og.Problem], checks: dict[str, Check]) -> AttackCounts:
+    """Make every check of each problem; a number with a warning is an answer, too."""
     counts = AttackCounts()
-    with _without_warnings():
-        for i in range(count):
-            problem = random_problems.random_problem(rng)
-            for kind in kinds:
-                name = f"{where}.{i} {kind} {problem}"
-                with attempt(counts, name, REFUSALS):
-                    check(counts, name, problem, kind)
-                    counts.ends["numbers"] += 1
-    counts.attacks = count  # one per problem, not per theory
-    return counts
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Ignore warnings: a number with a warning is an answer, too."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        yield
+        for i, problem in enumerate(problems):
+            for kind, check in checks.items():
+                name = f"{where}.{i} {kind} {problem}"
+                with attempt(counts, name, REFUSALS):
+                    check(counts, name, problem)
+                    counts.ends["numbers"] += 1
+    counts.attacks = len(problems)  # not one per check
+    return counts
 
 
 def _check_errors(counts: AttackCounts, name: str, problem: og.Problem, theory: str) -> None:
@@ -95,45 +95,29 @@ def _second_moment_of_labels(problem: og.Problem) -> float:
     return moment * (1 + 1 / problem.n_step)  # the mean that is taken off is of the step's rows
 
 
-def find_jumps(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Predict three neighbours along alpha: the middle one is near the line through the others."""
-    counts = AttackCounts()
-    with _without_warnings():
-        for i in range(count):
-            problem = random_problems.ordinary_problem(rng)
-            name = f"{where}.{i} {problem}"
-            with attempt(counts, name, REFUSALS):
-                alphas = [problem.alpha + k * ALPHA_STEP for k in (-1, 0, 1)]
-                predictions = [og.predict(problem.replace(alpha=alpha)) for alpha in alphas]
-                for quantity in ("train", "test"):
-                    a, b, c = (float(getattr(x, quantity)) for x in predictions)
-                    if abs(b - (a + c) / 2) > MAX_JUMP * abs(b) + 1e-9:
-                        counts.fault("jumps", name, f"{quantity} {a}, {b}, {c}")
-                counts.ends["numbers"] += 1
-    return counts
+def _check_neighbours(counts: AttackCounts, name: str, problem: og.Problem) -> None:
+    """Check that the middle of three neighbours is near the line through the others."""
+    alphas = [problem.alpha + k * ALPHA_STEP for k in (-1, 0, 1)]
+    predictions = [og.predict(problem.replace(alpha=alpha)) for alpha in alphas]
+    for quantity in ("train", "test"):
+        a, b, c = (float(getattr(x, quantity)) for x in predictions)
+        if abs(b - (a + c) / 2) > MAX_JUMP * abs(b) + 1e-9:
+            counts.fault("jumps", name, f"{quantity} {a}, {b}, {c}")
 
 
-def check_symmetries(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Predict problems that are the same but for a sign or a unit, and problems in a limit."""
-    counts = AttackCounts()
-    with _without_warnings():
-        for i in range(count):
-            problem = random_problems.ordinary_problem(rng)
-            # a readout of one sign tells the signs of the teacher apart
-            readout = "gaussian" if problem.readout == "constant" else problem.readout
-            problem = problem.replace(residual="labels", eta=problem.step, readout=readout)
-            name = f"{where}.{i} {problem}"
-            with attempt(counts, name, REFUSALS):
-                first = og.predict(problem)
-                for kind, other, scale in _equal_problems(problem):
-                    again = og.predict(other)
-                    for quantity in ("train", "test"):
-                        a, b = float(getattr(first, quantity)), float(getattr(again, quantity))
-                        if abs(b / scale - a) > MAX_ASYMMETRY * abs(a) + 1e-12:
-                            counts.fault("wrong", name, f"{kind}: {quantity} {a}, {b / scale}")
-                _check_limits(counts, name, problem, first)
-                counts.ends["numbers"] += 1
-    return counts
+def _check_symmetries(counts: AttackCounts, name: str, problem: og.Problem) -> None:
+    """Check that problems which are the same have the same errors, and the limits of one."""
+    # a readout of one sign tells the signs of the teacher apart
+    readout = "gaussian" if problem.readout == "constant" else problem.readout
+    problem = problem.replace(residual="labels", eta=problem.step, readout=readout)
+    first = og.predict(problem)
+    for kind, other, scale in _equal_problems(problem):
+        again = og.predict(other)
+        for quantity in ("train", "test"):
+            a, b = float(getattr(first, quantity)), float(getattr(again, quantity))
+            if abs(b / scale - a) > MAX_ASYMMETRY * abs(a) + 1e-12:
+                counts.fault("wrong", name, f"{kind}: {quantity} {a}, {b / scale}")
+    _check_limits(counts, name, problem, first)
 
 
 def _equal_problems(problem: og.Problem) -> Iterator[tuple[str, og.Problem, float]]:
@@ -152,8 +136,7 @@ def _check_limits(
     train, larger = float(prediction.train), float(more.train)
     if not train * (1 - ROUNDING_ERROR) <= larger <= 2 * train * (1 + ROUNDING_ERROR):
         counts.fault("wrong", name, f"train {train} and, with twice the penalty, {larger}")
-    star = problem.sigma_star
-    labels = float(star.variance + star.c[0] ** 2 + problem.noise**2)
+    labels = _second_moment_of_labels(problem)
     null = og.predict(problem.replace(ridge=1e9))
     for quantity in ("train", "test"):
         value = float(getattr(null, quantity))

@@ -7,8 +7,7 @@ import warnings
 import numpy as np
 
 import onegrad as og
-from soak.attempt import attempt
-from soak.ledger import AttackCounts
+from soak.ledger import AttackCounts, attempt
 
 MAX_DIFFERENCE = 1e-6  # of predictions, in standard deviations of the targets
 MIN_COVERED = 0.75  # of the rows of the law itself, by intervals of 90 %
