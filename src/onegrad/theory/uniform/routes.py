@@ -87,7 +87,7 @@ def uniform_errors(
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
     on those of the step; and for two steps on fresh batches of isotropic inputs.
-    See docs/uniform.md; tests/theory/uniform/test_prediction_matches_reference_simulations.py.
+    See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
     """
     if not rtol > 0:
         raise InvalidInput("rtol", rtol, "> 0")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad import AssumptionWarning, OutOfScope, Problem
+from onegrad import AssumptionWarning, Problem
 from onegrad.theory.uniform.same_rows.errors import (
     RowsOfStep,
     SameNodes,
@@ -93,21 +93,6 @@ def test_the_choice_of_indices_does_not_matter():
     one = quiet(BASE.replace(teacher="H1"))
     two = quiet(BASE.replace(teacher="H1@1/sqrt(2) + H1@2/sqrt(2)"))
     assert (two.train, two.test) == pytest.approx((one.train, one.test), rel=3e-3)
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"n_step": 500}, "n_step"),
-        ({"labels": "centred"}, "labels"),
-        ({"inputs": "spiked(4)"}, "ridge_rows|inputs"),
-        ({"teacher": "H1@1 + H1@7"}, "teacher"),
-    ],
-    ids=str,
-)
-def test_what_is_not_derived_is_refused(changes, field):
-    with pytest.raises(OutOfScope, match=field):
-        og.predict(BASE.replace(**changes))
 
 
 def test_a_curve_is_its_points():

@@ -76,7 +76,7 @@ def covariance_errors(
 
     Holds for one step on Gaussian inputs with a covariance, then ridge on fresh rows.
     See docs/input_covariance.md;
-    tests/theory/uniform/test_inputs_with_a_covariance_match_simulation.py.
+    tests/theory/uniform/test_inputs_with_a_covariance_have_limits.py.
     """
     for problem in problems:
         _require_covered_here(problem, spectrum)

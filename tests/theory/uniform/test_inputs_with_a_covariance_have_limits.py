@@ -1,13 +1,7 @@
-"""Inputs with a covariance: power laws and spikes against simulated networks, and the limits.
+"""Inputs with a covariance: equal eigenvalues, no step, directions that stand alone, and the end.
 
-`tests/numbers/inputs_with_a_covariance.json` has means and standard errors over 64 networks each,
-simulated independently of this package (plain torch); six of the settings of
-benchmarks/settings/reach_covariance.json.
+Their errors are among those of test_stored_simulations_agree.py.
 """
-
-import json
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,48 +16,14 @@ from onegrad.theory.uniform.input_covariance import (
 from onegrad.theory.uniform.routes import uniform_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-FILE = Path(__file__).parents[2] / "numbers" / "inputs_with_a_covariance.json"
-SETTINGS = json.loads(FILE.read_text())
 TOLERANCE = 3.0  # standard errors
 THEORY_ERROR = 0.005  # relative, of the theory at these sizes
 
 
-def name_of(setting):
-    p = setting["problem"]
-    return f"{p['inputs']}, {p['activation']}, {p['readout']}, {p['residual']}"
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=name_of)
-def test_predictions_match_networks(setting):
-    problem, mean, se = og.Problem(**setting["problem"]), *map(np.array, _numbers(setting))
-    predicted = og.predict(problem, alpha=setting["alpha"])
-    ours = np.column_stack([predicted.train, predicted.test])
-    assert (np.abs(ours - mean) < TOLERANCE * se + THEORY_ERROR * mean).all()
-    isotropic = og.predict(problem.replace(inputs="gaussian"), alpha=setting["alpha"])
-    others = np.column_stack([isotropic.train, isotropic.test])
-    assert (np.abs(others - mean) > TOLERANCE * se).any(), "the covariance makes no difference"
-
-
-def _numbers(setting):
-    return setting["mean"], setting["se"]
-
-
-def test_a_wrong_factor_in_the_spectrum_fails():
-    setting = SETTINGS[3]
-    problem = og.Problem(**setting["problem"])
-    law = InputSpectrum.of_law(problem)
-    wrong = replace(law, values=1.1 * law.values)
-    plain = problem.replace(inputs="gaussian")  # the spectrum says what the inputs are
-    errors = uniform_errors([plain.replace(alpha=a) for a in setting["alpha"]], inputs=wrong)
-    mean, se = map(np.array, _numbers(setting))
-    ours = np.column_stack([errors.train, errors.test])
-    assert (np.abs(ours - mean) > TOLERANCE * se + THEORY_ERROR * mean).any()
-
-
-@pytest.mark.parametrize(("activation", "residual"), [("tanh", "labels"), ("tanh", "full")])
-def test_equal_eigenvalues_are_the_isotropic_theory(activation, residual):
+@pytest.mark.parametrize("residual", ["labels", "full"])
+def test_equal_eigenvalues_are_the_isotropic_theory(residual):
     problem = og.Problem(
-        n=1000, d=400, N=500, activation=activation, teacher="tanh", noise=0.3, residual=residual
+        n=1000, d=400, N=500, activation="tanh", teacher="tanh", noise=0.3, residual=residual
     )
     problems = [problem.replace(alpha=alpha) for alpha in (0.0, 0.3, 0.5)]
     flat = InputSpectrum(np.ones(1), np.array([400.0]))
@@ -135,35 +95,7 @@ def test_products_of_strong_inputs_are_fitted_and_not_noise(monkeypatch):
     assert abs(noise.test - mean) > 2 * (TOLERANCE * se + THEORY_ERROR * mean)
 
 
-def test_other_inputs_are_refused_in_one_line():
-    problem = og.Problem(n=100, d=50, N=80, inputs="student-t(5)")
-    with pytest.raises(og.OutOfScope, match="power-law, spiked"):
-        og.predict(problem)
-    problem = og.Problem(n=100, d=50, N=80, inputs="spiked(5)", teacher="x1*x2 + x1")
-    with pytest.raises(og.OutOfScope, match="one index"):
-        og.predict(problem)
-
-
-def test_normal_readouts_with_a_second_index_are_refused_before_anything_is_solved():
-    problem = og.Problem(
-        n=3000, d=2217, N=4238, activation="H1 + H2/2", teacher="H1 + H3/sqrt(6)", noise=0.3,
-        ridge=0.05, weights="sphere", inputs="power-law(1)", alpha=0.5,
-    )  # fmt: skip
-    with pytest.raises(og.OutOfScope, match="constant and rademacher"):
-        og.predict(problem)
-    assert og.predict(problem.replace(alpha=-1.0)).test > 0
-
-
-def test_a_step_that_multiplies_weights_by_hundreds_is_refused_before_anything_is_solved():
-    problem = og.Problem(
-        n=3000, d=2663, N=3811, n_step=1500, activation="H1 + H2/2", teacher="silu", noise=0.0,
-        ridge=0.035, weights="sphere", readout="rademacher", residual="full",
-        inputs="power-law(1)", alpha=0.5,
-    )  # fmt: skip
-    with pytest.raises(og.OutOfScope, match="multiply no weight"):
-        og.predict(problem)
-
-
+@pytest.mark.full
 @pytest.mark.parametrize(
     "fields",
     [

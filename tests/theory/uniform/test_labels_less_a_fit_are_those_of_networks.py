@@ -1,11 +1,7 @@
-"""Labels less their mean, or less their mean and linear fit: the theory agrees with networks.
+"""Labels less their mean, or less their mean and linear fit, against networks and sampled rows.
 
-The settings are six of 44 random ones, three steps each, simulated with 64 networks by a plain
-program of its own (benchmarks/uniform_settings.py compares all of them).
+Their errors at random settings are among those of test_stored_simulations_agree.py.
 """
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,34 +12,7 @@ from onegrad.theory.uniform.preparation import prepare_problem
 from onegrad.theory.uniform.residuals import residual_law
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-MAX_DEVIATION = 4.0  # standard errors, in 36 values
-NUMBERS = Path(__file__).parents[2] / "numbers" / "labels_less_a_fit.json"
-SETTINGS = json.loads(NUMBERS.read_text())
-
-
-def deviations(problem, setting):
-    """Return (prediction - mean)/se of train and test at each step."""
-    found = og.predict(problem, alpha=setting["alphas"])
-    predicted = np.column_stack([found.train, found.test])
-    return (predicted - setting["mean"]) / setting["se"]
-
-
-def problem_of(setting):
-    fields = {k: v for k, v in setting.items() if k not in ("id", "alphas", "mean", "se")}
-    return og.Problem(**fields)
-
-
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['labels']}-{s['id']}")
-def test_errors_agree_in_standard_errors(setting):
-    assert np.abs(deviations(problem_of(setting), setting)).max() < MAX_DEVIATION
-
-
-@pytest.mark.parametrize("setting", SETTINGS[:4], ids=lambda s: f"{s['labels']}-{s['id']}")
-def test_another_fit_disagrees(setting):
-    """A fit whose noise is off by a factor of two, as half the rows have it, is told apart."""
-    problem = problem_of(setting)
-    other = problem.replace(n_step=problem.n_step // 2)
-    assert np.abs(deviations(other, setting)).max() > 2 * MAX_DEVIATION
+MAX_DEVIATION = 4.0  # standard errors
 
 
 def test_a_mean_is_taken_off():
@@ -72,14 +41,6 @@ def test_least_squares_agree_with_networks(residual):
         measured = getattr(networks, name)
         assert abs(getattr(found, name) - measured.mean) < MAX_DEVIATION * measured.se
     assert abs(moments.test - networks.test.mean) > 2 * MAX_DEVIATION * networks.test.se
-
-
-def test_least_squares_without_rows_or_without_a_rest_are_refused():
-    base = og.Problem(n=400, d=200, N=300, alpha=0.3, labels="residual-least-squares")
-    corrupted = base.replace(noise=0.1, corrupted=0.1)
-    for problem in (base, base.replace(n_step=200, noise=0.1), corrupted):
-        with pytest.raises(og.OutOfScope):
-            og.predict(problem)
 
 
 @pytest.mark.parametrize("activation", ["softplus", "relu:raw"])
