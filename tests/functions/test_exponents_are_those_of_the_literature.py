@@ -9,9 +9,8 @@ import onegrad as og
 from onegrad.functions import REGISTRY
 
 
-@pytest.mark.parametrize(
-    ("teacher", "information", "generative"),
-    [
+def test_known_teachers():
+    for teacher, information, generative in (
         ("H1", 1, 1),
         ("H2", 2, 2),
         ("H3", 3, 1),  # odd polynomials have generative exponent 1, even ones 2
@@ -23,11 +22,9 @@ from onegrad.functions import REGISTRY
         ("H1@1*H1@2", 2, 2),
         ("H1@1*H1@2*H1@3", 3, 2),
         ("H2@1*H1@2", 3, 1),
-    ],
-)
-def test_known_teachers(teacher, information, generative):
-    found = og.exponents(teacher)
-    assert (found.information, found.generative) == (information, generative)
+    ):
+        found = og.exponents(teacher)
+        assert (found.information, found.generative) == (information, generative), teacher
 
 
 def test_a_generative_exponent_of_four():
@@ -41,10 +38,10 @@ def test_a_generative_exponent_of_four():
     assert (found.information, found.generative) == (4, 4)
 
 
-@pytest.mark.parametrize("teacher", sorted(REGISTRY))
-def test_functions_of_a_label_see_at_least_what_the_label_has(teacher):
-    found = og.exponents(teacher)
-    assert found.generative <= found.information == found.one_step
+def test_functions_of_a_label_see_at_least_what_the_label_has():
+    for teacher in REGISTRY:
+        found = og.exponents(teacher)
+        assert found.generative <= found.information == found.one_step, teacher
 
 
 def test_the_step_sees_what_teacher_and_activation_share():

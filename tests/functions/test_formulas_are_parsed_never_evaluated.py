@@ -1,6 +1,7 @@
 """Formulas: right meaning, and a clear line at once for anything else."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,36 +10,37 @@ from hypothesis import strategies as st
 
 import onegrad as og
 from onegrad.functions import REGISTRY, resolve
-from onegrad.functions.formula import MAX_FORMULA_LENGTH, parse_formula
+from onegrad.functions.formula import parse_formula
 
 
 def combination(text):
     return dict(parse_formula(text, REGISTRY).terms)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("H1", {1: 1}),
-        ("H1 + H2/sqrt(2)", {1: 1, 2: 1 / math.sqrt(2)}),
-        ("H1+0.5*H2-H3/sqrt(6)", {1: 1, 2: 0.5, 3: -1 / math.sqrt(6)}),
-        ("-(H1 - 2*(H2 + H0))/4", {0: 0.5, 1: -0.25, 2: 0.5}),
-        ("2*3*H4/6", {4: 1}),
-        ("sqrt(2 + 2)*H1", {1: 2}),
-        (".5*H1 + 1e-3*H2", {1: 0.5, 2: 1e-3}),
-        ("H1 - H1", {}),
-        ("H2 + H2 + 3", {2: 2, 0: 3}),
-        ("x^3 - 3*x", {3: 1}),
-        ("x**2 - 1", {2: 1}),
-        ("H1*H1", {2: 1, 0: 1}),
-        ("He2*H3", {5: 1, 3: 6, 1: 6}),
-        ("(x - 1)^2/2", {2: 0.5, 1: -1, 0: 1}),
-        ("2*pi*X/pi", {1: 2}),
-    ],
-)
-def test_meaning(text, expected):
-    ours = {(m[0][1] if m else 0): c for m, c in combination(text).items()}
-    assert ours == pytest.approx(expected)
+def test_meaning():
+    for text, expected in {
+        "H1": {1: 1},
+        "H1 + H2/sqrt(2)": {1: 1, 2: 1 / math.sqrt(2)},
+        "H1+0.5*H2-H3/sqrt(6)": {1: 1, 2: 0.5, 3: -1 / math.sqrt(6)},
+        "-(H1 - 2*(H2 + H0))/4": {0: 0.5, 1: -0.25, 2: 0.5},
+        "2*3*H4/6": {4: 1},
+        "sqrt(2 + 2)*H1": {1: 2},
+        ".5*H1 + 1e-3*H2": {1: 0.5, 2: 1e-3},
+        "H1 - H1": {},
+        "H2 + H2 + 3": {2: 2, 0: 3},
+        "x^3 - 3*x": {3: 1},
+        "x**2 - 1": {2: 1},
+        "-x^2": {2: -1, 0: -1},  # and not (-x)^2
+        "1 - x^2*2 + (-x)^2": {2: -1},  # ^ before *, before +
+        "8/2/2*H1": {1: 2},
+        "H1*H1": {2: 1, 0: 1},
+        "He2*H3": {5: 1, 3: 6, 1: 6},
+        "(x - 1)^2/2": {2: 0.5, 1: -1, 0: 1},
+        "2*pi*X/pi": {1: 2},
+        "\u0663\u00a0*\nH1": {1: 3},  # digits and spaces of any script
+    }.items():
+        ours = {(m[0][1] if m else 0): c for m, c in combination(text).items()}
+        assert ours == pytest.approx(expected), text
 
 
 def test_several_indices():
@@ -60,19 +62,17 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_a_formula_in_x_is_that_function_with_its_slope_and_kinks(text):
-    f, expected = resolve(f"{text}:raw"), FORMULAS[text]
-    x = np.linspace(-3.003, 3, 400)
-    np.testing.assert_allclose(f(x), expected(x), rtol=1e-12, atol=1e-14)
-    h = 1e-6
-    np.testing.assert_allclose(
-        f.derivative(x), (expected(x + h) - expected(x - h)) / (2 * h), rtol=1e-6, atol=1e-7
-    )
-    z = np.random.default_rng(1).normal(size=400_000)  # Hermite coefficients, kinks included
-    for k, he in enumerate((np.ones_like(z), z, z**2 - 1, z**3 - 3 * z)):
-        sample = expected(z) * he / math.factorial(k)
-        assert abs(f.c[k] - sample.mean()) < 4 * sample.std() / np.sqrt(len(z))
+def test_a_formula_in_x_is_that_function_with_its_slope_and_kinks():
+    x, h = np.linspace(-3.003, 3, 400), 1e-6
+    z = np.random.default_rng(1).normal(size=100_000)
+    for text, expected in FORMULAS.items():
+        f = resolve(f"{text}:raw")
+        np.testing.assert_allclose(f(x), expected(x), rtol=1e-12, atol=1e-14, err_msg=text)
+        slope = (expected(x + h) - expected(x - h)) / (2 * h)
+        np.testing.assert_allclose(f.derivative(x), slope, rtol=1e-6, atol=1e-7, err_msg=text)
+        for k, he in enumerate((np.ones_like(z), z, z**2 - 1, z**3 - 3 * z)):  # kinks included
+            sample = expected(z) * he / math.factorial(k)
+            assert abs(f.c[k] - sample.mean()) < 4 * sample.std() / np.sqrt(len(z)), (text, k)
 
 
 def test_kinks_are_where_a_function_meets_them():
@@ -88,58 +88,74 @@ def test_an_activation_may_not_jump():
             resolve(text, "activation")
 
 
-@pytest.mark.parametrize("text", ["1/x", "x/(x^2 - 2)", "tanh(x2)", "relu(x1 - x2)", "x^0.5", "2x"])
-def test_what_has_no_meaning_is_refused(text):
-    with pytest.raises(og.InvalidInput):
-        resolve(text, "teacher")
+REFUSED = {
+    "it cannot be read": [
+        "2x*1", "__import__('os').system('true')", "x.__class__", "H1; import os",
+        "f'{x}'", "x # y", "[x]", "x[0]", "{x}", "tanh(x, x)", "x < 1", "x == 1", "~x",
+        "x % 2", "x @ 2", "H1@x", "0x10*H1", "0b1*x", "1_0*H1", "1j*x", "1.5J", "1e5j*x",
+        "H1..2", "x.real", "1 .real", "\\\n", "H1\x00", "\uff28\uff11 + x", "\uff58 + 1",
+        "x\u00b2 + 1", "H1\n; x", "x!", "\ufeffx", "2 x.",
+    ],
+    "after ':' must come raw, unit or centred": ["lambda: H1", "x := 1", "x[0:1]", "tanh:loud"],
+    "unknown name": [
+        "open(x)", "eval(H1)", "foo(x)", "H*2", "nan*H1", "inf*H1", "H-1", "True + 1", "None * x",
+        "_0 + x", "x_ + 1", "not (x)", "H1000000000 + 1",
+    ],
+    "an operator is missing": [
+        "H1 H2", "H1 if H1 else H2", "x and x", "2(x)", "x(2)", "pi(2)", "(x)(x)", "tanh(x)(x)",
+        "x)", "tanh x", "x lambda",
+    ],
+    "a term is missing": [
+        "H1 +", "* H1", "()", "+", "--x", "2*-x", "x - -x", "x // x", "x + * x", "(x - )", "tanh()",
+        "H1+" * 120 + "H1" + "+" * 30, "-" * 300 + "x", "*x", "**x", ")x",
+    ],
+    "a closing parenthesis is missing": ["tanh(x", "(x", "((x)", "(x x)", "tanh(2 x)"],
+    "sqrt needs a parenthesis": ["sqrt 2*H1", "1 + sqrt*2"],
+    "sqrt takes only a number": ["sqrt(H1)", "sqrt(tanh(x))"],
+    "square root of a negative number": ["sqrt(-1)*H1"],
+    "an exponent must be a whole number": [
+        "H1**9**9**9", "9**9**9", "x^0.5", "x^-1", "2^-1", "x^(2)", "x^x", "x^2^3", "x^1e1",
+        "x" + "**x" * 100,
+    ],
+    "an exponent above 40": ["x^99", "x^41", "1^" + "9" * 300],
+    "more than 20 nested parentheses": ["(" * 190 + "H1" + ")" * 190, "tanh(" * 60 + "x"],
+    "a coefficient overflows": ["1e999*H1", "1e308*1e308*H1", "9" * 390 + "*x"],
+    "degree must be <= 40 and index 1 to 8": ["H999999999", "H41", "H1@9", "H1@0", "x9"],
+    "division by zero": ["H1/0", "H1/(x - x)"],
+    "division by an expression that vanishes": ["H1/H2", "1/x", "x/(x^2 - 2)"],
+    "a function of several indices must be a polynomial": ["tanh(x2)", "relu(x1 - x2)"],
+    "more than 64 terms": ["*".join(f"(H1@{i}+H2@{i}+H3@{i}+1)" for i in range(1, 7))],
+    "at most 400 characters long": ["x" * 401, "H1+" * 10**6],
+    "second moment": ["1e100*H1", "exp(exp(x))"],
+    "must be one of": ["H", "lambda", "__debug__", "2x", "0x10", "1j", "\uff281", "x_", "\u03bb"],
+}  # fmt: skip
 
 
-HOSTILE = [
-    "__import__('os').system('true')", "x.__class__", "open(x)",
-    "H1; import os", "H1.__class__", "lambda: H1", "eval(H1)",
-    "H1**9**9**9", "H1 if H1 else H2", "(" * 200 + "H1" + ")" * 200, "H1+" * 120 + "H1" + "+" * 30,
-    "1e999*H1", "1e100*H1", "H1/1e999", "1e308*1e308*H1",
-    "H999999999", "H41", "H1@9", "H1@0", "H1/0", "H1/H2",
-    "sqrt(-1)*H1", "sqrt(H1)", "H", "x^99", "x9", "foo(x)", "tanh(", "exp(exp(x))", "x.real",
-    "H1 H2", "H1 +", "* H1", "()", "sqrt 2*H1", "H1..2",
-    "0x10*H1", "1_0*H1", "H1\x00", "Ｈ1", "H1\n; x", "nan*H1", "inf*H1", "H-1", "H1.5",
-]  # fmt: skip
+@pytest.mark.compat  # the releases of Python word their own errors differently
+def test_what_has_no_meaning_is_refused_in_one_line_that_says_why():
+    for reason, texts in REFUSED.items():
+        for text in texts:
+            with pytest.raises(og.InvalidInput) as error:
+                resolve(text, "teacher")
+            message = str(error.value)
+            assert message.startswith("teacher") and reason in message, message
+            assert message.isprintable() and len(message) < 320
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda t: ascii(t)[:30])
-def test_hostile_input_gets_one_line(text):
-    with pytest.raises(og.InvalidInput) as error:
-        resolve(text, "teacher")
-    message = str(error.value)
-    assert message.startswith("teacher")
-    assert "\n" not in message
-    assert len(message) < 320
-
-
-@pytest.mark.parametrize("size", [MAX_FORMULA_LENGTH + 1, 10**6])
-def test_huge_input_is_refused_by_its_length(size):
-    text = "H1+" * (size // 3 + 1)
-    with pytest.raises(og.InvalidInput, match="characters long"):
-        resolve(text, "teacher")
-    with pytest.raises(og.InvalidInput, match="characters long"):
-        parse_formula(text, REGISTRY)
-
-
-def test_many_terms_are_refused():
-    product = "*".join(f"(H1@{i}+H2@{i}+H3@{i}+1)" for i in range(1, 7))
-    with pytest.raises(og.InvalidInput, match="more than 64 terms"):
-        combination(product)
-
-
-def combination_or_function(text):
-    return parse_formula(text, REGISTRY)
+def test_a_refusal_names_the_place():
+    for text, place in {
+        "H1 + 2x": "2x", "x*foo(x)": "foo(x)", "x + (x x)": "x x)", "tanh(x": "(x",
+        "x**2 + 1/0": "0", "x +": "+", "x - H99": "H99", "x 1 + 2": "1 + 2", "x^0.5 + 1": "0.5 + 1",
+    }.items():  # fmt: skip
+        with pytest.raises(og.InvalidInput, match=re.escape(f" at {place!r}; allowed are")):
+            resolve(text, "teacher")
 
 
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.text("Hx0123456789+-*/^()@.e sqrt", max_size=60)))
 @example("H1" + "0" * 300)
 def test_anything_parses_or_complains(text):
-    for read in (combination_or_function, lambda t: resolve(t, "activation")):
+    for read in (lambda t: parse_formula(t, REGISTRY), lambda t: resolve(t, "activation")):
         try:
             read(text)
         except og.InvalidInput as error:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from onegrad import OutOfScope, Problem
-from onegrad.functions import index_calculus
+from onegrad.functions import MultiIndex, index_calculus
 from onegrad.functions.hermite import gauss_hermite
 
 TEACHERS = ["H1@1 + H1@1*H1@2", "2 + H2@1*H1@2 - H3@2/3", "0.6*H1@1 + 0.8*H1@2 + H2@1/2"]
@@ -22,8 +22,6 @@ def grid(k=12):
 
 
 def value(terms, u):
-    from onegrad.functions.function import MultiIndex
-
     return MultiIndex("", terms)(u)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import onegrad as og
-from onegrad.cli.options import add_problem_options
+from onegrad.cli.options import add_problem_command
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
@@ -30,66 +30,56 @@ def other_value(name: str):
     return field.choices[-1] if field.kind == "choice" else OTHER[field.kind]
 
 
-@pytest.fixture(scope="module")
-def notation():
-    spec = importlib.util.spec_from_file_location("notation", ROOT / "docs" / "make_notation.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def problem_parser():
+    return add_problem_command(argparse.ArgumentParser().add_subparsers(), "test", "", "")
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_described(name):
-    field = FIELDS[name]
-    assert (field.name, field.label != "") == (name, True)
-    assert field.help[0].islower() and not field.help.endswith(".")
+def test_every_field_is_described():
     about = inspect.getdoc(og.Problem)  # Python 3.13 takes the indentation off, others do not
-    assert re.search(rf"^([\w ,]+, )?{name}(, [\w ,]+)? : ", about, re.M)
-    if field.slider:
-        (low, high), (left, right) = field.limits, field.slider
-        assert field.low <= low <= left < right <= high
+    for name, field in FIELDS.items():
+        assert field.name == name and field.label, name
+        assert field.help[0].islower() and not field.help.endswith("."), name
+        assert re.search(rf"^([\w ,]+, )?{name}(, [\w ,]+)? : ", about, re.M), name
+        if field.slider:
+            (low, high), (left, right) = field.limits, field.slider
+            assert field.low <= low <= left < right <= high, name
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_an_option_with_its_meaning(name):
-    parser = argparse.ArgumentParser(prog="test")
-    add_problem_options(parser)
-    action = next(a for a in parser._actions if a.dest == name)
-    assert action.option_strings == [f"--{name.replace('_', '-')}"]
-    assert FIELDS[name].help in action.help
+def test_every_field_is_an_option_and_a_key_of_a_sweep():
+    actions = {action.dest: action for action in problem_parser()._actions}
+    for name, field in FIELDS.items():
+        assert actions[name].option_strings == [f"--{name.replace('_', '-')}"]
+        assert field.help in actions[name].help, name
+        value = other_value(name)
+        grid = {"measure": "errors", "problem": REST | {name: value}}
+        assert parse_spec({"grid": grid}, "test", MEASURES).grids[0].problem[name] == value, name
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_a_key_of_a_sweep(name):
-    value = other_value(name)
-    grid = {"measure": "errors", "problem": REST | {name: value}}
-    assert parse_spec({"grid": grid}, "test", MEASURES).grids[0].problem[name] == value
+def test_every_field_of_the_page_has_its_control():
+    shown = {control["name"]: control for control in controls.control_table()["controls"]}
+    for name, field in FIELDS.items():
+        if field.group:
+            assert shown[name]["help"].lower().startswith(field.help.lower()), name
+            assert tuple(shown[name]["papers"].values()) == field.papers, name
+            assert shown[name]["kind"] not in ("law", "flag")  # the page draws no such control yet
+            assert field.limits or field.is_text, name
 
 
-@pytest.mark.parametrize("name", [name for name, f in FIELDS.items() if f.group])
-def test_every_field_of_the_page_has_its_control(name):
-    shown = next(c for c in controls.control_table()["controls"] if c["name"] == name)
-    assert shown["help"].lower().startswith(FIELDS[name].help.lower())
-    assert tuple(shown["papers"].values()) == FIELDS[name].papers
-    assert shown["kind"] not in ("law", "flag")  # the page draws no such control yet
-    assert FIELDS[name].limits or FIELDS[name].is_text
+def test_every_field_is_in_the_code_that_recomputes():
+    for name, field in FIELDS.items():
+        problem = og.Problem(**REST | {name: other_value(name)})
+        lines = recompute.python_script(problem, "spectrum")
+        shown = {}
+        exec(lines.split("spectrum =")[0], shown)  # ours
+        assert shown["problem"] == problem, name
+        assert field.option in recompute.command(problem, "spectrum") or name in ("alpha", "eta")
+    assert recompute.problem_arguments(og.Problem(**REST)) == REST | {"eta": 0.0}  # no defaults
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_every_field_is_in_the_code_that_recomputes(name):
-    problem = og.Problem(**REST | {name: other_value(name)})
-    lines = recompute.python_script(problem, "spectrum")
-    shown = {}
-    exec(lines.split("spectrum =")[0], shown)  # ours
-    assert shown["problem"] == problem
-    assert FIELDS[name].option in recompute.command(problem, "spectrum") or name in ("alpha", "eta")
-
-
-def test_defaults_are_left_out_of_the_code_that_recomputes():
-    assert recompute.problem_arguments(og.Problem(**REST)) == REST | {"eta": 0.0}
-
-
-def test_the_notation_table_is_what_the_fields_say(notation):
+def test_the_notation_table_is_what_the_fields_say():
+    spec = importlib.util.spec_from_file_location("notation", ROOT / "docs" / "make_notation.py")
+    notation = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(notation)
     page = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
     assert notation.page(page) == page, "run python docs/make_notation.py"
     for name in [*FIELDS, *RATIO_FIELDS]:
@@ -105,7 +95,7 @@ SCRIPT = """
 import argparse, json, sys
 sys.path.insert(0, {docs!r})
 import make_notation
-from onegrad.cli.options import add_problem_options, read_problem_options
+from onegrad.cli.options import add_problem_command, read_problem_options
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
@@ -118,8 +108,7 @@ try:
     Problem(**rest, momentum=2)
 except ValueError as error:
     complaint = str(error)
-parser = argparse.ArgumentParser()
-add_problem_options(parser)
+parser = add_problem_command(argparse.ArgumentParser().add_subparsers(), "test", "", "")
 args = parser.parse_args("--n 40 --d 20 --N 30 --momentum 0.1,0.2".split())
 problem, axes = read_problem_options(args).problem, read_problem_options(args).axes
 def cells(**fields):
@@ -138,6 +127,7 @@ print(json.dumps(dict(
 """
 
 
+@pytest.mark.full
 def test_a_field_added_to_the_class_appears_everywhere(tmp_path):
     """The package with one more field, in a process of its own."""
     script = SCRIPT.format(docs=str(ROOT / "docs"))
