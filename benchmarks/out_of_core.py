@@ -125,17 +125,6 @@ def measured(args: argparse.Namespace, what: str) -> dict[str, Any]:
     return result
 
 
-def fit_and_products(args: argparse.Namespace) -> dict[str, Any]:
-    """The fit in this process, between two runs of the products where they are wanted."""
-    if args.skip_products:
-        return measured(args, "fit")
-    before, whole, after = (measured(args, what) for what in ("products", "fit", "products"))
-    for unit in ("seconds", "cpu"):
-        ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
-        print(f"fit / products = {ratio:.2f} ({unit})")
-    return whole
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2_000_000)
@@ -147,8 +136,6 @@ def main() -> None:
     parser.add_argument("--estimator", choices=("one-step", "alternating"), default="one-step")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of BLAS, serial")
     parser.add_argument("--skip-dask", action="store_true")
-    parser.add_argument("--only-dask", action="store_true")
-    parser.add_argument("--skip-products", action="store_true")
     parser.add_argument("--what", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.dir.mkdir(parents=True, exist_ok=True)
@@ -169,14 +156,15 @@ def main() -> None:
     if not path.exists():
         write_data(path, args.rows, args.columns)
     print(f"{path.stat().st_size / 1e6:.0f} MB of Parquet, {args.estimator}", flush=True)
-    if not args.only_dask:
-        whole = fit_and_products(args)
-        print(f"{1e6 * whole['cpu'] / args.rows:.1f} processor microseconds a row", flush=True)
+    before, whole, after = (measured(args, what) for what in ("products", "fit", "products"))
+    for unit in ("seconds", "cpu"):
+        ratio = whole[unit] / (0.5 * (before[unit] + after[unit]))
+        print(f"fit / products = {ratio:.2f} ({unit})")
+    print(f"{1e6 * whole['cpu'] / args.rows:.1f} processor microseconds a row", flush=True)
     rates = Rates.measure(path, args.width)
     print(rates)
     size = Size(args.rows, args.columns, args.width, args.members)
-    if not args.only_dask:
-        print(f"model, in this process: {rates.cpu(size):.1f} CPU s; measured {whole['cpu']:.1f}")
+    print(f"model, in this process: {rates.cpu(size):.1f} CPU s; measured {whole['cpu']:.1f}")
     if not args.skip_dask:
         clusters = [int(k) for k in args.workers.split(",")]
         results = {k: measured(args, f"dask {k}") for k in clusters}
@@ -185,11 +173,9 @@ def main() -> None:
                 f"{k} workers: {results[clusters[0]]['seconds'] / result['seconds']:.2f} x the "
                 f"first; model {rates.seconds(size, k):.1f} s ({rates.cpu(size):.1f} CPU)"
             )
-        all_coefficients = [np.load(args.dir / f"dask_{k}.npy") for k in clusters]
-        if not args.only_dask:
-            all_coefficients.append(np.load(args.dir / "fit.npy"))
-        first = all_coefficients[0]
-        worst = max(np.abs(c - first).max() for c in all_coefficients) / np.abs(first).max()
+        first = np.load(args.dir / "fit.npy")
+        others = [np.load(args.dir / f"dask_{k}.npy") for k in clusters]
+        worst = max(np.abs(c - first).max() for c in others) / np.abs(first).max()
         print(f"largest difference of coefficients, relative to the largest: {worst:.1e}")
     print(rates.table(Size(10**9, args.columns, args.width, args.members), 100))
 

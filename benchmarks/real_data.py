@@ -1,19 +1,17 @@
 """Real data: the estimators against what people use, five splits a set, one thread.
 
-    python benchmarks/real_data.py --data DIR [--sets a,b] [--models x,y] [--splits 5] [--rows 3000]
-                                   [--jobs 1] [--out FILE] [--seeds K]
+    python benchmarks/real_data.py --data DIR [--sets a,b] [--models x;y] [--splits 5] [--rows 3000]
+                                   [--jobs 1] [--out FILE]
 
 DIR holds NAME.npz files with X and y, and the numbers of the columns that are categories as
 `categorical` where there are any; a y stored as integers is classes (more about those:
-benchmarks/classes.py). Each split shuffles the
-rows, tests on a fifth of them (at most 10,000) and trains on at most `--rows` others. Every model
-chooses its settings on its training rows alone (see benchmarks/peers.py). Errors are divided by
-those of random features (OneStep with eta=0): RMSE for regression, error rate (plus half a test
-row) for classification. Beside them: the share of test targets in the 90 % intervals, and the
-expected calibration error of the probabilities (15 bins of the largest one). Finished cells are
-kept in FILE (JSON lines) and not computed again. `--seeds K` fits the first split with K seeds
-instead, and tells how far their errors spread. Seconds are CPU seconds of the fit; run with
-OMP_NUM_THREADS=1.
+benchmarks/classes.py). Each split shuffles the rows, tests on a fifth of them (at most 10,000) and
+trains on at most `--rows` others. Every model chooses its settings on its training rows alone (see
+benchmarks/peers.py). Errors are divided by those of random features (OneStep with eta=0): RMSE for
+regression, error rate (plus half a test row) for classification. Beside them: the share of test
+targets in the 90 % intervals, and the expected calibration error of the probabilities (15 bins of
+the largest one). Finished cells are kept in FILE (JSON lines) and not computed again. Seconds are
+CPU seconds of the fit; run with OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -73,14 +71,14 @@ def class_measures(p: Any, classes: Any, y: Any) -> dict[str, float]:
     }
 
 
-def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str, Any]:
+def cell(path: Path, model: str, number: int, rows: int) -> dict[str, Any]:
     """One model on one split of one set."""
     with np.load(path) as file:
         X, y = file["X"].astype(np.float64), file["y"]
         categories = file["categorical"].tolist() if "categorical" in file else []
     classify = y.dtype.kind in "iu"
     X, y, X_test, y_test = split(X, y if classify else y.astype(np.float64), number, rows)
-    estimator = models(classify)[model](seed)
+    estimator = models(classify)[model](number)
     if categories and "categorical_features" in estimator.get_params():
         estimator.set_params(categorical_features=categories)
     start = time.process_time()
@@ -103,14 +101,14 @@ def cell(path: Path, model: str, number: int, rows: int, seed: int) -> dict[str,
     else:
         error = float(np.sqrt(np.mean((predicted - y_test) ** 2)) / y_test.std())
     return {
-        "set": path.stem, "model": model, "split": number, "seed": seed, "classes": classify,
+        "set": path.stem, "model": model, "split": number, "classes": classify,
         "rows": rows,
         "error": float(error), "seconds": seconds, "predict_seconds": predict_seconds,
         "megabytes": len(pickle.dumps(estimator)) / 1e6, "covered": covered, **of_classes,
     }  # fmt: skip
 
 
-def cells(jobs: list[tuple[Path, str, int, int, int]], processes: int) -> Iterator[dict[str, Any]]:
+def cells(jobs: list[tuple[Path, str, int, int]], processes: int) -> Iterator[dict[str, Any]]:
     if processes == 1:
         yield from (cell(*job) for job in jobs)
         return
@@ -185,17 +183,6 @@ def summary(known: list[dict[str, Any]], sets: list[str], title: str) -> None:
         print(f"| {s} | {' | '.join(f'{row[j]:.4f}' for row in means)} |")
 
 
-def spread(known: list[dict[str, Any]]) -> None:
-    """Standard deviation over seeds of the first split's error, relative to its mean."""
-    errors: dict[str, dict[str, list[float]]] = {}
-    for c in known:
-        errors.setdefault(c["model"], {}).setdefault(c["set"], []).append(c["error"])
-    for model, sets in errors.items():
-        spreads = {s: np.std(e, ddof=1) / np.mean(e) for s, e in sets.items() if len(e) > 1}
-        by_set = " · ".join(f"{s} {100 * x:.1f}" for s, x in sorted(spreads.items()))
-        print(f"\n{model}: median spread {100 * np.median([*spreads.values()]):.1f} % ({by_set})")
-
-
 def arguments(description: str, out: str) -> argparse.Namespace:
     """The options of this benchmark, and of benchmarks/classes.py."""
     parser = argparse.ArgumentParser(description=description)
@@ -203,7 +190,6 @@ def arguments(description: str, out: str) -> argparse.Namespace:
     parser.add_argument("--sets", help="names, comma-separated (default: all)")
     parser.add_argument("--models", help="names, semicolon-separated (default: all)")
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--seeds", type=int, default=0, help="of the first split, for their spread")
     parser.add_argument("--rows", type=int, default=3000, help="most training rows")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, default=Path(out))
@@ -214,24 +200,20 @@ def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
     """All cells of these sets: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
-    known = [c | {"seed": c.get("seed", c["split"])} for c in known]
-    runs = [(0, seed) for seed in range(args.seeds)] or [(k, k) for k in range(args.splits)]
-    known = [
-        c for c in known if c.get("rows", 3000) == args.rows and (c["split"], c["seed"]) in runs
-    ]
-    done = {(c["set"], c["model"], c["split"], c["seed"]) for c in known}
+    known = [c for c in known if c["rows"] == args.rows and c["split"] < args.splits]
+    done = {(c["set"], c["model"], c["split"]) for c in known}
     jobs = [
-        (args.data / f"{name}.npz", model, number, args.rows, seed)
-        for number, seed in runs
+        (args.data / f"{name}.npz", model, number, args.rows)
+        for number in range(args.splits)
         for name in sets
         for model in chosen_models(args)
-        if (name, model, number, seed) not in done
+        if (name, model, number) not in done
     ]
     for result in cells(jobs, args.jobs):
         known.append(result)
         with args.out.open("a") as file:
             file.write(json.dumps(result) + "\n")
-        print(f"{result['set']:12s} {result['model']:30s} {result['split']} {result['seed']} "
+        print(f"{result['set']:12s} {result['model']:30s} {result['split']} "
               f"{result['error']:.4f} {result['seconds']:.1f} s", flush=True)  # fmt: skip
     return [c for c in known if c["set"] in sets and c["model"] in chosen_models(args)]
 
@@ -248,14 +230,11 @@ def main() -> None:
     args = arguments(__doc__.splitlines()[0], "out/real_data.jsonl")
     sets = set_names(args)
     known = measure(args, sets)
-    if args.seeds:
-        return spread(known)
     kinds = {c["set"]: c["classes"] for c in known}
     for classes, title in ((False, "regression"), (True, "classification")):
         group = [s for s in sets if kinds.get(s) is classes]
         if group:
             summary([c for c in known if c["set"] in group], group, title)
-    return None
 
 
 if __name__ == "__main__":
