@@ -160,17 +160,18 @@ def predicted(path: Path, route: str, alphas: tuple[float, ...] | None) -> Rows:
                 continue
             with recorded_sizes() as records:
                 try:
-                    found = og.predict(problem)
+                    prediction = og.predict(problem)
                 except (og.OutOfScope, og.NotConverged):
                     continue
             if not records or records[0][0] != route:
                 continue
             even.append(setting.half == "even" or path.stem in WHOLE)
             sizes.append(records[0][1])
-            values = np.array([found.train, found.test])  # bars are relative to the prediction
+            # bars are relative to the prediction
+            values = np.array([prediction.train, prediction.test])
             off.append(1 - mean / values)
             se.append(error / values)
-            quadrature.append(np.nan_to_num([found.quadrature_error] * 2))
+            quadrature.append(np.nan_to_num([prediction.quadrature_error] * 2))
     return Rows(path.stem, np.array(even), tuple(sizes), *map(np.array, (off, se, quadrature)))
 
 

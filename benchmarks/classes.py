@@ -28,9 +28,9 @@ def has_classes(path: Path) -> bool:
         return bool(file["y"].dtype.kind in "iu")
 
 
-def summary(known: list[dict[str, Any]], sets: list[str]) -> None:
+def summary(results: list[dict[str, Any]], sets: list[str]) -> None:
     """A row per model, then accuracy and log-loss by set."""
-    tables = {value: table(known, sets, value) for value in VALUES}
+    tables = {value: table(results, sets, value) for value in VALUES}
     names = list(tables["error"])
     errors = np.array([mean_over_splits(tables["error"][m]) for m in names])
     with np.errstate(invalid="ignore"):
@@ -67,8 +67,8 @@ def summary(known: list[dict[str, Any]], sets: list[str]) -> None:
 def main() -> None:
     args = arguments(__doc__.splitlines()[0], "out/classes.jsonl")
     sets = [name for name in set_names(args) if has_classes(args.data / f"{name}.npz")]
-    known = measure(args, sets)
-    summary(known, sets)
+    results = measure(args, sets)
+    summary(results, sets)
 
 
 if __name__ == "__main__":

@@ -92,10 +92,11 @@ def draw_fields(kind: str, random: np.random.Generator) -> dict[str, Any]:
 def simulate(kind: str, number: int, fields: dict[str, Any], networks: int, device: str) -> Any:
     """Return a row of the file: the setting with means and standard errors."""
     alphas = list(STEPS[kind])
-    found = og.simulate(og.Problem(**fields), seeds=networks, device=device, alpha=alphas)
+    simulation = og.simulate(og.Problem(**fields), seeds=networks, device=device, alpha=alphas)
 
     def pairs(name: str) -> list[list[float]]:
-        columns = np.stack([getattr(found.train, name), getattr(found.test, name)], axis=-1)
+        errors = [getattr(measured, name) for measured in (simulation.train, simulation.test)]
+        columns = np.stack(errors, axis=-1)
         return [[float(f"{x:.6g}") for x in row] for row in columns]
 
     return (

@@ -28,14 +28,14 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|console)(?: no-run)?\n(.*?)^```", re.S | re.M)
 
 
-def said(readme: str, start: str) -> list[str]:
+def readme_commands(readme: str, start: str) -> list[str]:
     """The README's commands that start so."""
     lines = [line for kind, code in BLOCK.findall(readme) if kind == "console"
              for line in code.replace("\\\n", "").splitlines()]  # fmt: skip
-    found = [line[2:].partition("  #")[0] for line in lines if line.startswith(f"$ {start}")]
-    if not found:
+    commands = [line[2:].partition("  #")[0] for line in lines if line.startswith(f"$ {start}")]
+    if not commands:
         sys.exit(f"first_touch: README.md has no command that starts with {start!r}")
-    return found
+    return commands
 
 
 def run(commands: list[str], folder: Path) -> None:
@@ -86,16 +86,19 @@ def steps(folder: Path, export: bool) -> dict[str, Callable[[], None]]:
         code for kind, code in BLOCK.findall(readme) if "sales.csv" in code and kind != "console"
     ]
     (folder / "table.py").write_text(table[0], encoding="utf-8")
-    found = {
+    commands_by_step = {
         "`make demo`: installed, and the papers' report": ["make demo"],
-        "theory beside networks": said(readme, "onegrad compare"),
-        "a predicted curve": said(readme, "onegrad predict"),
-        "a model of a CSV with text and gaps": ["python table.py", *said(readme, "onegrad fit"),
-                                                *said(readme, "onegrad apply")],
-    }  # fmt: skip
+        "theory beside networks": readme_commands(readme, "onegrad compare"),
+        "a predicted curve": readme_commands(readme, "onegrad predict"),
+        "a model of a CSV with text and gaps": [
+            "python table.py",
+            *readme_commands(readme, "onegrad fit"),
+            *readme_commands(readme, "onegrad apply"),
+        ],
+    }
     walk: dict[str, Callable[[], None]] = {
         name: (lambda commands=commands: run(commands, folder))  # type: ignore[misc]
-        for name, commands in found.items()
+        for name, commands in commands_by_step.items()
     }
     walk["the explorer, its page fetched"] = lambda: open_explorer(folder)
     if export:

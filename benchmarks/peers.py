@@ -135,7 +135,7 @@ def of_scikit_learn(classify: bool) -> dict[str, Model]:
 def installed(classify: bool) -> dict[str, Model]:
     """Packages that are no dependency of this one."""
     kind = "Classifier" if classify else "Regressor"
-    found: dict[str, Model] = {}
+    packages: dict[str, Model] = {}
 
     def package(name: str, member: str) -> Any:
         if importlib.util.find_spec(name) is None:
@@ -144,20 +144,20 @@ def installed(classify: bool) -> dict[str, Model]:
 
     if make := package("lightgbm", f"LGBM{kind}"):
         settings = {"verbose": -1, "n_jobs": 1, "n_estimators": 500, "learning_rate": 0.05}
-        found["LightGBM, 3 settings"] = lambda seed: GridSearchCV(
+        packages["LightGBM, 3 settings"] = lambda seed: GridSearchCV(
             make(random_state=seed, **settings), {"num_leaves": [7, 31, 127]}, cv=INNER
         )
     if xgboost := package("xgboost", f"XGB{kind}"):
-        found["XGBoost"] = lambda seed: xgboost(random_state=seed, n_jobs=1)
+        packages["XGBoost"] = lambda seed: xgboost(random_state=seed, n_jobs=1)
     if catboost := package("catboost", f"CatBoost{kind}"):
-        found["CatBoost"] = lambda seed: catboost(
+        packages["CatBoost"] = lambda seed: catboost(
             random_seed=seed, thread_count=1, verbose=0, allow_writing_files=False
         )
     for name in ("RealMLP_TD", "TabM_D"):
         if peer := package("pytabkit", f"{name}_{kind}"):
-            found[name.replace("_", "-")] = lambda seed, peer=peer: peer(
+            packages[name.replace("_", "-")] = lambda seed, peer=peer: peer(
                 random_state=seed, n_threads=1, device="cpu"
             )
     if importlib.util.find_spec("xrfm"):
-        found["xRFM, 3 settings"] = lambda seed: XRFM(classify)
-    return found
+        packages["xRFM, 3 settings"] = lambda seed: XRFM(classify)
+    return packages

@@ -120,15 +120,15 @@ def cells(jobs: list[tuple[Path, str, int, int]], processes: int) -> Iterator[di
 # -- what the cells say --------------------------------------------------------------------------
 
 
-def table(known: list[dict[str, Any]], sets: list[str], value: str) -> dict[str, Any]:
+def table(results: list[dict[str, Any]], sets: list[str], value: str) -> dict[str, Any]:
     """model -> (splits, sets) of a value; NaN where there is none."""
-    splits = 1 + max(c["split"] for c in known)
-    found: dict[str, Any] = {}
-    for c in known:
+    splits = 1 + max(c["split"] for c in results)
+    by_model: dict[str, Any] = {}
+    for c in results:
         if c["set"] in sets and c.get(value) is not None:
-            values = found.setdefault(c["model"], np.full((splits, len(sets)), np.nan))
+            values = by_model.setdefault(c["model"], np.full((splits, len(sets)), np.nan))
             values[c["split"], sets.index(c["set"])] = c[value]
-    return found
+    return by_model
 
 
 def mean_over_splits(values: Any) -> Any:
@@ -147,9 +147,9 @@ def interval(ratios: Any) -> str:
     return f"{100 * 2 * per_split.std(ddof=1) / np.sqrt(len(per_split)):.1f} %"
 
 
-def summary(known: list[dict[str, Any]], sets: list[str], title: str) -> None:
+def summary(results: list[dict[str, Any]], sets: list[str], title: str) -> None:
     """Relative errors, ranks, wins, seconds, coverage and calibration by model, errors by set."""
-    errors, seconds = table(known, sets, "error"), table(known, sets, "seconds")
+    errors, seconds = table(results, sets, "error"), table(results, sets, "seconds")
     names = [m for m in (*models(False), *errors) if m in errors]
     names = list(dict.fromkeys(names))
     means = np.array([mean_over_splits(errors[m]) for m in names])
@@ -171,7 +171,7 @@ def summary(known: list[dict[str, Any]], sets: list[str], title: str) -> None:
             f"| {np.median(ratio[ok]):.3f} | {rank} | {np.nanmedian(seconds[model]):.2f} |"
         )
     for value, what in (("covered", "covered by 90 % intervals"), ("calibration", "ECE")):
-        for model, values in table(known, sets, value).items():
+        for model, values in table(results, sets, value).items():
             by_set = np.nanmean(values, 0)
             worst = (np.nanargmin if value == "covered" else np.nanargmax)(by_set)
             print(
@@ -199,9 +199,9 @@ def arguments(description: str, out: str) -> argparse.Namespace:
 def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
     """All cells of these sets: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    known = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
-    known = [c for c in known if c["rows"] == args.rows and c["split"] < args.splits]
-    done = {(c["set"], c["model"], c["split"]) for c in known}
+    results = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
+    results = [c for c in results if c["rows"] == args.rows and c["split"] < args.splits]
+    done = {(c["set"], c["model"], c["split"]) for c in results}
     jobs = [
         (args.data / f"{name}.npz", model, number, args.rows)
         for number in range(args.splits)
@@ -210,12 +210,12 @@ def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
         if (name, model, number) not in done
     ]
     for result in cells(jobs, args.jobs):
-        known.append(result)
+        results.append(result)
         with args.out.open("a") as file:
             file.write(json.dumps(result) + "\n")
         print(f"{result['set']:12s} {result['model']:30s} {result['split']} "
               f"{result['error']:.4f} {result['seconds']:.1f} s", flush=True)  # fmt: skip
-    return [c for c in known if c["set"] in sets and c["model"] in chosen_models(args)]
+    return [c for c in results if c["set"] in sets and c["model"] in chosen_models(args)]
 
 
 def chosen_models(args: argparse.Namespace) -> list[str]:
@@ -229,12 +229,12 @@ def set_names(args: argparse.Namespace) -> list[str]:
 def main() -> None:
     args = arguments(__doc__.splitlines()[0], "out/real_data.jsonl")
     sets = set_names(args)
-    known = measure(args, sets)
-    kinds = {c["set"]: c["classes"] for c in known}
+    results = measure(args, sets)
+    kinds = {c["set"]: c["classes"] for c in results}
     for classes, title in ((False, "regression"), (True, "classification")):
         group = [s for s in sets if kinds.get(s) is classes]
         if group:
-            summary([c for c in known if c["set"] in group], group, title)
+            summary([c for c in results if c["set"] in group], group, title)
 
 
 if __name__ == "__main__":

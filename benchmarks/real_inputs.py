@@ -155,8 +155,8 @@ def main() -> None:
             X = pixels(name, options.data)
             rows = standardised(X) if kind == "standardised" else X
             case = compare(name, kind, rows, options.seeds)
-            kept = [c for c in cases if (c["inputs"], c["kind"]) != (name, kind)]
-            cases = sorted([*kept, case], key=lambda c: (KINDS.index(c["kind"]), -c["n"]))
+            others = [c for c in cases if (c["inputs"], c["kind"]) != (name, kind)]
+            cases = sorted([*others, case], key=lambda c: (KINDS.index(c["kind"]), -c["n"]))
             path.write_text(json.dumps(cases, indent=1) + "\n")
     print_table(cases)
     draw(cases, options.out / "images" / "real_inputs.png")

@@ -6,8 +6,8 @@
 Efficiency is useful flops / (seconds x the matrix-product rate measured in the same process).
 Useful flops: 2 n d N per product with X or X_tilde, n N min(n, N) per Gram matrix, m^3/3 per
 Cholesky factor (however the ridge path was solved). Seconds include random numbers, activations,
-test rows and everything else; those under `estimate` are foreseen by `onegrad.cost`. Products and
-runs take turns and the medians of both count: the rate of a shared machine drifts.
+test rows and everything else; those under `estimate` are what `onegrad.cost` says before the run.
+Products and runs take turns and the medians of both count: the rate of a shared machine drifts.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ def main() -> None:
         run = partial(simulate, problem, seeds, **axes)
         turns = [(product_rate(), best(run, 1)) for _ in range(1 if args.quick else TURNS)]
         rate, seconds = np.median(turns, axis=0)
-        foreseen = cost(problem, seeds, **axes).seconds
+        expected = cost(problem, seeds, **axes).seconds
         flops = seeds * useful_flops(problem, etas, ridges) / seconds
         row = f"{name:12} {problem.n:6d} {problem.d:5d} {problem.N:5d} {etas:4d} {ridges:6d}"
         print(
             f"{row} {seeds:5d} {seconds:8.2f} {flops / 1e9:8.1f} {rate / 1e9:8.1f} "
-            f"{flops / rate:6.2f} {foreseen:8.2f}  {'' if target is None else f'>= {target}'}",
+            f"{flops / rate:6.2f} {expected:8.2f}  {'' if target is None else f'>= {target}'}",
             flush=True,
         )
         if args.quick:

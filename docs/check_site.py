@@ -27,12 +27,12 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        if tag in LOADED and LOADED[tag] in found and found.get("rel") not in KEPT:
-            self.loads.append(found[LOADED[tag]])
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors |= {attributes[name] for name in ("id", "name") if name in attributes}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        if tag in LOADED and LOADED[tag] in attributes and attributes.get("rel") not in KEPT:
+            self.loads.append(attributes[LOADED[tag]])
 
 
 def complaints(site: Path) -> list[str]:
@@ -67,9 +67,9 @@ def _there(anchor: str, page: Page | None) -> bool:
 
 
 if __name__ == "__main__":
-    found = complaints(Path(sys.argv[1]))
+    wrong = complaints(Path(sys.argv[1]))
     print(
-        "\n".join(found)
+        "\n".join(wrong)
         or "all links of the site lead somewhere, and nothing is loaded from elsewhere"
     )
-    sys.exit(bool(found))
+    sys.exit(bool(wrong))

@@ -43,10 +43,15 @@ def assigned(tree: ast.Module) -> Iterator[str]:
                     yield name.id
 
 
+def modules(folder: Path) -> list[Path]:
+    """Return the modules of a folder; the gallery is made when the site is built."""
+    return sorted(set(folder.rglob("*.py")) - set(folder.glob("gallery/*.py")))
+
+
 def repeated_names(folder: Path) -> dict[str, list[str]]:
     """Return the public classes and constants that several modules define, with these modules."""
     homes = defaultdict(list)
-    for path in sorted(folder.rglob("*.py")):
+    for path in modules(folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
         for name in classes | {name for name in assigned(tree) if name.isupper()}:
@@ -58,7 +63,7 @@ def repeated_names(folder: Path) -> dict[str, list[str]]:
 def rooms(folder: Path) -> dict[str, Counter[str]]:
     """Return the counts of every folder in this one, of its own files, and of all together."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for path in sorted(folder.rglob("*.py")):
+    for path in modules(folder):
         room, *inside = path.relative_to(folder).parts
         counts[room if inside else "own files"] += count(path.read_text(encoding="utf-8"))
     return dict(counts) | {"together": sum(counts.values(), Counter())}

@@ -130,11 +130,11 @@ def random_features() -> plt.Figure:
     problem = og.Problem(n=800, d=400, N=600, activation="relu", teacher="H1", noise=0.5)
     ridge, few = np.geomspace(1e-4, 10, 40), np.geomspace(1e-4, 10, 9)
     theory = og.predict(problem, "random-features", ridge=ridge)
-    found = og.simulate(problem, seeds=10, ridge=few)
+    simulation = og.simulate(problem, seeds=10, ridge=few)
     figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
     for name, colour in (("test", ORANGE), ("train", BLUE)):
         ax.plot(ridge, getattr(theory, name), color=colour, label=f"{name}, theory")
-        m = getattr(found, name)
+        m = getattr(simulation, name)
         ax.errorbar(few, m.mean, m.se, fmt="o", color=colour, ms=4, label="10 networks")
     ax.set(xscale="log", xlabel=r"ridge $\lambda$", ylabel="error", ylim=(0, 3))
     ax.legend(frameon=False)
@@ -147,8 +147,8 @@ def small_step() -> plt.Figure:
     eta, few = np.linspace(0.05, 4, 40), np.array([0.5, 1.0, 2.0, 4.0])
     at_zero = og.predict(problem, "random-features").test
     gain = at_zero - og.predict(problem, "small-step", eta=eta).test
-    found = og.simulate(problem, seeds=6, eta=[0.0, *few]).test.values
-    drops = found[:, :1] - found[:, 1:]
+    errors = og.simulate(problem, seeds=6, eta=[0.0, *few]).test.values
+    drops = errors[:, :1] - errors[:, 1:]
     figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
     ax.plot(eta, gain, color=BLUE, label=r"$\delta$, theory")
     se = drops.std(0, ddof=1) / np.sqrt(len(drops))
@@ -168,8 +168,8 @@ def staircase() -> plt.Figure:
         )
         ax.plot(alpha, og.predict(problem, alpha=alpha).test, color=colour, label=f"n = {n:,}")
         if n == 1000:
-            found = og.simulate(problem, seeds=10, alpha=few).test
-            ax.errorbar(few, found.mean, found.se, fmt="ko", ms=4, label="10 networks, n = 1,000")
+            test = og.simulate(problem, seeds=10, alpha=few).test
+            ax.errorbar(few, test.mean, test.se, fmt="ko", ms=4, label="10 networks, n = 1,000")
     edges = [*og.thresholds(4), 0.4]
     for i in range(4):
         inside = np.linspace(edges[i] + 1e-3, edges[i + 1] - 1e-3, 9)
@@ -207,8 +207,8 @@ def counts() -> plt.Figure:
     for n, colour in ((1000, "0.6"), (100_000, BLUE), (10**8, "k")):
         problem = SETTING.replace(n=n, d=n // 8, N=n // 4, activation="elu")
         at_rest = len(og.spectrum(problem.replace(eta=0.0)).spikes)
-        found = [len(og.spectrum(problem.replace(alpha=a)).spikes) - at_rest for a in alpha]
-        ax.step(alpha, found, where="mid", color=colour, lw=1.5, label=f"n = {n:,}")
+        added = [len(og.spectrum(problem.replace(alpha=a)).spikes) - at_rest for a in alpha]
+        ax.step(alpha, added, where="mid", color=colour, lw=1.5, label=f"n = {n:,}")
         if n == 1000:
             edge = og.spectrum(problem).edge
             out = [measure(problem.replace(alpha=a), 5, edge=edge, distances=False).outliers
@@ -229,8 +229,8 @@ def direction() -> plt.Figure:
         problems = [og.Problem(n=int(k * d), d=d, N=N, activation="tanh", teacher="H1", noise=0.5,
                                residual=name) for k in ratios]  # fmt: skip
         ax.plot(ratios, [learned(p).rho for p in problems], color=colour, label=f"ρ, {name}")
-        found = [[_gradient_cosine(rng, int(k * d), d, N, full) for _ in range(5)] for k in few]
-        ax.plot(np.repeat(few, 5), np.ravel(found), ".", color=colour, alpha=0.7)
+        cosines = [[_gradient_cosine(rng, int(k * d), d, N, full) for _ in range(5)] for k in few]
+        ax.plot(np.repeat(few, 5), np.ravel(cosines), ".", color=colour, alpha=0.7)
     ax.set(xscale="log", xlabel="rows of the step, n/d", ylabel=r"cosine with $\beta_\star$")
     ax.plot([], [], ".", color="0.4", label="one network each")
     ax.legend(frameon=False)
@@ -329,8 +329,8 @@ def visible() -> plt.Figure:
         level = problem.teacher_function.variance
         theory = og.predict(problem, alpha=alpha).test / level
         ax.plot(alpha, theory, color=colours[i], label=teacher)
-        found, at = og.simulate(problem, seeds=10, alpha=few).test, few + 0.006 * i
-        ax.errorbar(at, found.mean / level, found.se / level, fmt="o", color=colours[i], ms=4)
+        test, at = og.simulate(problem, seeds=10, alpha=few).test, few + 0.006 * i
+        ax.errorbar(at, test.mean / level, test.se / level, fmt="o", color=colours[i], ms=4)
     ax.axhline(1, color="0.8", lw=0.8, zorder=0)
     ax.set(
         xlabel=r"step exponent $\alpha$", ylabel="test error over label variance", ylim=(0, None)

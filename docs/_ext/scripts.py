@@ -27,15 +27,15 @@ LEFT_ALONE = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, 
 def pieces(text: str) -> Iterator[nodes.Node]:
     """The text, cut where something is lowered or raised."""
     done = 0
-    for found in SCRIPT.finditer(text):
-        before = text[done : found.start()] + (found["base"] or "")
+    for match in SCRIPT.finditer(text):
+        before = text[done : match.start()] + (match["base"] or "")
         if before:
             yield nodes.Text(before)
-        written = found["low"] or found["high"]
-        written = written[1:-1] if written[0] in "{(" else written
-        kind = nodes.subscript if found["low"] else nodes.superscript
-        yield kind("", "", *pieces("⊤" if written == "T" else written))
-        done = found.end()
+        script = match["low"] or match["high"]
+        script = script[1:-1] if script[0] in "{(" else script
+        kind = nodes.subscript if match["low"] else nodes.superscript
+        yield kind("", "", *pieces("⊤" if script == "T" else script))
+        done = match.end()
     if text[done:]:
         yield nodes.Text(text[done:])
 

@@ -29,10 +29,10 @@ def display(translator: Any, node: nodes.math_block) -> None:
 
 def mathml(node: nodes.Node, text: str, display: str) -> str:
     """MathML of a formula; what the converter does not know is a warning, not a strange sign."""
-    made = convert(text, display=display)
-    if "<mi>&</mi>" in made or "<mi>\\" in made:
+    markup = convert(text, display=display)
+    if "<mi>&</mi>" in markup or "<mi>\\" in markup:
         LOGGER.warning("formula not understood: %s", text, location=node, type="typeset")
-    return made
+    return markup
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
