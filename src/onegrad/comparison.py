@@ -137,7 +137,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
-        values: dict[str, Any] = json_values(
+        return json_values(
             {
                 "results": self.results(),
                 "problem": self.prediction.problem.to_dict(),
@@ -152,7 +152,6 @@ class Comparison:
                 else self.measured_spectrum.to_dict(),
             }
         )
-        return values
 
     def to_dataframe(self) -> Any:
         """Return a pandas DataFrame with the rows of `results`."""
@@ -192,7 +191,7 @@ def deviations(prediction: Prediction, simulation: Simulation, name: str) -> Flo
     .. math:: z = (m - p)/\sqrt{\mathrm{se}^2 + (\text{95 \% margin}/1.96)^2}
     """
     measured, margin = getattr(simulation, name), prediction.margin(name)
-    scale = np.hypot(measured.se, np.nan_to_num(np.asarray(margin, dtype=float)) / 1.96)
+    scale = np.hypot(measured.se, np.nan_to_num(margin) / 1.96)
     return np.ravel((measured.mean - getattr(prediction, name)) / scale)
 
 

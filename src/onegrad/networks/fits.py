@@ -105,18 +105,25 @@ def _dual(
     """Solve with F F^T, for fewer rows than features; the readout is F^T alpha."""
     ops, p, policy = sampler.ops, sampler.problem, sampler.policy
     B, N = sampler.stack_size, features.width
-    rows, E = sampler.all_ridge_rows(), features.networks
+    rows, E, cast = sampler.all_ridge_rows(), features.networks, sampler.ops.exact.cast
+
+    def solve(K: Array, y: Array) -> Fit:
+        return solve_dual(cast(K), cast(y), ridges, p.intercept, leave_one_out)
+
+    def solve_held(F: Array, y: Array) -> Fit:
+        """Solve for features (B, n, N) that are held until the readout is known."""
+        K = ops.zeros(len(y), p.n, p.n)
+        ops.add_gram(K, F, over_rows=True)
+        fit = solve(K, y)
+        return replace(fit, coef=ops.read_out(transpose(F), ops.cast(fit.coef)))
+
     if features.stacked and pool_size() > 1 and policy.fits_in_memory((E + 2) * B * p.n * N):
         F = ops.zeros(E * B, p.n, N)
         features.stacked(rows, F.reshape(E, B, p.n, N))
-        labels = namespace(rows.y).concatenate([rows.y] * E)
-        fit = _dual_of_features(ops, F, labels, ridges, p.intercept, leave_one_out)
+        fit = solve_held(F, namespace(rows.y).concatenate([rows.y] * E))
         return [fit.of_matrices(slice(e * B, (e + 1) * B)) for e in range(E)]
     if policy.fits_in_memory(3 * B * p.n * N):
-        return [
-            _dual_of_features(ops, F, rows.y, ridges, p.intercept, leave_one_out)
-            for F in features.tiles(rows)
-        ]
+        return [solve_held(F, rows.y) for F in features.tiles(rows)]
     size = policy.block_rows(TILE_NEURONS, B * p.n)
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))
@@ -124,42 +131,10 @@ def _dual(
         for e, F in enumerate(features.tiles(rows, neurons)):
             ops.add_gram(gram[e], F, over_rows=True)
         sampler.tick()
-    path = [
-        _solve_dual(ops, gram.pop(e), rows.y, ridges, p.intercept, leave_one_out)
-        for e in range(len(gram))
-    ]
+    path = [solve(gram.pop(e), rows.y) for e in range(len(gram))]
     coef = [ops.zeros(B, N, len(ridges)) for _ in path]
     for neurons in tiles:  # the features a second time: n x N was never held
         for a, fit, F in zip(coef, path, features.tiles(rows, neurons), strict=True):
             a[:, neurons] = ops.read_out(transpose(F), ops.cast(fit.coef))
         sampler.tick()
     return [replace(fit, coef=a) for a, fit in zip(coef, path, strict=True)]
-
-
-def _dual_of_features(
-    ops: Ops,
-    F: Array,
-    y: Array,
-    ridges: Sequence[float],
-    intercept: bool,
-    leave_one_out: bool,
-) -> Fit:
-    """Solve for one network whose features (B, n, N) are held until its readout is known."""
-    B, n = y.shape
-    K = ops.zeros(B, n, n)
-    ops.add_gram(K, F, over_rows=True)
-    fit = _solve_dual(ops, K, y, ridges, intercept, leave_one_out)
-    return replace(fit, coef=ops.read_out(transpose(F), ops.cast(fit.coef)))
-
-
-def _solve_dual(
-    ops: Ops,
-    K: Array,
-    y: Array,
-    ridges: Sequence[float],
-    intercept: bool,
-    leave_one_out: bool,
-) -> Fit:
-    """Solve with a Gram matrix over rows, in exact arithmetic."""
-    cast = ops.exact.cast
-    return solve_dual(cast(K), cast(y), ridges, intercept, leave_one_out)

@@ -57,14 +57,14 @@ class MeasuredSpectrum:
     @property
     def eigenvalues(self) -> Floats:
         """Largest eigenvalues of F F^T/n, shape (seeds, TOP_VECTORS)."""
-        return np.asarray(self.F[:, :TOP_VECTORS] ** 2 / self.problem.n)
+        return self.F[:, :TOP_VECTORS] ** 2 / self.problem.n
 
     @property
     def outliers(self) -> Floats:
         """Eigenvalues of F F^T/n beyond the edge, one count per seed."""
         if self.edge is None:
             raise InvalidInput("edge", None, "a number where outliers are counted")
-        return np.asarray((self.F**2 / self.problem.n > self.edge).sum(1))
+        return (self.F**2 / self.problem.n > self.edge).sum(1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""

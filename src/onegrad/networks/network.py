@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from onegrad.arrays import Array, Ops
+import numpy as np
+
+from onegrad.arrays import Array, Ops, namespace, transpose
 from onegrad.functions.function import Function
 from onegrad.networks.input_rows import step_rows
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
 from onegrad.networks.streams import GAUSSIAN, RANDOM_SIGNS, Purpose, Streams
-from onegrad.networks.updates import update
-from onegrad.problem import Problem
+from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 
 ALL_NEURONS = slice(None)
 
@@ -86,8 +87,7 @@ class Network:
         # gradients of replicates on several threads would wait for each other
         if "first_" not in self.__dict__:
             self.__dict__["first_"] = self.gradient(self.W, 0)
-        first: Gradient = self.__dict__["first_"]
-        return first
+        return self.__dict__["first_"]
 
     @property
     def first_update(self) -> Array:
@@ -149,6 +149,40 @@ class Network:
     def untrained(self, f: Function | None = None) -> FeatureMap:
         """Return the features f (default sigma) at the untrained weights."""
         return layer_features(self.sampler.ops, f or self.sampler.problem.sigma, self.W)
+
+
+def update(sampler: Sampler, G: Array, step: int) -> Array:
+    r"""Return the direction of a step where minus the gradient is G, (B, N, d).
+
+    .. math::
+        \text{preconditioned: }
+        G\Big(\hat\Sigma + \epsilon\frac{\mathrm{tr}\hat\Sigma}{d}\Big)^{-1},
+        \qquad \text{spectral: } UV^\top \text{ of } G = USV^\top,
+
+    each scaled to the Frobenius norm of G, so that eta means the same, with
+    :math:`\hat\Sigma = X^\top X/n_0`.
+    """
+    kind = sampler.problem.update
+    if kind == "gradient":
+        return G
+    xp = namespace(G)
+    if kind == "spectral":
+        U, _, Vt = xp.linalg.svd(G, full_matrices=False)
+        direction = U @ Vt
+    else:
+        direction = transpose(xp.linalg.solve(_covariance(sampler, step), transpose(G)))
+    length = ((G * G).sum((-2, -1)) / (direction * direction).sum((-2, -1))) ** 0.5
+    return direction * length[:, None, None]
+
+
+def _covariance(sampler: Sampler, step: int) -> Array:
+    """Return Sigma_hat + epsilon tr(Sigma_hat)/d of a step's rows, (B, d, d)."""
+    p, ops = sampler.problem, sampler.ops
+    S = ops.zeros(sampler.stack_size, p.d, p.d)
+    for block in sampler.blocks(step_rows(p, step)):
+        ops.add_product(S, block.X, block.X / p.rows_of_step)
+    eye = ops.asarray(np.eye(p.d))
+    return S + PRECONDITIONER_SHIFT * (S * eye).sum((-2, -1))[:, None, None] / p.d * eye
 
 
 def draw_weights(problem: Problem, streams: Streams) -> Array:

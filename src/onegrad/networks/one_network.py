@@ -93,7 +93,7 @@ def neurons(problem: Problem, seed: int = 0) -> NeuronOverlaps:
 
 
 def _cosines(W: Floats, unit: Floats) -> Floats:
-    return np.asarray(W @ unit / np.maximum(np.linalg.norm(W, axis=1), 1e-300))
+    return W @ unit / np.maximum(np.linalg.norm(W, axis=1), 1e-300)
 
 
 # -- the trained network on fresh rows -------------------------------------------------------
@@ -110,7 +110,7 @@ class FreshPredictions:
     def learned_coefficients(self, degree: int) -> Floats:
         r"""Return :math:`E[\hat f(x)\,h_k(u)]`, k = 0..degree, u the first index."""
         H = normalised_hermite(self.indices[:, 0], degree)
-        return np.asarray(H @ self.predictions / len(self.predictions))
+        return H @ self.predictions / len(self.predictions)
 
 
 def predict_fresh_rows(problem: Problem, seed: int, n_test: int) -> FreshPredictions:

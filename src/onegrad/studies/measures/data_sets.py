@@ -101,9 +101,7 @@ def read_images(data: str, d: int) -> tuple[Floats, Floats]:
         files = _image_files(data)
         if not files:
             folder = os.environ.get(FOLDER_VARIABLE) or None
-            raise InvalidInput(
-                "data", folder and Path(folder), f"a folder with {IMAGE_FILES[data]}"
-            )
+            raise InvalidInput("data", folder, f"a folder with {IMAGE_FILES[data]}")
         if data == "cifar-10":
             X, classes = read_cifar(files)
         else:
