@@ -1,14 +1,15 @@
 """Real networks: sampling, one gradient step, ridge, errors, spectra."""
 
 from onegrad.networks.cost import Cost, cost
-from onegrad.networks.measured_spectrum import MeasuredSpectrum, spectrum
 from onegrad.networks.one_network import (
     FirstStep,
     LearnedPart,
+    MeasuredSpectrum,
     NeuronOverlaps,
     learned_part,
     neurons,
     predict_fresh_rows,
+    spectrum,
 )
 from onegrad.networks.plan import MODELS, GradientGroup, Plan, SimulateOptions, make_plan
 from onegrad.networks.run import run_plan

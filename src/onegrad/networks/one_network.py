@@ -1,22 +1,32 @@
-"""A single network looked at closely: its neurons, its eigenvalues, and what it has learned."""
+"""Single networks looked at closely: their spectra, their neurons, and what they have learned."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.linalg
 
-from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.arrays import Floats, get_ops, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
+from onegrad.io.progress import as_progress
+from onegrad.networks.equivalents import distance_to_spiked
 from onegrad.networks.fits import fits
 from onegrad.networks.input_rows import RowSet
-from onegrad.networks.network import Network
+from onegrad.networks.network import Network, layer_features
+from onegrad.networks.plan import seed_tuple
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
+from onegrad.pictures.result_tables import dataframe, html_table, network_count
+from onegrad.pictures.spectrum_plots import draw_measured_spectrum
 from onegrad.problem import Problem
 
+TOP_VECTORS = 8  # singular vectors whose alignments are kept
+ALIGNED_DEGREES = 6  # He_1, ..., He_6
 MAX_PROJECTED_DEGREE = 12
 INDEX_BINS = 24  # of equal probability
 
@@ -24,6 +34,168 @@ INDEX_BINS = 24  # of equal probability
 def network_of(problem: Problem, seed: int) -> Network:
     """Return the untrained network of one seed, on the CPU in float64."""
     return Network.of(Sampler.of(problem, (seed,), get_ops()))
+
+
+# -- spectra of several seeds ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class MeasuredSpectrum:
+    """Spectra of the networks of several seeds.
+
+    F, F_0, W : all singular values, largest first, one row per seed.
+    alignments : squared cosine of the i-th left singular vector of F with He_k(u),
+        u = X_tilde beta / |beta|; shape (seeds, TOP_VECTORS, ALIGNED_DEGREES), k = 1, 2, ...
+    distance, distance_printed : operator norm of F - F_l over sqrt(n), for the corrected and the
+        printed spiked features; NaN where they are not defined (alpha >= 1/2, several steps).
+    edge : where the bulk of F F^T/n ends, if it is known.
+    """
+
+    problem: Problem
+    seeds: tuple[int, ...]
+    F: Floats
+    F_0: Floats
+    W: Floats
+    alignments: Floats
+    distance: Floats
+    distance_printed: Floats
+    edge: float | None = None
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{value:.4g}" for value in self.eigenvalues.mean(0)[:3])
+        edge = "" if self.edge is None else f", edge={self.edge:.6g}"
+        networks = network_count(len(self.seeds))
+        return f"MeasuredSpectrum({networks}{edge}, largest eigenvalues: {largest})"
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Largest eigenvalues of F F^T/n, shape (seeds, TOP_VECTORS)."""
+        return self.F[:, :TOP_VECTORS] ** 2 / self.problem.n
+
+    @property
+    def outliers(self) -> Floats:
+        """Eigenvalues of F F^T/n beyond the edge, one count per seed."""
+        if self.edge is None:
+            raise InvalidInput("edge", None, "a number where outliers are counted")
+        return (self.F**2 / self.problem.n > self.edge).sum(1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return means over seeds as JSON values; `spikes` are the eigenvalues beyond the edge."""
+        x = self.eigenvalues
+        count = x.shape[1] if self.edge is None else int(np.sum(x.mean(0) > self.edge))
+        se = standard_error(x)
+        spikes = [
+            {
+                "eigenvalue": float(x[:, i].mean()),
+                "eigenvalue_se": float(se[i]),
+                "singular_value": float(self.F[:, i].mean()),
+                "singular_value_se": float(standard_error(self.F[:, i])),
+                "alignment": {
+                    str(k): float(x.mean()) for k, x in enumerate(self.alignments[:, i].T, 1)
+                },
+            }
+            for i in range(count)
+        ]
+        return {
+            "spikes": spikes,
+            "seeds": list(self.seeds),
+            "distance": float(self.distance.mean()),
+            "distance_printed": float(self.distance_printed.mean()),
+            **({} if self.edge is None else {"outliers": [int(c) for c in self.outliers]}),
+        }
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame with one row per network and large singular value."""
+        return dataframe(self._rows())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the networks' bulk as a histogram and every spike as a tick of its own.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, for example those of `Spectrum.plot`; new ones by default.
+        """
+        return draw_measured_spectrum(ax, self.F, self.problem.n, self.edge)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows, n = [], self.problem.n
+        for seed, values, alignments in zip(self.seeds, self.F, self.alignments, strict=True):
+            for i, s in enumerate(values[:TOP_VECTORS]):
+                row = {"seed": seed, "rank": i + 1, "eigenvalue": float(s**2 / n)}
+                row |= {"singular_value": float(s), "s/sqrt(n)": float(s / np.sqrt(n))}
+                rows.append(row | {f"He_{k}": float(x) for k, x in enumerate(alignments[i], 1)})
+        return rows
+
+    def _repr_html_(self) -> str:
+        title = f"Spectra of {network_count(len(self.seeds))}"
+        return html_table(title, self.problem.changed(), self._rows())
+
+
+def spectrum(
+    problem: Problem,
+    seeds: int | Sequence[int] = 5,
+    *,
+    edge: float | None = None,
+    distances: bool = True,
+    progress: Callable[[int, int], None] | bool | None = None,
+) -> MeasuredSpectrum:
+    """Measure the spectra of the features and weights of trained networks.
+
+    Parameters
+    ----------
+    problem : sizes, functions, noise, ridge and step.
+    seeds : number of networks, or a list of their seeds.
+    edge : where theory ends the bulk of F F^T/n.
+    distances : also measure the operator norms of F - F_l, which takes longer.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> from onegrad.networks import spectrum
+    >>> problem = og.Problem(n=200, d=100, N=150, alpha=0.4)
+    >>> measured = spectrum(problem, seeds=2, edge=og.spectrum(problem).edge)
+    >>> measured.F.shape, measured.outliers
+    ((2, 150), array([1, 1]))
+    """
+    seed_numbers = seed_tuple(seeds)
+    report = as_progress(progress, "networks")
+    spectra = []
+    for i, seed in enumerate(seed_numbers):
+        spectra.append(_spectra_of_seed(problem, seed, distances))
+        report(i + 1, len(seed_numbers))
+    stacked = {name: np.stack([of_seed[name] for of_seed in spectra]) for name in spectra[0]}
+    return MeasuredSpectrum(problem=problem, seeds=seed_numbers, edge=edge, **stacked)
+
+
+def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, Any]:
+    """Return the measured fields of MeasuredSpectrum for one network."""
+    network = network_of(problem, seed)
+    rows, eta = network.sampler.all_ridge_rows(), problem.step
+    W = network.trained_weights(eta)
+    (F,) = next(layer_features(network.sampler.ops, problem.sigma, W).tiles(rows))
+    (F_0,) = next(network.untrained().tiles(rows))
+    U, s, _ = scipy.linalg.svd(F, full_matrices=False)
+    top = min(TOP_VECTORS, len(s))
+    beta = network.first.beta[0]
+    u = rows.X[0] @ (beta / np.linalg.norm(beta))
+    H = normalised_hermite(u, ALIGNED_DEGREES)[1:].T  # (n, degrees)
+    alignments = np.full((TOP_VECTORS, ALIGNED_DEGREES), np.nan)
+    alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
+    defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
+
+    def distance(printed: bool) -> float:
+        if not (distances and defined):
+            return np.nan
+        return distance_to_spiked(network, rows, eta, printed)
+
+    return {
+        "F": s,
+        "F_0": scipy.linalg.svdvals(F_0),
+        "W": scipy.linalg.svdvals(W[0]),
+        "alignments": alignments,
+        "distance": distance(printed=False),
+        "distance_printed": distance(printed=True),
+    }
 
 
 # -- neurons and eigenvalues at any step size ------------------------------------------------
@@ -53,16 +225,17 @@ class FirstStep:
     def of(cls, problem: Problem, seed: int) -> FirstStep:
         """Draw the network of this seed and take its gradient."""
         network = network_of(problem, seed)
-        return cls(network, to_numpy(network.first_update)[0])
+        return cls(network, network.first_update[0])
 
     @cached_property
     def products(self) -> tuple[Floats, Floats]:
         """X_tilde W^T and X_tilde G^T, each (n, N)."""
-        X = to_numpy(self.network.sampler.all_ridge_rows().X)[0]
-        return X @ to_numpy(self.network.W)[0].T, X @ self.G.T
+        X = self.network.sampler.all_ridge_rows().X[0]
+        return X @ self.network.W[0].T, X @ self.G.T
 
     def eigenvalues(self, eta: float) -> Floats:
         """Return the eigenvalues of F F^T/n, largest first, without those that are always zero."""
+        # by the Gram matrix: a slider moves meanwhile, and no vectors are asked for
         XW, XG = self.products
         F = self.network.sampler.problem.sigma(XW + eta * XG)
         n, N = F.shape
@@ -76,9 +249,9 @@ class FirstStep:
             field = "steps" if problem.steps != 1 else "teacher"
             value = getattr(problem, field)
             raise InvalidInput(field, value, problem="neurons are shown for one index and one step")
-        W, direction = to_numpy(self.network.W)[0], to_numpy(beta_star)[0, :, 0]
+        W, direction = self.network.W[0], beta_star[0, :, 0]
         return NeuronOverlaps(
-            readout=np.sqrt(problem.N) * to_numpy(self.network.a)[0],
+            readout=np.sqrt(problem.N) * self.network.a[0],
             before=_cosines(W, direction),
             after=_cosines(W + eta * self.G, direction),
         )
@@ -121,9 +294,9 @@ def predict_fresh_rows(problem: Problem, seed: int, n_test: int) -> FreshPredict
     indices, labels, predictions = [], [], []
     for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
         (F,) = features.tiles(block)
-        predictions.append(to_numpy(F @ fit.coef + fit.intercept[:, None, :]).ravel())
-        indices.append(to_numpy(block.X @ sampler.beta_star)[0])
-        labels.append(to_numpy(block.clean)[0])
+        predictions.append((F @ fit.coef + fit.intercept[:, None, :]).ravel())
+        indices.append((block.X @ sampler.beta_star)[0])
+        labels.append(block.clean[0])
     return FreshPredictions(*(np.concatenate(x) for x in (indices, labels, predictions)))
 
 
