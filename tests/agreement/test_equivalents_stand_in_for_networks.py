@@ -23,6 +23,7 @@ def paired(p, model, seeds=SEEDS):
     return gap.mean(), gap.std(ddof=1) / np.sqrt(seeds), a.mean
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "changes",
     [{"alpha": 0.15}, {"activation": "relu", "weights": "sphere", "eta": 1.5}],
@@ -75,6 +76,7 @@ def test_the_constant_spike_needs_the_longer_neurons():
     np.testing.assert_allclose(printed / true, 0.6, atol=0.03)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", ["linear", "inner-product-kernel", "rbf-kernel", "ntk"])
 def test_no_kernel_beats_the_energy_beyond_the_linear_part(model):
     """The lower bound |P_{>1} f|^2 with n of order d, and a network that beats it."""

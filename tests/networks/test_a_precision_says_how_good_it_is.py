@@ -99,15 +99,6 @@ def test_a_quarter_of_a_standard_error_is_a_warning():
         assert "test" in str(caught.message) and "0.26 standard errors" in str(caught.message)
 
 
-def test_what_a_device_cannot_do_is_one_line():
-    with pytest.raises(og.InvalidInput, match=r"precision.*fast.*cuda.*single.*float32"):
-        simulate(PROBLEM, 1, precision="fast")
-    with pytest.raises(og.InvalidInput, match=r"precision must be one of.*exact"):
-        simulate(PROBLEM, 1, precision="double")
-    with pytest.raises(og.InvalidInput, match="leave dtype out"):
-        simulate(PROBLEM, 1, precision="single", dtype="float32")
-
-
 def test_the_store_remembers_which_precision_made_a_cell():
     fields = {"etas": (1.0, 2.0), "ridges": (0.1,), "seeds": 3}
     plain = Cell("errors", PROBLEM.replace(eta=1.0), **fields)

@@ -98,8 +98,10 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     assert simulate(p, [1]).overlap.values[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("sizes", [{"n": 40, "d": 6, "N": 11}, {"n": 12, "d": 6, "N": 25}])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "intercept"),
+    [({"n": 40, "d": 6, "N": 11}, False), ({"n": 12, "d": 6, "N": 25}, True)],
+)
 @pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
 def test_kernels_match(model, sizes, intercept):
     p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")

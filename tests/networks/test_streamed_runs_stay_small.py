@@ -21,6 +21,7 @@ print(peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("sizes", "networks"),
     [

@@ -13,34 +13,37 @@ from onegrad.networks.simulation import simulate
 PROBLEM = og.Problem(n=50, d=10, N=20, eta=1.0)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"seeds": 0}, "seeds must be"),
-        ({"seeds": [1, 1]}, "distinct"),
-        ({"seeds": [-1]}, "seeds must be"),
-        ({"seeds": [0.5]}, "seeds must be"),
-        ({"seeds": "ten"}, "seeds must be"),
-        ({"model": "transformer"}, "model must be one of trained"),
-        ({"device": "tpu"}, "device must be cpu"),
-        ({"dtype": "float16"}, "dtype must be float64"),
-        ({"random": "dice"}, "random must be host"),
-        ({"random": "device"}, "random 'device': needs"),
-        ({"n_test": 0}, "n_test must be"),
-        ({"batch": 1.5}, "batch must be"),
-        ({"rows": np.zeros((200, 3))}, "d = 10"),
-        ({"rows": np.zeros((60, 10)), "n_test": 20}, "at least 120"),
-        ({"rows": [["a"] * 10] * 200}, "numbers"),
-        ({"volume": [1, 2]}, "simulate() has no argument 'volume'"),
-        ({"alpha": [0.6], "model": "spiked"}, "alpha must be < 1/2"),
-        ({"steps": 2, "model": "spiked"}, "steps must be 1"),
-    ],
-)
-def test_bad_arguments(options, words):
-    with pytest.raises(og.InvalidInput) as caught:
-        simulate(PROBLEM, **options)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+BAD = [
+    ({"seeds": 0}, "seeds must be"),
+    ({"seeds": [1, 1]}, "distinct"),
+    ({"seeds": [-1]}, "seeds must be"),
+    ({"seeds": [0.5]}, "seeds must be"),
+    ({"seeds": "ten"}, "seeds must be"),
+    ({"model": "transformer"}, "model must be one of trained"),
+    ({"device": "tpu"}, "device must be cpu"),
+    ({"dtype": "float16"}, "dtype must be float64"),
+    ({"precision": "fast"}, "device='cuda', or precision 'single' (float32) here"),
+    ({"precision": "double"}, "precision must be one of"),
+    ({"precision": "single", "dtype": "float32"}, "leave dtype out"),
+    ({"random": "dice"}, "random must be host"),
+    ({"random": "device"}, "random 'device': needs"),
+    ({"n_test": 0}, "n_test must be"),
+    ({"batch": 1.5}, "batch must be"),
+    ({"rows": np.zeros((200, 3))}, "d = 10"),
+    ({"rows": np.zeros((60, 10)), "n_test": 20}, "at least 120"),
+    ({"rows": [["a"] * 10] * 200}, "numbers"),
+    ({"volume": [1, 2]}, "simulate() has no argument 'volume'"),
+    ({"alpha": [0.6], "model": "spiked"}, "alpha must be < 1/2"),
+    ({"steps": 2, "model": "spiked"}, "steps must be 1"),
+]
+
+
+def test_bad_arguments():
+    for options, words in BAD:
+        with pytest.raises(og.InvalidInput) as caught:
+            simulate(PROBLEM, **options)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_nan_in_the_users_rows_is_named():
