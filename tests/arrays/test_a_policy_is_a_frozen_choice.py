@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from itertools import product
 
 import pytest
 
@@ -17,13 +18,12 @@ def test_it_is_frozen_and_equal_for_equal_threads():
         policy.threads = 8
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 16])
-@pytest.mark.parametrize("entries", [1, 1000, 10**7])
-def test_blocks_are_whole(each_backend, threads, entries):
-    policy = each_backend.policy(threads)
-    rows = policy.block_rows(1024, entries)
-    assert rows >= 1024 and rows % 1024 == 0
-    assert policy.block_rows(1024, 10 * entries) <= rows
+def test_blocks_are_whole(each_backend):
+    for threads, entries in product((1, 2, 3, 16), (1, 1000, 10**7)):
+        policy = each_backend.policy(threads)
+        rows = policy.block_rows(1024, entries)
+        assert rows >= 1024 and rows % 1024 == 0, (threads, entries)
+        assert policy.block_rows(1024, 10 * entries) <= rows, (threads, entries)
 
 
 def test_one_thread_takes_one_block_and_one_network_at_a_time():

@@ -1,13 +1,16 @@
 """What a backend offers, on every device, against NumPy's definitions."""
 
-import numpy as np
-import pytest
+from itertools import product
 
-from onegrad.arrays import (  # fmt: skip
+import numpy as np
+import scipy.special
+
+from onegrad.arrays import (
     erf,
     namespace,
     one_minus_square,
     ops_of,
+    standard_error,
     symmetric,
     to_numpy,
     transpose,
@@ -42,8 +45,6 @@ def test_the_backend_of_an_array_is_where_it_lives(each_backend):
 
 
 def test_functions_that_are_spelled_differently(each_backend):
-    import scipy.special
-
     x = normal(3, 4)
     there = each_backend.asarray(x)
     same(erf(there), scipy.special.erf(x))
@@ -66,65 +67,56 @@ def test_elementwise(each_backend):
     same(each_backend.apply(f, there, out=there), np.tanh(x))
 
 
-@pytest.mark.parametrize("m", [5, 130, 601])
-@pytest.mark.parametrize("stack", [(), (1,), (3,)])
-def test_products(each_backend, m, stack):
-    A, B = normal(*stack, 8, m), normal(*stack, 8, 4, seed=1)
+def test_products(each_backend):
     at = each_backend.asarray
-    C = each_backend.zeros(*stack, m, 4)
-    each_backend.add_product(C, at(A), at(B))
-    same(C, A.swapaxes(-1, -2) @ B)
-    C = each_backend.zeros(*stack, m, m)
-    each_backend.add_gram(C, at(A))
-    each_backend.add_gram(C, at(A))
-    same(np.triu(to_numpy(C)), np.triu(2 * A.swapaxes(-1, -2) @ A))
-    C = each_backend.zeros(*stack, 8, 8)
-    each_backend.add_gram(C, at(A), over_rows=True)
-    same(np.triu(to_numpy(C)), np.triu(A @ A.swapaxes(-1, -2)))
+    for m, stack in product((5, 130, 601), ((), (1,), (3,))):
+        A, B = normal(*stack, 8, m), normal(*stack, 8, 4, seed=1)
+        C = each_backend.zeros(*stack, m, 4)
+        each_backend.add_product(C, at(A), at(B))
+        same(C, A.swapaxes(-1, -2) @ B)
+        C = each_backend.zeros(*stack, m, m)
+        each_backend.add_gram(C, at(A))
+        each_backend.add_gram(C, at(A))
+        same(np.triu(to_numpy(C)), np.triu(2 * A.swapaxes(-1, -2) @ A))
+        C = each_backend.zeros(*stack, 8, 8)
+        each_backend.add_gram(C, at(A), over_rows=True)
+        same(np.triu(to_numpy(C)), np.triu(A @ A.swapaxes(-1, -2)))
 
 
-@pytest.mark.parametrize("m", [5, 127, 300])
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_factors_of_shifted_matrices(each_backend, m, overwrite):
-    C, b, R = grams(2, m), normal(2, 1, m, 3), normal(2, 1, 4, m, seed=1)
-    at, shifts = each_backend.asarray, [0.5] if overwrite else [0.5, 2.0, 4.0]
-    triangle = at(upper(C))
-    U, definite = each_backend.shifted_cholesky(triangle, shifts, overwrite=overwrite)
-    shifted = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
-    if not overwrite:
-        same(triangle, upper(C))
-    assert to_numpy(definite).all() and tuple(definite.shape) == (2, len(shifts))
-    T = np.triu(to_numpy(U))
-    same(T.swapaxes(-1, -2) @ T, shifted)
-    same(each_backend.cholesky_solve(U, at(b)), np.linalg.solve(shifted, b), 1e-9)
-    inverse = each_backend.invert_triangle(U)
-    same(inverse, np.linalg.inv(T), 1e-9)
-    rows = np.broadcast_to(R, (2, len(shifts), 4, m))
-    half = each_backend.solve_lower(U, at(rows.copy()))
-    same(half, rows @ np.linalg.inv(T), 1e-9)
+def test_factors_of_shifted_matrices(each_backend):
+    at = each_backend.asarray
+    for m, overwrite in product((5, 127, 300), (False, True)):
+        C, b, R = grams(2, m), normal(2, 1, m, 3), normal(2, 1, 4, m, seed=1)
+        shifts = [0.5] if overwrite else [0.5, 2.0, 4.0]
+        triangle = at(upper(C))
+        U, definite = each_backend.shifted_cholesky(triangle, shifts, overwrite=overwrite)
+        shifted = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
+        if not overwrite:
+            same(triangle, upper(C))
+        assert to_numpy(definite).all() and tuple(definite.shape) == (2, len(shifts))
+        T = np.triu(to_numpy(U))
+        same(T.swapaxes(-1, -2) @ T, shifted)
+        same(each_backend.cholesky_solve(U, at(b)), np.linalg.solve(shifted, b), 1e-9)
+        inverse = each_backend.invert_triangle(U)
+        same(inverse, np.linalg.inv(T), 1e-9)
+        rows = np.broadcast_to(R, (2, len(shifts), 4, m))
+        half = each_backend.solve_lower(U, at(rows.copy()))
+        same(half, rows @ np.linalg.inv(T), 1e-9)
 
 
-@pytest.mark.parametrize("m", [5, 300])
-def test_indefinite_matrices_of_a_stack_are_named(each_backend, m):
-    C = grams(3, m)
-    C[1] -= 100 * np.eye(m)
-    _, definite = each_backend.shifted_cholesky(each_backend.asarray(upper(C)), [0.0])
-    assert to_numpy(definite)[:, 0].tolist() == [True, False, True]
-
-
-@pytest.mark.parametrize("m", [5, 130, 300])
-@pytest.mark.parametrize("count", [1, 3])
-def test_solutions_of_shifted_systems(each_backend, m, count):
-    C, b, shifts = grams(2, m), normal(2, m), [0.5, 2.0, 40.0][:count]
-    C[1] -= 30 * np.eye(m)  # indefinite but for a large shift
-    x, definite = each_backend.solve_shifted(
-        each_backend.asarray(upper(C)), shifts, each_backend.asarray(b)
-    )
-    systems = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
-    positive = np.linalg.eigvalsh(systems)[..., 0] > 0
-    assert to_numpy(definite).tolist() == positive.tolist()
-    expected = np.linalg.solve(systems, np.broadcast_to(b[:, None, :, None], (2, count, m, 1)))
-    same(to_numpy(x)[positive], expected[..., 0][positive], 1e-8)
+def test_solutions_of_shifted_systems(each_backend):
+    """One or several shifts; the second matrix of the stack is indefinite but for a large one."""
+    at = each_backend.asarray
+    for m, count in product((5, 130, 300), (1, 3)):
+        C, b, shifts = grams(2, m), normal(2, m), [0.5, 2.0, 40.0][:count]
+        C[1] -= 30 * np.eye(m)
+        _, factored = each_backend.shifted_cholesky(at(upper(C)), shifts)
+        x, definite = each_backend.solve_shifted(at(upper(C)), shifts, at(b))
+        systems = C[:, None] + np.array(shifts)[:, None, None] * np.eye(m)
+        positive = np.linalg.eigvalsh(systems)[..., 0] > 0
+        assert to_numpy(definite).tolist() == to_numpy(factored).tolist() == positive.tolist()
+        expected = np.linalg.solve(systems, np.broadcast_to(b[:, None, :, None], (2, count, m, 1)))
+        same(to_numpy(x)[positive], expected[..., 0][positive], 1e-8)
 
 
 def test_eigenvectors(each_backend):
@@ -153,3 +145,13 @@ def test_rows_are_scaled_mixed_and_mapped(each_backend):
     doubled = each_backend.by_rows(lambda i: 2 * at(X)[:, i], 40)
     same(doubled, 2 * X)
     assert each_backend.map(abs, [-1, -2, -3, -4]) == [1, 2, 3, 4]
+
+
+def test_one_value_has_no_standard_error():
+    x = normal(7, 3)
+    np.testing.assert_allclose(standard_error(x), np.std(x, axis=0, ddof=1) / np.sqrt(7))
+    np.testing.assert_allclose(standard_error(x, axis=1), np.std(x, axis=1, ddof=1) / np.sqrt(3))
+    assert standard_error([1, 3]) == 1.0
+    assert np.isnan(standard_error([4.0]))
+    assert np.isnan(standard_error(np.ones((1, 2, 3)))).all()
+    assert standard_error(np.ones((1, 2, 3))).shape == (2, 3)

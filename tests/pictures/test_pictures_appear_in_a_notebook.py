@@ -1,7 +1,8 @@
 """In a fresh kernel every picture appears, the reader's own included, one per cell."""
 
-import nbformat
-from nbclient import NotebookClient
+import pytest
+
+pytestmark = [pytest.mark.full, pytest.mark.compat]
 
 CELLS = [
     "import onegrad as og\np = og.Problem(n=200, d=60, N=80, alpha=0.2)",
@@ -20,6 +21,9 @@ def outputs(cell, kind):
 
 
 def test_every_cell_with_a_plot_shows_one_picture(tmp_path):
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     NotebookClient(
         notebook, timeout=600, startup_timeout=600, resources={"metadata": {"path": str(tmp_path)}}

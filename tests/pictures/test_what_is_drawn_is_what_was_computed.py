@@ -6,20 +6,20 @@ import warnings
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
-from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
-from scipy.integrate import trapezoid
+import scipy.integrate
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
 
+pytestmark = pytest.mark.compat
 PROBLEM = og.Problem(n=200, d=100, N=133, activation="softplus", teacher="H1 + H2/sqrt(2)")
 ALPHAS = [0.0, 0.1, 0.3, 0.45]
 
 
 @pytest.fixture
 def ax():
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(6.4, 4.2)).subplots()
 
 
@@ -34,6 +34,8 @@ def words(ax) -> list[str]:
 
 
 def test_lines_are_the_predictions_and_bands_their_accuracy(ax):
+    from matplotlib.collections import PolyCollection
+
     p = og.predict(PROBLEM, alpha=ALPHAS)
     assert p.plot(ax) is ax
     for line, quantity in zip(lines(ax), ("test", "train"), strict=True):
@@ -122,7 +124,7 @@ def test_a_spectrum_is_drawn_over_singular_values(ax):
     networks.plot(ax)
     (bulk,) = lines(ax, "bulk")
     assert bulk.get_xdata() ** 2 == pytest.approx(theory.x)
-    mass = trapezoid(bulk.get_ydata(), np.log(bulk.get_xdata()))
+    mass = scipy.integrate.trapezoid(bulk.get_ydata(), np.log(bulk.get_xdata()))
     assert mass == pytest.approx(1 - theory.atom, rel=0.02)  # the area is what is not at zero
     places = [line.get_xdata()[0] ** 2 for line in lines(ax, "spike")]
     assert places == pytest.approx([s.eigenvalue for s in theory.spikes])
@@ -145,6 +147,8 @@ def test_an_unknown_quantity_is_one_line():
 
 
 def test_a_plot_leaves_the_users_figure_alone():
+    from matplotlib import pyplot as plt
+
     plt.close("all")
     mine = plt.figure()
     plt.plot([1, 2, 3])

@@ -1,7 +1,9 @@
-"""Free memory is what the machine has left or what the container has left, whichever is less."""
+"""Memory: what the machine or the container has left, whichever is less, and what is kept."""
 
 from __future__ import annotations
 
+import os
+import platform
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import onegrad as og
 from onegrad.arrays import executor, get_ops, memory
 from onegrad.explorer import simulation_runs
 from onegrad.networks.simulation import simulate
+from programs import run_python
 
 GB = 10**9
 V1 = {"limit": "memory.limit_in_bytes", "used": "memory.usage_in_bytes", "cache": "total_"}
@@ -68,3 +71,37 @@ def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.Mon
     )
     with pytest.raises(og.InvalidInput, match=r"the page 0\.04 GB at most"):
         simulation_runs.estimate_seconds(plan, 1e12)
+
+
+ROUNDS = 20
+SCRIPT = f"""
+import resource, sys
+import numpy as np
+from onegrad.arrays import keep_freed_memory
+
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def arrays():
+    for a in [np.empty(500_000) for _ in range(8)]:
+        a.fill(1.0)
+arrays(), arrays()
+before = faults()
+for _ in range({ROUNDS}):
+    arrays()
+print(faults() - before)
+"""
+
+
+def pages(mode: str) -> int:
+    """Return the pages that 20 times eight arrays of 4 MB cost in a process of their own."""
+    # Dask leaves settings of malloc in the environment of whoever starts its workers
+    plain = {name: v for name, v in os.environ.items() if not name.startswith("MALLOC_")}
+    return int(run_python(SCRIPT, mode, env=plain))
+
+
+@pytest.mark.full
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's memory")
+def test_new_arrays_cost_no_new_pages_where_freed_ones_are_kept() -> None:
+    assert pages("keep") < 0.1 * pages("as ever")
