@@ -1,15 +1,12 @@
 """Which Hermite coefficients of an activation predict which spikes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Point, Points, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
 from onegrad.studies.findings import Estimate, Facts, paired_difference, selected

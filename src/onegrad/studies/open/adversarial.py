@@ -1,15 +1,12 @@
 """Errors under adversarial perturbations of the inputs, with and without the step."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.findings import Estimate, Facts

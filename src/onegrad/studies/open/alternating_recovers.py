@@ -1,10 +1,8 @@
 """The teacher's subspace in the metric after some rounds, and in one look at the moments."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from onegrad.experiments.results import Point, Results
+from onegrad.experiments import Point, Results
 from onegrad.pictures import style
 from onegrad.studies.findings import Estimate, Facts, paired_difference, trend
 
@@ -45,12 +43,11 @@ def facts(results: Results) -> Facts:
         summary.append({"teacher": teacher, **counts})
         quoted = [row for row in rows if row["n"] == ratio * row["d"]]
         line = trend("d", [row["d"] for row in quoted], [row["difference"] for row in quoted])
-        slopes.append({"teacher": teacher, "slope": f"{line.per_doubling:+.2f}", "line": line})
+        slopes.append({"teacher": teacher, "line": line})
     product = [row for row in table if row["teacher"] == teachers[-1]]
     quoted = [row for row in product if row["n"] == ratio * row["d"]]
     return {
         "product": teachers[-1],
-        "rows": quoted,
         "smallest": quoted[0],
         "largest": quoted[-1],
         "summary": summary,

@@ -1,7 +1,5 @@
 """Errors and spectra for step exponents up to one, at several sizes."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any
@@ -9,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Point, Results
+from onegrad.experiments import Point, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import DISPLAY_NAMES, seed_curve
 from onegrad.studies.findings import (
@@ -103,11 +100,7 @@ def facts(results: Results) -> Facts:
         )
     test_checks = [c for c in checks(results) if c.quantity == "test"]
     return {
-        "activations_title": sorted(activations, key=lambda a: not a["gains"]),
-        "costs": activations,
-        "counts": activations,
-        "ranks": activations,
-        "trends": activations,
+        "activations": activations,
         "size": networks.levels("n")[-1],
         "rows": [row for of_activation in activations for row in of_activation["rows"]],
         "start": results["spectrum"].levels("alpha")[0],

@@ -1,10 +1,8 @@
 """One step on the first, the second or both of two hidden layers, beside one hidden layer."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
 from onegrad.studies.findings import (
@@ -75,7 +73,6 @@ def facts(results: Results) -> Facts:
     """Return paired differences by size, the lowest errors, and the alignments by layer."""
     by_size = differences(results)
     sizes = list(by_size)
-    line = trend("d", sizes, list(by_size.values()))
     points = results["networks"].where(d=sizes[-1])
     table_of_errors = _lowest_errors(results)
     table = []
@@ -95,8 +92,7 @@ def facts(results: Results) -> Facts:
             }
             for d, difference in by_size.items()
         ],
-        "slope": f"{line.per_doubling:+.3f}",
-        "line": line,
+        "line": trend("d", sizes, list(by_size.values())),
         "d": sizes[-1],
         "untrained": min(p.mean("test_none") for p in points),
         "errors": [row for row in table_of_errors if row["d"] == sizes[-1]],

@@ -1,12 +1,10 @@
 """One network untrained, after one step, after five, and fully trained: all on the same rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.findings import Estimate, Facts, paired_difference, paired_ratio, trend
 from onegrad.studies.measures.training import (
@@ -107,8 +105,7 @@ def facts(results: Results) -> Facts:
         if len(sizes) > 1:
             line = trend("n", sizes, shares)
             by_size = [{"n": n, "share": s} for n, s in zip(sizes, shares, strict=True)]
-            slope = f"{line.per_doubling:+.3f}"
-            trends.append({"task": task, "shares": by_size, "slope": slope, "line": line})
+            trends.append({"task": task, "shares": by_size, "line": line})
     n = max(row["n"] for row in last)
     for row in last:
         row["fewer_rows"] = row["n"] < n

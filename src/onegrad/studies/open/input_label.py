@@ -1,13 +1,11 @@
 """Where nonlinear features begin to beat the best affine predictor, as a phase diagram."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
 from onegrad.studies.findings import (
@@ -90,7 +88,6 @@ def facts(results: Results) -> Facts:
         for c in cosines
     ]
     sizes = _sizes(results)
-    line = trend("d", [row["d"] for row in sizes], [row["ratio"] for row in sizes])
     problem = results["trained"][0].problem
     return {
         "n": problem.n,
@@ -98,19 +95,13 @@ def facts(results: Results) -> Facts:
         "points": len(cells),
         "trained_wins": sum(cell["trained"] < 1 for cell in cells),
         "untrained_wins": sum(cell["untrained"] < 1 for cell in cells),
-        "lowest": lowest["trained"],
-        "lowest_law": lowest["law"],
-        "lowest_cosine": lowest["cosine"],
-        "highest": highest["trained"],
-        "highest_law": highest["law"],
-        "highest_cosine": highest["cosine"],
+        "lowest": lowest,
+        "highest": highest,
         "strongest": laws[-1],
         "orthogonal": strongest[0],
         "aligned": strongest[-1],
         "sizes": sizes,
-        "slope": f"{line.per_doubling:+.3f}",
-        "line": line,
-        "paired": [row["change"] for row in sizes],
+        "line": trend("d", [row["d"] for row in sizes], [row["ratio"] for row in sizes]),
         "cells": cells,
         "at_end": sum(bool(o.axes_at_end) for o in optima),
         "optima_count": len(optima),

@@ -1,15 +1,12 @@
 """A free constant in the second layer, and by how much it raises the quadratic gain."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through

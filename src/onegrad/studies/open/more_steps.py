@@ -1,7 +1,5 @@
 """Which degrees are learned when, outliers of the weights after two steps, reused batches."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.checks import Check
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import DISPLAY_NAMES, curve_through, seed_curve
 from onegrad.studies.findings import Estimate, Facts, trend
@@ -171,15 +168,10 @@ def facts(results: Results) -> Facts:
     off = measured - np.maximum(predicted, 0)
     first = (k == 1) & (predicted > _ZERO)
     further = (k >= 2) & (predicted > _ZERO)
-    exponents = zip(measured[first], predicted[first], strict=True)
     n, d = (results["cubic-fresh"].levels(name)[-1] for name in ("n", "d"))
     activations = results["cubic-fresh"].distinct("activation")
     return {
         "sizes": points.levels("n"),
-        "phi": points[0].problem.phi,
-        "activation": points[0].problem.activation,
-        "networks": points[0].seeds,
-        "exponents": [{"measured": m, "predicted": p} for m, p in exponents],
         "positive": int(first.sum()),
         "first_mean": off[first].mean(),
         "first_largest": np.abs(off[first]).max(),
@@ -199,8 +191,8 @@ def facts(results: Results) -> Facts:
             {
                 "first": g.first,
                 "second": g.second,
-                "all_measured": [{"exponent": x} for x in g.measured],
-                "all_predicted": [{"exponent": x} for x in g.predicted],
+                "measured": list(g.measured),
+                "predicted": list(g.predicted),
                 "added": g.added,
             }
             for g in pairs
@@ -229,12 +221,10 @@ def _trend(results: Results, teacher: str, activation: str) -> dict[str, Any]:
     last = points.where(steps=points.levels("steps")[-1]).ordered("d")
     values = [Estimate.of(shares(p)) for p in last]
     sizes = [p.problem.d for p in last]
-    line = trend("d", sizes, values)
     return {
         "what": f"{teacher} teacher, {activation}",
         "by_size": [{"d": d, "share": v} for d, v in zip(sizes, values, strict=True)],
-        "slope": f"{line.per_doubling:+.2f}",
-        "line": line,
+        "line": trend("d", sizes, values),
     }
 
 
@@ -243,17 +233,12 @@ def _published(results: Results) -> list[dict[str, Any]]:
     rows = checks(results)
     if not rows:
         return []
-    i = max(range(len(rows)), key=lambda i: abs(rows[i].z))
-    furthest = rows[i]
+    furthest = max(rows, key=lambda check: abs(check.z))
     return [
         {
             "count": len(rows),
             "holding": sum(c.holds for c in rows),
-            "seeds": furthest.seeds,
-            "quantity": furthest.quantity,
-            "step": i % len(_PUBLISHED["error"]),
-            "simulated": furthest.simulated,
-            "theory": furthest.theory,
-            "z": furthest.z,
+            "furthest": furthest,
+            "step": rows.index(furthest) % len(_PUBLISHED["error"]),
         }
     ]

@@ -1,15 +1,12 @@
 """Two-index teachers: what one giant step learns as the rows grow from d to d squared."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through, seed_curve
 from onegrad.studies.findings import Estimate, Facts, paired_difference
@@ -117,8 +114,7 @@ def facts(results: Results) -> Facts:
         own = p.values["own"][:, 0]  # of the first data set of each network, as `plain` is
         difference = paired_difference(p.values["plain"], own)
         row = {name: Estimate.of(of_networks(p, name)) for name in names}
-        counts = {"networks": p.seeds, "data_sets": p.values["own"].shape[1]}
-        sizes.append({"n": p.problem.n, **row, **counts, "difference": difference})
+        sizes.append({"n": p.problem.n, **row, "difference": difference})
         if difference.mean > 3 * difference.se:
             better.append(p.problem.n)
     rows = []

@@ -1,12 +1,10 @@
 """Errors and the equivalence theorem for inputs that are not Gaussian, against the size."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, relative_difference
 from onegrad.studies.findings import Estimate, Facts, PairedEstimate, paired_change, trend
@@ -108,7 +106,7 @@ def facts(results: Results) -> Facts:
     changes = {law: by_size(results, law, alpha) for law in laws}
     where = theorem_exponent(results)
     theorem = {law: equivalents(results, law, where)[d] for law in with_theorem(results)}
-    lines = {law: trend("d", list(c), list(c.values())) for law, c in changes.items()}
+    lines = [(law, trend("d", list(c), list(c.values()))) for law, c in changes.items()]
     real = []
     for label, curve in real_curves(results).items():
         i = int(np.argmax(np.abs(curve.y)))
@@ -121,14 +119,11 @@ def facts(results: Results) -> Facts:
         "alpha": alpha,
         "d": d,
         "first_d": sizes[0],
-        "laws": rows,
         "close": close,
         "close_bound": CLOSE,
         "close_first": max((abs(row["first"].mean) for row in close), default=0.0),
         "far": [row for row in rows if row not in close],
-        "slopes": [
-            {"law": law, "slope": line.per_doubling, "line": line} for law, line in lines.items()
-        ],
+        "slopes": [{"law": law, "line": line} for law, line in lines],
         "theorem_alpha": where,
         "theorem_bound": THEOREM_CLOSE,
         "theorem_close": [row for row in met if abs(row["change"].mean) < THEOREM_CLOSE],

@@ -1,13 +1,11 @@
 """Learning with other steps, each at its best length and penalty."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results
 from onegrad.pictures import style
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.studies.drawing import best_penalty
@@ -51,13 +49,8 @@ def facts(results: Results) -> Facts:
         for row in updates:
             row["change"] = paired_change(row["best"].values, gradient)
         order = sorted(updates, key=lambda row: row["best"].value.mean)
-        laws.append(
-            {
-                "law": law,
-                "updates": updates,
-                "order": (order[0]["update"], order[-1]["update"]),
-            }
-        )
+        ends = order[0]["update"], order[-1]["update"]
+        laws.append({"law": law, "updates": updates, "order": ends})
     rows = [row for of_law in laws for row in of_law["updates"]]
     (ends, agreeing), *_ = Counter(row["order"] for row in laws).most_common(1)
     problem = points[0].problem

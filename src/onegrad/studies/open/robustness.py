@@ -1,13 +1,10 @@
 """Direction and errors under noise of two laws and under wrong labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, check, compare_results
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results, check, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through

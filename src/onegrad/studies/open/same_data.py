@@ -1,13 +1,10 @@
 """Cost and gain of using every row twice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through
 from onegrad.studies.findings import Facts, lowest_point, paired_change
@@ -66,11 +63,9 @@ def facts(results: Results) -> Facts:
             theory = theory_points(results, name).where(n=points[0].problem.n, **best.at)
             row |= {name: best, f"{name}_theory": _prediction(theory)}
         totals.append(row | {"gain": paired_change(row["same"].values, row["fresh"].values)})
-    worst = {
-        name: [c for c in _checks(results, name) if c.quantity == "test"]
-        for name in ("same", "fresh")
-    }
-    compared = [c for of_name in worst.values() for c in of_name]
+    same, fresh = (
+        [c for c in _checks(results, name) if c.quantity == "test"] for name in ("same", "fresh")
+    )
     gains = [-row["gain"].mean for row in totals]
     return {
         "d": d,
@@ -78,12 +73,11 @@ def facts(results: Results) -> Facts:
         "count": len(gains),
         "lowest_gain": min(gains),
         "highest_gain": max(gains),
-        "gains": totals,
         "totals": totals,
-        "worst_same": max(abs(c.difference / c.theory) for c in worst["same"]),
-        "worst_fresh": max(abs(c.difference / c.theory) for c in worst["fresh"]),
-        "checked": len(compared),
-        "typical_se": float(np.median([c.se / c.theory for c in compared])),
+        "worst_same": max(abs(c.difference / c.theory) for c in same),
+        "worst_fresh": max(abs(c.difference / c.theory) for c in fresh),
+        "checked": len(same + fresh),
+        "typical_se": float(np.median([c.se / c.theory for c in same + fresh])),
         "penalties": len(results["same"].levels("ridge")),
     }
 

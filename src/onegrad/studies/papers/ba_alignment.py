@@ -1,14 +1,11 @@
 """Ba et al., Proposition 2: the first gradient's direction, rank and size."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Results
+from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
 from onegrad.studies.findings import Facts
 from onegrad.theory.asymptotic.scalars import Scalars

@@ -1,15 +1,12 @@
 """Ba et al., Theorem 5: the gain of a step of order one, and its limits in step and width."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats, standard_error
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, check
 from onegrad.pictures import Curve, style
 from onegrad.studies.findings import Facts
 

@@ -1,13 +1,10 @@
 """Ba et al., Figure 1: untrained, after a small step, after a large step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import kernel_bound
 from onegrad.studies.findings import Facts

@@ -1,14 +1,11 @@
 """Ba et al., Figure 2: where neurons go in the mean-field and in the NTK scaling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, check
 from onegrad.pictures import style
 from onegrad.studies.findings import Estimate, Facts
 

@@ -1,11 +1,8 @@
 """Ba et al., Figures 3(a) and 3(b): risk against sample size or width, for steps of order one."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from onegrad.experiments.checks import compare_results, comparison_of
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through, kernel_bound
 from onegrad.studies.findings import Estimate, Facts, paired_change

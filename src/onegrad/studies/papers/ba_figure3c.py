@@ -1,14 +1,11 @@
 """Ba et al., Figure 3(c): risk against sample size, from the constant to the maximal step."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Results
+from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import kernel_bound
 

@@ -1,11 +1,8 @@
 """Ba et al., beyond Theorem 3: Gaussian equivalence after one step, and not after several."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound, relative_difference
 from onegrad.studies.findings import Estimate, Facts

@@ -1,15 +1,12 @@
 """Ba et al., Theorem 7 and Corollary 8: the risk after a maximal step and its bound."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound
 from onegrad.studies.findings import Estimate, Facts

@@ -1,12 +1,9 @@
 """Cui et al.: the maximal step with a constant readout."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Results
+from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.findings import Facts
 

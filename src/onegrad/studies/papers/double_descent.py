@@ -1,12 +1,9 @@
 """Random features: test error against width, with the peak at N = n."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
 
 _ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d

@@ -1,15 +1,12 @@
 """Moniri et al.: the leading left singular vectors of F and He_k of the learned index."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, check, outlier_accuracy
-from onegrad.experiments.results import Point, Results
+from onegrad.experiments import Check, Point, Results, check, outlier_accuracy
 from onegrad.pictures import style
 from onegrad.studies.drawing import seed_curve
 

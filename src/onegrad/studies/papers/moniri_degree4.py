@@ -1,11 +1,8 @@
 """A staircase of degree four: how slowly its steps emerge."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Results
+from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import draw_growing_theory, with_a_step
 

@@ -1,13 +1,10 @@
 """Moniri et al., Ba et al.: features that give the same errors as the trained ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Results
+from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
 from onegrad.studies.findings import Estimate, Facts

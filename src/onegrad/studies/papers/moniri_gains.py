@@ -1,13 +1,10 @@
 """Moniri et al.: what the step gains in training objective and test error, paired by seed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
 from onegrad.studies.findings import Facts

@@ -1,13 +1,10 @@
 """Moniri et al., Settings 1 and 2: training and test error against the step exponent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import Check, compare_results
-from onegrad.experiments.results import Results
+from onegrad.experiments import Check, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
 from onegrad.studies.findings import Facts

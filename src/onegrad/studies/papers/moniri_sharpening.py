@@ -1,13 +1,10 @@
 """Moniri et al.: the second stair at growing n, and how much of it is taken at fixed exponents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from onegrad.experiments.checks import comparison_of
-from onegrad.experiments.results import Points, Results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import draw_growing_theory
 from onegrad.studies.findings import Facts

@@ -1,7 +1,5 @@
 """Moniri et al.: spectra of W and F in the regimes of 0, 1, 2, 3 spikes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +8,7 @@ import numpy as np
 import scipy
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, check, outlier_accuracy
-from onegrad.experiments.results import Point, Results
+from onegrad.experiments import Check, Point, Results, check, outlier_accuracy
 from onegrad.pictures import style
 from onegrad.problem import Problem
 from onegrad.studies.findings import Facts

@@ -1,15 +1,12 @@
 """Moniri et al., Theorem 3.3 itself: the distance of F from F_l, and the sizes of the spikes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.checks import Check, check
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.networks.equivalents import smoothed_power
 from onegrad.pictures import Curve, style
