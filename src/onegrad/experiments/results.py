@@ -51,8 +51,10 @@ class Point:
         return len(next(iter(self.values.values()))) if self.seeded else 0
 
     def field(self, name: str) -> Any:
-        """Return a field or derived ratio of the problem by name."""
-        return getattr(self.problem, name)
+        """Return a field of the problem, or a ratio of two such as n/d."""
+        size, _, unit = name.partition("/")
+        value = getattr(self.problem, size)
+        return value / getattr(self.problem, unit) if unit else value
 
 
 class Points(Sequence[Point]):
@@ -88,7 +90,7 @@ class Points(Sequence[Point]):
         return list(dict.fromkeys(p.field(name) for p in self))
 
     def curve(self, x: str, y: str) -> Curve:
-        """Return y against a field of the problem, in increasing order."""
+        """Return y against a field of the problem or a ratio of two, in increasing order."""
         points = self.ordered(x)
         return Curve(
             np.array([p.field(x) for p in points], dtype=float),
@@ -96,10 +98,6 @@ class Points(Sequence[Point]):
             np.array([p.se(y) for p in points]),
             np.array([p.band(y) for p in points]),
         )
-
-    def ratio(self, size: str, y: str) -> Curve:
-        """Return y against n/d or N/d."""
-        return self.curve(size, y).divided(self[0].problem.d)
 
 
 class Results(Mapping[str, Points]):

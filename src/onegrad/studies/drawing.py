@@ -59,6 +59,22 @@ def relative_difference(points: Points, other: Points, along: str, quantity: str
     return curve_through([a.field(along) for a, _ in pairs], changes)
 
 
+def errors_against(
+    ax: Any,
+    field: str,
+    networks: Points,
+    theory: Points,
+    i: int,
+    label: str | None = None,
+    *,
+    quantity: str = "test",
+    **look: Any,
+) -> None:
+    """Draw an error against a field or a ratio such as n/d: networks, and theory as a line."""
+    style.line(ax, theory.curve(field, quantity), i, **look)
+    style.markers(ax, networks.curve(field, quantity), i, label, **look)
+
+
 def draw_growing_theory(ax: Any, results: Results) -> None:
     """Draw the test error of the uniform theory at growing n, and its limit, the staircase."""
     growing = results["growing"]

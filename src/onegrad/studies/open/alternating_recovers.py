@@ -18,7 +18,7 @@ def draw(results: Results) -> Any:
         for i, d in enumerate(points.levels("d")):
             chosen = points.where(teacher=teacher, d=d)
             for dashes, (quantity, label) in zip(("-", "--"), _QUANTITIES.items(), strict=True):
-                curve = chosen.ratio("n", quantity)
+                curve = chosen.curve("n/d", quantity)
                 words = f"{label}, d = {d}"
                 style.markers(ax, curve, i, words, linestyle=dashes, linewidth=0.9)
         ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", ylim=(0, 1.12))

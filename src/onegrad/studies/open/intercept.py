@@ -1,14 +1,11 @@
 """A free constant in the second layer, and by how much it raises the quadratic gain."""
 
 import itertools
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from onegrad.arrays import Floats
 from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import Estimate, Facts, paired_ratio, trend
 from onegrad.theory.asymptotic.scalars import Scalars
@@ -24,7 +21,6 @@ def draw(results: Results) -> Any:
     """Draw the test error against the exponent, one panel per n, and the limit of the gains."""
     sizes = results["networks"].levels("n")
     figure, axes = style.panels(len(sizes) + 1, width=4.0, height=3.8)
-    _draw_limit(axes[0, -1], results["limit"])
     for ax, n in zip(axes[0], sizes, strict=False):
         for i, (free, label) in enumerate(_LABELS.items()):
             networks, theory = (
@@ -34,54 +30,44 @@ def draw(results: Results) -> Any:
             style.line(ax, theory.curve("alpha", "test"), i, f"{label}, theory")
         ax.set(xlabel="step exponent α", ylabel="test error")
         style.heading(ax, f"n = {n}")
+    limit = axes[0, -1]
+    for i, points in enumerate(growing(results)):
+        p = points[0].problem
+        label = f"{p.weights}, {1 / p.phi:g} rows per input"
+        style.line(limit, gain_ratios(points), i, label, marker=style.MARKERS[i])
+        limit.axhline(constant_gain(p), color=style.SERIES[i], linewidth=0.9, linestyle=":")
+    limit.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
+    for ax in axes[0]:
         style.legend(ax, 2)
     return figure
 
 
-def _draw_limit(ax: Any, points: Points) -> None:
-    for i, limit in enumerate(limits(points)):
-        label = f"{limit.problem.weights}, {limit.rows_per_input:g} rows per input"
-        style.line(ax, limit.ratio, i, label, marker=style.MARKERS[i])
-        closed = constant_gain(limit.problem)
-        ax.axhline(closed, color=style.SERIES[i], linewidth=0.9, linestyle=":")
-    ax.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
-    style.legend(ax, 2)
+def growing(results: Results) -> list[Points]:
+    """Return the predictions at all n, by law of W_0 and by rows per input."""
+    points = results["limit"]
+    kinds = itertools.product(_WEIGHTS, points.levels("phi"))
+    return [points.where(weights=weights, phi=phi) for weights, phi in kinds]
 
 
-class LimitOfGains(NamedTuple):
-    """The ratio of the gains with and without a constant, against n, for one law of W_0 and n/d.
-
-    problem : the first of the points.
-    """
-
-    problem: Problem
-    ratio: Curve
-
-    @property
-    def rows_per_input(self) -> float:
-        return 1 / self.problem.phi
-
-
-def limits(points: Points) -> Iterator[LimitOfGains]:
-    """Yield the ratios of the gains by law of W_0 and by rows per input."""
+def gain_ratios(points: Points) -> Curve:
+    """Return the ratio of the gains between the thresholds against n."""
     sizes = points.levels("n")
-    for weights, phi in itertools.product(_WEIGHTS, points.levels("phi")):
-        chosen = points.where(weights=weights, phi=phi)
-        ratios = [(gain_ratio(chosen.where(n=n), BETWEEN), 0.0) for n in sizes]
-        yield LimitOfGains(chosen[0].problem, curve_through(sizes, ratios))
+    return curve_through(sizes, [(gain_ratio(points.where(n=n), BETWEEN), 0.0) for n in sizes])
 
 
 def gain_ratio(points: Points, alpha: float) -> float:
-    """Return the gain up to alpha with a free constant over that without."""
-    without, with_constant = (_gain(points.where(intercept=free), alpha) for free in _LABELS)
-    return with_constant / without
+    """Return the predicted gain up to alpha with a free constant over that without."""
+    without, free = gains(points, alpha)
+    return float(free / without)
 
 
-def _gain(points: Points, alpha: float) -> float:
-    """Return the fall of the predicted test error from START to alpha."""
-    exponents = [round(float(np.log(p.problem.step) / np.log(p.problem.n)), 6) for p in points]
-    errors = dict(zip(exponents, (p.mean("test") for p in points), strict=True))
-    return float(errors[START] - errors[alpha])
+def gains(points: Points, alpha: float) -> list[Floats]:
+    """Return the falls of the test error from START to alpha, without and with a constant."""
+    return [
+        points.where(intercept=free, alpha=START)[0].values["test"]
+        - points.where(intercept=free, alpha=alpha)[0].values["test"]
+        for free in _LABELS
+    ]
 
 
 checks = comparison_of("networks", "uniform", ("train", "test"))
@@ -90,10 +76,11 @@ checks = comparison_of("networks", "uniform", ("train", "test"))
 def facts(results: Results) -> Facts:
     """Return the ratios of the gains: closed forms, the theory at all n, and networks."""
     points, networks = results["limit"], results["networks"]
-    ratios = [_ratio(limit) for limit in limits(points)]
+    ratios = [_ratio(of_kind) for of_kind in growing(results)]
     largest = points.levels("n")[-1]
     last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
-    *_, fewest = limits(points)  # weights on the sphere, the fewest rows per input
+    fewest = growing(results)[-1]  # weights on the sphere, the fewest rows per input
+    approach = gain_ratios(fewest)
     return {
         "lowest": min(r["closed"] for r in ratios) - 1,
         "highest": max(r["closed"] for r in ratios) - 1,
@@ -102,44 +89,32 @@ def facts(results: Results) -> Facts:
         "sphere": [r for r in ratios if r["weights"] == "sphere"],
         "largest": largest,
         "worst_difference": max(abs(r["ratio"] / r["closed"] - 1) for r in ratios),
-        "few_rows": fewest.rows_per_input,
-        "sphere_trend": trend(
-            "n", list(fewest.ratio.x), [Estimate(y, 0.0) for y in fewest.ratio.y]
-        ),
+        "few_rows": 1 / fewest[0].problem.phi,
+        "sphere_trend": trend("n", list(approach.x), [Estimate(y, 0.0) for y in approach.y]),
         "beyond": BEYOND,
         "ratio_beyond": gain_ratio(last, BEYOND),
-        "rows_beyond": 1 / last[0].field("phi"),
+        "rows_beyond": 1 / last[0].problem.phi,
         "networks": [
-            _measured(networks.where(n=n), results["uniform"].where(n=n))
+            {
+                "n": n,
+                "start": START,
+                "end": BETWEEN,
+                "ratio": paired_ratio(*gains(networks.where(n=n), BETWEEN)[::-1]),
+                "theory": gain_ratio(results["uniform"].where(n=n), BETWEEN),
+            }
             for n in networks.levels("n")
         ],
     }
 
 
-def _ratio(limit: LimitOfGains) -> dict[str, Any]:
+def _ratio(points: Points) -> dict[str, Any]:
     """Return the closed form and the theory's ratio at the largest and the smallest n."""
+    problem, ratios = points[0].problem, gain_ratios(points).y
     return {
-        "weights": limit.problem.weights,
-        "rows": limit.rows_per_input,
-        "nu_squared": float(Scalars.of([limit.problem]).nu_squared[0]),
-        "closed": constant_gain(limit.problem),
-        "ratio": float(limit.ratio.y[-1]),
-        "small": float(limit.ratio.y[0]),
-    }
-
-
-def _measured(points: Points, theory: Points) -> dict[str, Any]:
-    """Return the ratio of the falls between two exponents, of networks and of the theory."""
-    falls, predicted = [], []
-    for free in _LABELS:
-        start, end = (points.where(intercept=free, alpha=x)[0] for x in (START, BETWEEN))
-        falls.append(start.values["test"] - end.values["test"])
-        start, end = (theory.where(intercept=free, alpha=x)[0] for x in (START, BETWEEN))
-        predicted.append(start.mean("test") - end.mean("test"))
-    return {
-        "n": points[0].problem.n,
-        "start": START,
-        "end": BETWEEN,
-        "ratio": paired_ratio(falls[1], falls[0]),
-        "theory": predicted[1] / predicted[0],
+        "weights": problem.weights,
+        "rows": 1 / problem.phi,
+        "nu_squared": float(Scalars.of([problem]).nu_squared[0]),
+        "closed": constant_gain(problem),
+        "ratio": float(ratios[-1]),
+        "small": float(ratios[0]),
     }

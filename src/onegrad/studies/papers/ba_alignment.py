@@ -22,7 +22,7 @@ def draw(results: Results) -> Any:
     figure, ((left, middle, right),) = style.panels(3, width=3.9, height=3.6)
     for i, residual in enumerate(RESIDUALS):
         points = results[residual].ordered("n")
-        curve = points.ratio("n", "cosine")
+        curve = points.curve("n/d", "cosine")
         style.markers(left, curve, i, f"residual: {residual}")
         limit = [direction(p.problem).rho for p in points]
         left.plot(curve.x, limit, color=style.SERIES[i])

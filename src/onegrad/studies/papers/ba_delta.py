@@ -11,6 +11,7 @@ from onegrad.pictures import Curve, style
 from onegrad.studies.findings import Facts
 
 WIDTHS = (0.5, 1.0, 2.0)  # N/d that are drawn on the left
+_STAIR: Any = {"linestyle": style.LONG_DASHES, "linewidth": 1.0}
 
 
 def draw(results: Results) -> Any:
@@ -40,9 +41,6 @@ def draw(results: Results) -> Any:
         ax.plot([], [], "x", color=style.DARK_GREY, label="uniform theory at this size")
         style.legend(ax, 3)
     return figure
-
-
-_STAIR: Any = {"linestyle": style.LONG_DASHES, "linewidth": 1.0}
 
 
 def paired(points: Points) -> list[tuple[Any, Floats]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
-from onegrad.studies.drawing import kernel_bound
+from onegrad.studies.drawing import errors_against, kernel_bound
 from onegrad.studies.findings import Facts
 from onegrad.studies.papers.ba_figure3a import relative_gain
 
@@ -17,12 +17,12 @@ def draw(results: Results) -> Any:
     simulated, uniform = results["simulation"], results["uniform"]
     labels = step_labels(simulated)
     for i, (eta, label) in enumerate(labels.items()):
-        style.line(left, uniform.where(eta=eta).ratio("n", "risk"), i)
-        style.markers(left, simulated.where(eta=eta).ratio("n", "risk"), i, label)
-    last = uniform.where(eta=max(labels)).ratio("n", "risk")
+        grids = simulated.where(eta=eta), uniform.where(eta=eta)
+        errors_against(left, "n/d", *grids, i, label, quantity="risk")
+    last = uniform.where(eta=max(labels)).curve("n/d", "risk")
     x = np.geomspace(1, last.x[-1], 9)
     left.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate $d/n$")
-    style.level(left, kernel_bound(results["uniform"]), "best linear = kernel bound")
+    style.level(left, kernel_bound(uniform), "best linear = kernel bound")
     style.legend_entry(left, "uniform theory")
     style.log_axis(left, "y")
     left.set(xlabel="sample size $n/d$", ylabel="prediction risk")
@@ -48,7 +48,7 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return at which sample sizes networks with the large step are below the kernel bound."""
     simulated = results["simulation"]
-    large = simulated.where(eta=max(step_labels(simulated))).ratio("n", "risk")
+    large = simulated.where(eta=max(step_labels(simulated))).curve("n/d", "risk")
     bound = kernel_bound(results["uniform"])
     return {"bound": bound, "below": [f"{x:g}" for x in large.x[large.y + 2 * large.se < bound]]}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, kernel_bound
+from onegrad.studies.drawing import curve_through, errors_against, kernel_bound
 from onegrad.studies.findings import Estimate, Facts, paired_change
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
@@ -18,9 +18,9 @@ def draw(results: Results) -> Any:
     etas = simulated.levels("eta")
     for i, eta in enumerate(etas):
         if eta in (etas[0], etas[-1]):  # those between lie between
-            style.line(left, results["uniform"].where(eta=eta).ratio(size, "risk"), i)
-            curve = simulated.where(eta=eta).ratio(size, "risk")
-            style.markers(left, curve, i, rf"$\eta$ = {eta:g}")
+            grids = simulated.where(eta=eta), results["uniform"].where(eta=eta)
+            label = rf"$\eta$ = {eta:g}"
+            errors_against(left, f"{size}/d", *grids, i, label, quantity="risk")
         if eta > 0:
             for name, dash in (("uniform", style.SOLID), ("small-step", style.DASH_DOTS)):
                 style.line(right, relative_gain(results[name], eta, size), i, dash=dash)

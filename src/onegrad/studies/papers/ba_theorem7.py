@@ -8,7 +8,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import kernel_bound
+from onegrad.studies.drawing import errors_against, kernel_bound
 from onegrad.studies.findings import Estimate, Facts
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
@@ -25,9 +25,9 @@ def draw(results: Results) -> Any:
     for ax, name in zip(axes[0], ACTIVATIONS, strict=False):
         simulated, uniform = results[name], results[f"{name}-theory"]
         for i, eta in enumerate(simulated.levels("eta")):
-            style.line(ax, uniform.where(eta=eta).ratio("n", "risk"), i)
             label = r"networks, $\eta$ = 2√N" if i else "networks, untrained"
-            style.markers(ax, simulated.where(eta=eta).ratio("n", "risk"), i, label)
+            grids = simulated.where(eta=eta), uniform.where(eta=eta)
+            errors_against(ax, "n/d", *grids, i, label, quantity="risk")
         x = largest_step(uniform).x
         x = x[x >= MIN_ROWS_PER_INPUT]
         words = f"Theorem 7, $C={C.mean:.2f}$"
@@ -60,7 +60,7 @@ def draw(results: Results) -> Any:
 
 def largest_step(uniform: Points) -> Curve:
     """Return the predicted risk after the largest step against n/d."""
-    return uniform.where(eta=uniform.levels("eta")[-1]).ratio("n", "risk")
+    return uniform.where(eta=uniform.levels("eta")[-1]).curve("n/d", "risk")
 
 
 def bound(name: str, x: Floats, C: float) -> Floats:

@@ -5,6 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
+from onegrad.studies.drawing import errors_against
 from onegrad.studies.findings import Facts
 
 
@@ -14,8 +15,8 @@ def draw(results: Results) -> Any:
     simulated, uniform = results["simulation"], results["uniform"]
     for i, eta in enumerate(simulated.levels("eta")):
         gamma = eta / math.sqrt(simulated[0].problem.N)
-        style.line(ax, uniform.where(eta=eta).ratio("n", "test"), i)
-        style.markers(ax, simulated.where(eta=eta).ratio("n", "test"), i, rf"$\gamma$ = {gamma:g}")
+        grids = simulated.where(eta=eta), uniform.where(eta=eta)
+        errors_against(ax, "n/d", *grids, i, rf"$\gamma$ = {gamma:g}")
     style.legend_entry(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y")

@@ -5,6 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
+from onegrad.studies.drawing import errors_against
 
 _ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
 PEAK = (0.8, 1.25)  # widths N/n at which these corrections diverge if the penalty is small
@@ -15,12 +16,9 @@ def draw(results: Results) -> Any:
     """Draw the test error against N/n, one colour per penalty."""
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.0)
     simulated, theory = results["simulation"], results["theory"]
-    n = simulated[0].problem.n
     for i, ridge in enumerate(simulated.levels("ridge")):
-        predicted = theory.where(ridge=ridge).curve("N", "test").divided(n)
-        style.line(ax, predicted, i)
-        measured = simulated.where(ridge=ridge).curve("N", "test").divided(n)
-        style.markers(ax, measured, i, rf"$\lambda = 10^{{{round(math.log10(ridge))}}}$")
+        label = rf"$\lambda = 10^{{{round(math.log10(ridge))}}}$"
+        errors_against(ax, "N/n", simulated.where(ridge=ridge), theory.where(ridge=ridge), i, label)
     style.legend_entry(ax, r"random-features theory, $n\to\infty$")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
@@ -33,11 +31,11 @@ def draw(results: Results) -> Any:
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the limit, apart from the peak of the smallest penalty."""
     low, high = PEAK
-    away = Points(
-        [
-            p
-            for p in results["simulation"]
-            if not low < p.problem.N / p.problem.n < high or p.problem.ridge > SMALL_PENALTY
-        ]
+    away = [
+        p
+        for p in results["simulation"]
+        if not low < p.field("N/n") < high or p.problem.ridge > SMALL_PENALTY
+    ]
+    return compare_results(
+        Points(away), results["theory"], ("train", "test"), "random features", _ACCURACY
     )
-    return compare_results(away, results["theory"], ("train", "test"), "random features", _ACCURACY)

@@ -46,13 +46,13 @@ def facts(results: Results) -> Facts:
     inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
     levels = np.interp(curve.x[inside], stairs.x, stairs.y)
     bound = results["uniform"][0].mean("kernel_bound")
-    crossings = []
-    for name, words in SOURCES.items():
-        alpha = crossing(results, name, bound)
-        if alpha is not None:
-            crossings.append({"alpha": alpha, "source": words})
+    crossings = [
+        {"alpha": alpha, "source": words}
+        for name, words in SOURCES.items()
+        if (alpha := crossing(results, name, bound)) is not None
+    ]
     return {
-        "levels": [{"level": value} for value in dict.fromkeys(np.round(levels, 6))],
+        "levels": list(dict.fromkeys(np.round(levels, 6))),
         "difference": float(np.abs(levels / curve.y[inside] - 1).max()),
         "bound": bound,
         "crossings": crossings if len(crossings) == len(SOURCES) else [],
