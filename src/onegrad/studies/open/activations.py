@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Point, Points, Results, comparison_of
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
 from onegrad.studies.findings import Estimate, Facts, paired_difference, selected
@@ -14,7 +14,6 @@ from onegrad.studies.findings import Estimate, Facts, paired_difference, selecte
 DEGREES = 4
 _WEIGHTS = ("gaussian", "sphere")
 _MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
-MIN_SCORE = 3.0  # standard errors at which a difference is stated
 
 
 def draw(results: Results) -> Any:
@@ -51,21 +50,19 @@ def _alignments(results: Results) -> Floats:
 
 def energies(results: Results) -> Floats:
     """Return the share of each degree in the variance of an activation."""
+    degrees = range(1, DEGREES + 1)
     functions = [p.problem.sigma for p in results["spectrum"]]
-    shares = [[math.factorial(k) * f.c[k] ** 2 for k in range(1, DEGREES + 1)] for f in functions]
-    return np.asarray(np.array(shares) / np.array([f.variance for f in functions])[:, None])
+    return np.array(
+        [[math.factorial(k) * f.c[k] ** 2 / f.variance for k in degrees] for f in functions]
+    )
 
 
 def relative_falls(points: Points, name: str, weights: str) -> Floats:
     """Return the fall of the test error by the step over the mean error before, one per seed."""
-    before, after = (p.values["test"] for p in of_network(points, name, weights))
-    return np.asarray((before - after) / np.mean(before))
-
-
-def of_network(points: Points, name: str, weights: str) -> tuple[Point, Point]:
-    """Return the points before and after the step."""
-    before, after = points.where(activation=name, weights=weights).ordered("eta")
-    return before, after
+    before, after = (
+        p.values["test"] for p in points.where(activation=name, weights=weights).ordered("eta")
+    )
+    return (before - after) / np.mean(before)
 
 
 checks = comparison_of("errors", "theory", ("train", "test"))
@@ -79,14 +76,9 @@ def facts(results: Results) -> Facts:
     present[:, 1] &= present[:, 0]  # the second spike is c_2 (c_1 eta)^2
     shown = aligned[:, :2]
     seen = shown > _MIN_ALIGNMENT
-    rows = [
-        _row(results, name)
-        | dict(zip(("c1", "c2"), energy[i], strict=False))
-        | dict(zip(("he1", "he2"), shown[i], strict=True))
-        for i, name in enumerate(names)
-    ]
+    rows = [_row(results, name, energy[i, :2], shown[i]) for i, name in enumerate(names)]
     _, differing = selected(
-        rows, lambda row: abs(row["difference"].z) > MIN_SCORE, "beyond three standard errors"
+        rows, lambda row: abs(row["difference"].z) > 3.0, "beyond three standard errors"
     )
     best, worst = (f(rows, key=lambda row: row["gaussian"].mean) for f in (max, min))
     return {
@@ -109,14 +101,16 @@ def facts(results: Results) -> Facts:
     }
 
 
-def _row(results: Results, name: str) -> dict[str, Any]:
+def _row(results: Results, name: str, energy: Floats, aligned: Floats) -> dict[str, Any]:
     """Return the falls of one activation, for both laws of W_0 and paired."""
     gaussian, sphere = (relative_falls(results["errors"], name, w) for w in _WEIGHTS)
-    before, _ = of_network(results["errors"], name, _WEIGHTS[0])
+    before = results["errors"].where(activation=name, weights=_WEIGHTS[0]).ordered("eta")[0]
     return {
         "activation": name,
         "before": Estimate.of(before.values["test"]),
         "gaussian": Estimate.of(gaussian),
         "sphere": Estimate.of(sphere),
         "difference": paired_difference(sphere, gaussian),
+        **dict(zip(("c1", "c2"), energy, strict=True)),
+        **dict(zip(("he1", "he2"), aligned, strict=True)),
     }

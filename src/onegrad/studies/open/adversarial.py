@@ -35,7 +35,7 @@ def draw(results: Results) -> Any:
         style.markers(middle, curve, i, f"$n$ = {points[0].problem.n}")
     words = f"uniform theory, $n$ = {trained[0].problem.n}"
     style.line(middle, results["theory"].curve("alpha", "gradient"), 2, words)
-    style.level(middle, teacher_gradient(trained[0]), "the teacher's own")
+    style.level(middle, untrained.problem.sigma_star.slope_second_moment, "the teacher's own")
     middle.set(xlabel=r"step exponent $\alpha$", ylabel=r"mean of $|\nabla f|^2$", ylim=(0, None))
     for i, length in enumerate(DRAWN_LENGTHS):
         curve = relative_error(untrained, trained, length)
@@ -56,18 +56,13 @@ def attacked_error(point: Point, length: float) -> Floats:
     """Return the error with inputs moved by 0 or by one of LENGTHS, one value per network."""
     if length == 0:
         return point.values["risk"]
-    return np.asarray(point.values["attacked"][:, LENGTHS.index(length)])
+    return point.values["attacked"][:, LENGTHS.index(length)]
 
 
 def first_order_error(point: Point, length: float) -> Floats:
     """Return E(|r| + eps |grad f|)^2, one value per network."""
     risk, slope, gradient = (point.values[q] for q in ("risk", "slope", "gradient"))
-    return np.asarray(risk + 2 * length * slope + length**2 * gradient)
-
-
-def teacher_gradient(point: Point) -> float:
-    """Return the mean square of the teacher's own gradient."""
-    return float(point.problem.sigma_star.slope_second_moment)
+    return risk + 2 * length * slope + length**2 * gradient
 
 
 def relative_error(untrained: Point, trained: Points, length: float) -> Curve:
@@ -100,9 +95,8 @@ def checks(results: Results) -> list[Check]:
     rows = []
     _, trained = networks_by_size(results)[-1]
     for p in trained[:-1]:  # not the maximal step
-        near = results["theory"].where(alpha=p.problem.alpha)
-        if len(near):
-            expected, values = near[0].mean("gradient"), p.values["gradient"]
+        for near in results["theory"].where(alpha=p.problem.alpha):
+            expected, values = near.mean("gradient"), p.values["gradient"]
             rows.append(check("E|∇f|²", p.problem, values, expected, "uniform", _ACCURACY))
     return rows
 
@@ -112,10 +106,10 @@ def facts(results: Results) -> Facts:
     pairs = [(untrained, trained[-1]) for untrained, trained in networks_by_size(results)]
     untrained, trained = pairs[-1]
     p = trained.problem
-    gains = {
-        name: 1 - float(np.mean(attacked_error(trained, e) / attacked_error(untrained, e)))
-        for name, e in (("gain", 0.0), ("gain_short", SHORT_LENGTH))
-    }
+    gain, gain_short = (
+        1 - float(np.mean(attacked_error(trained, e) / attacked_error(untrained, e)))
+        for e in (0.0, SHORT_LENGTH)
+    )
     crossings = [{"n": b.problem.n, "crossing": crossing_length(a, b)} for a, b in pairs]
     attacks = [
         {
@@ -137,7 +131,8 @@ def facts(results: Results) -> Facts:
         for r in results["theory"].where(alpha=q.problem.alpha)
     ]
     return {
-        **gains,
+        "gain": gain,
+        "gain_short": gain_short,
         "n": p.n,
         "alpha": p.alpha,
         "short": SHORT_LENGTH,
@@ -146,7 +141,7 @@ def facts(results: Results) -> Facts:
         "crossings": crossings[:-1],
         "untrained": Estimate.of(untrained.values["gradient"]),
         "trained": Estimate.of(trained.values["gradient"]),
-        "teacher": teacher_gradient(trained),
+        "teacher": p.sigma_star.slope_second_moment,
         "largest_length": LENGTHS[-1],
         "attacks": attacks,
         "gradients": gradients,

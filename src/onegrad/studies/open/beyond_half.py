@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.experiments import Point, Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import DISPLAY_NAMES, seed_curve
+from onegrad.studies.drawing import DISPLAY_NAMES, errors_against, seed_curve
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -30,19 +30,14 @@ def draw(results: Results) -> Any:
     sizes, names = results["networks"].levels("n"), results["networks"].distinct("activation")
     for ax, name in zip(axes[0], names, strict=True):
         for i, n in enumerate(sizes):
-            networks, theory = (
-                results[k].where(activation=name, n=n).curve("alpha", "test")
-                for k in ("networks", "uniform")
-            )
-            style.markers(ax, networks, i, f"n = {n}")
-            style.line(ax, theory, i)
+            grids = (results[k].where(activation=name, n=n) for k in ("networks", "uniform"))
+            errors_against(ax, "alpha", *grids, i, f"n = {n}")
         style.legend_entry(ax, "uniform theory")
         ax.set_ylabel("test error")
     for i, name in enumerate(names):
         for j, n in enumerate(sizes):
             points = results["spectrum"].where(activation=name, n=n)
-            dash = _DASHES[j - len(sizes)]
-            look = {"linestyle": dash, "linewidth": 0.9}
+            look = {"linestyle": _DASHES[j - len(sizes)], "linewidth": 0.9}
             curve = seed_curve(points, "alpha", rest_rank)
             style.markers(axes[1, 0], curve, i, f"{name}, {n}", **look)
         for k, rank_one in RANK_ONE[name].items():
@@ -70,12 +65,12 @@ def outlier_count(point: Point) -> int:
 def rest_rank(point: Point) -> Floats:
     """Return (sum of eigenvalues)^2 / sum of squares over N, without the outliers; one per seed."""
     rest = point.values["F"][:, outlier_count(point) :]
-    return np.asarray(rest.sum(1) ** 2 / (rest**2).sum(1) / point.problem.N)
+    return rest.sum(1) ** 2 / (rest**2).sum(1) / point.problem.N
 
 
 def in_outliers(point: Point, degree: int) -> Floats:
     """Return the squared length of He_degree's projection on the outliers' vectors, per seed."""
-    return np.asarray(point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1))
+    return point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1)
 
 
 checks = comparison_of("networks", "uniform", ("train", "test"))

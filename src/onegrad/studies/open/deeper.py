@@ -5,14 +5,7 @@ from typing import Any
 from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
-from onegrad.studies.findings import (
-    BestPoint,
-    Facts,
-    PairedEstimate,
-    lowest_point,
-    paired_difference,
-    trend,
-)
+from onegrad.studies.findings import BestPoint, Facts, lowest_point, paired_difference, trend
 
 LAYERS = {
     "two": "two layers",
@@ -29,14 +22,21 @@ def best_of_kind(points: Points, kind: str) -> BestPoint:
     return lowest_point(points, f"test_{kind}", ("alpha", "ridge"), one_sided=("alpha", "ridge"))
 
 
-def differences(results: Results) -> dict[int, PairedEstimate]:
-    """Return the paired difference of three layers minus two, both at their best, by d."""
-    by_size = {}
+def lowest_errors(results: Results) -> list[dict[str, Any]]:
+    """Return the lowest errors by size and kind, with the paired difference from two layers."""
+    rows = []
     for d in results["networks"].levels("d"):
-        points = results["networks"].where(d=d)
-        three, two = (best_of_kind(points, kind).values for kind in ("first", "two"))
-        by_size[d] = paired_difference(three, two)
-    return by_size
+        optima = {k: best_of_kind(results["networks"].where(d=d), k) for k in LAYERS}
+        for kind, optimum in optima.items():
+            difference = paired_difference(optimum.values, optima["two"].values)
+            row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
+            rows.append(row)
+    return rows
+
+
+def of_first_layer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of three layers whose first one makes the step: one per size."""
+    return [row for row in rows if row["layers"] == LAYERS["first"]]
 
 
 def alignments(results: Results, name: str, k: int) -> Curve:
@@ -54,8 +54,8 @@ def draw(results: Results) -> Any:
         curve = best_penalty(points, f"test_{kind}")
         style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
     style.heading(left, f"d = {sizes[-1]}")
-    by_size = differences(results)
-    curve = curve_through(list(by_size), list(by_size.values()))
+    rows = of_first_layer(lowest_errors(results))
+    curve = curve_through([row["d"] for row in rows], [row["difference"] for row in rows])
     style.markers(middle, curve, 0, "three layers − two, paired")
     style.level(middle, 0.0, "no difference")
     for i, (name, label) in enumerate(SPECTRA.items()):
@@ -71,10 +71,10 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return paired differences by size, the lowest errors, and the alignments by layer."""
-    by_size = differences(results)
-    sizes = list(by_size)
+    lowest = lowest_errors(results)
+    compared = of_first_layer(lowest)
+    sizes, differences = ([row[key] for row in compared] for key in ("d", "difference"))
     points = results["networks"].where(d=sizes[-1])
-    table_of_errors = _lowest_errors(results)
     table = []
     for i, alpha in enumerate(results["spikes"].levels("alpha")):
         row: dict[str, Any] = {"alpha": alpha}
@@ -84,32 +84,12 @@ def facts(results: Results) -> Facts:
         table.append(row)
     quoted = min(table, key=lambda row: abs(row["alpha"] - _ALPHA))
     return {
-        "differences": [
-            {
-                "d": d,
-                "difference": difference,
-                "bound": best_of_kind(results["networks"].where(d=d), "first").bound,
-            }
-            for d, difference in by_size.items()
-        ],
-        "line": trend("d", sizes, list(by_size.values())),
+        "differences": compared,
+        "line": trend("d", sizes, differences),
         "d": sizes[-1],
         "untrained": min(p.mean("test_none") for p in points),
-        "errors": [row for row in table_of_errors if row["d"] == sizes[-1]],
-        "lowest": table_of_errors,
+        "errors": [row for row in lowest if row["d"] == sizes[-1]],
+        "lowest": lowest,
         **quoted,
         "alignments": table,
     }
-
-
-def _lowest_errors(results: Results) -> list[dict[str, Any]]:
-    """Return the lowest errors by size and kind, with the paired difference from two layers."""
-    rows = []
-    for d in results["networks"].levels("d"):
-        optima = {k: best_of_kind(results["networks"].where(d=d), k) for k in LAYERS}
-        two = optima["two"].values
-        for kind, optimum in optima.items():
-            difference = paired_difference(optimum.values, two)
-            row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
-            rows.append(row)
-    return rows
