@@ -17,12 +17,8 @@ from onegrad.studies.measures.training import (
 )
 
 _TEACHERS, _WITH_BIASES = ("relu", "tanh"), "biases"
-_BOUNDS = {  # of the share, where one step or full training might be better beyond its grid
-    (False, False): "",
-    (False, True): "at most ",
-    (True, False): "at least ",
-    (True, True): "about ",
-}
+# of the share, by whether one step and full training might be better beyond their grids
+_BOUNDS = {(0, 0): "", (0, 1): "at most ", (1, 0): "at least ", (1, 1): "about "}
 _NAMES = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar-10": "CIFAR-10", "digits": "digits"}
 
 
@@ -85,42 +81,38 @@ def _row(task: str, point: Point) -> dict[str, Any]:
 
 def _at_ends(point: Point, method: str) -> int:
     """Return how many choices of a rate or penalty are the first or last of their grid."""
-    chosen = (
-        (RATES, point.values[f"rate_{method}"]),
-        (PENALTIES, point.values[f"penalty_{method}"]),
-    )
-    ends = [np.isclose(v[:, None], grids[method][[0, -1]]).any(1).sum() for grids, v in chosen]
-    return int(sum(ends))
+    grids = {"rate": RATES[method], "penalty": PENALTIES[method]}
+    chosen = ((point.values[f"{name}_{method}"], grid) for name, grid in grids.items())
+    return int(sum(np.isclose(v[:, None], grid[[0, -1]]).any(1).sum() for v, grid in chosen))
 
 
 def facts(results: Results) -> Facts:
     """Return for each task the errors and the share of one step in the gain of training."""
     by_task = tasks(results)
-    last = [_row(task, points[-1]) for task, points in by_task.items()]
-    rows = [_row(task, p) for task, points in by_task.items() for p in points]
+    rows = {task: [_row(task, p) for p in points] for task, points in by_task.items()}
     trends = []
-    for task, points in by_task.items():
-        shares = [share(p) for p in points]
-        sizes = [p.problem.n for p in points]
-        if len(sizes) > 1:
-            line = trend("n", sizes, shares)
-            by_size = [{"n": n, "share": s} for n, s in zip(sizes, shares, strict=True)]
-            trends.append({"task": task, "shares": by_size, "line": line})
+    for task, of_task in rows.items():
+        if len(of_task) > 1:
+            line = trend("n", [row["n"] for row in of_task], [row["share"] for row in of_task])
+            trends.append({"task": task, "shares": of_task, "line": line})
+    last = [of_task[-1] for of_task in rows.values()]
     n = max(row["n"] for row in last)
-    for row in last:
-        row["fewer_rows"] = row["n"] < n
+    last = [row | {"fewer_rows": row["n"] < n} for row in last]
+    teachers = [row for row in last if row["task"] not in _NAMES.values()]
+    pictures = [row for row in last if row["task"] in _NAMES.values()]
+    all_rows = [row for of_task in rows.values() for row in of_task]
     return {
         "n": n,
         "settings": SETTINGS,
         "adam_steps": DEFAULT_BUDGET["adam_steps"],
         "batch": BATCH_ROWS,
-        "teachers": [row for row in last if row["task"] not in _NAMES.values()],
-        "pictures": [row for row in last if row["task"] in _NAMES.values()],
-        "rows": rows,
+        "teachers": teachers,
+        "pictures": pictures,
+        "rows": all_rows,
         "choices": 4 * sum(p.seeds for points in by_task.values() for p in points),
-        "at_ends": sum(row["one_ends"] + row["full_ends"] for row in rows),
-        "lowest_teacher": min(r["share"].mean for r in last if r["task"] not in _NAMES.values()),
-        "image_shares": _range([r["share"].mean for r in last if r["task"] in _NAMES.values()]),
+        "at_ends": sum(row["one_ends"] + row["full_ends"] for row in all_rows),
+        "lowest_teacher": min(row["share"].mean for row in teachers),
+        "image_shares": _range([row["share"].mean for row in pictures]),
         "images": all(name in results for name in ("mnist", "fashion")),
         "with_biases": [_row("biases", results[_WITH_BIASES][0])],
         "trends": trends,

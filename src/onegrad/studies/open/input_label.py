@@ -9,7 +9,6 @@ from onegrad.experiments import Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map
 from onegrad.studies.findings import (
-    BestPoint,
     Estimate,
     Facts,
     PairedEstimate,
@@ -21,14 +20,9 @@ from onegrad.studies.findings import (
 NETWORKS = ("untrained", "trained")
 
 
-def best_penalty_point(points: Points) -> BestPoint:
-    """Return the lowest mean test error over the penalties."""
-    return lowest_point(points, "test", ("ridge",))
-
-
 def change_from_affine(network: Points, affine: Points) -> PairedEstimate:
     """Return the lowest error of a network over that of an affine fit, minus one, paired."""
-    return paired_change(best_penalty_point(network).values, best_penalty_point(affine).values)
+    return paired_change(*(lowest_point(p, "test", ("ridge",)).values for p in (network, affine)))
 
 
 def axes_of(results: Results) -> tuple[list[str], list[float]]:
@@ -82,7 +76,7 @@ def facts(results: Results) -> Facts:
     lowest, highest = (best(cells, key=lambda cell: cell["trained"]) for best in (min, max))
     strongest = [cell for cell in cells if cell["law"] == laws[-1]]
     optima = [
-        best_penalty_point(results[name].where(inputs=law, input_overlap=c))
+        lowest_point(results[name].where(inputs=law, input_overlap=c), "test", ("ridge",))
         for name in (*NETWORKS, "affine")
         for law in laws
         for c in cosines
@@ -112,11 +106,9 @@ def facts(results: Results) -> Facts:
 def _cells(results: Results) -> list[dict[str, Any]]:
     """Return the ratios of both networks and what the first gradient learns, by law and cosine."""
     laws, cosines = axes_of(results)
-    columns = {
-        **{name: table(results, name) for name in NETWORKS},
-        "correlation": table(results, "index", "correlation"),
-        "direction": table(results, "index", "cosine"),
-    }
+    columns = {name: table(results, name) for name in NETWORKS}
+    columns["correlation"] = table(results, "index", "correlation")
+    columns["direction"] = table(results, "index", "cosine")
     return [
         {"law": law, "cosine": c, **{name: float(values[i, j]) for name, values in columns.items()}}
         for i, law in enumerate(laws)
@@ -129,8 +121,6 @@ def _sizes(results: Results) -> list[dict[str, Any]]:
     rows = []
     for d in results["sizes-trained"].levels("d"):
         grids = (results[f"sizes-{name}"] for name in ("trained", "affine"))
-        trained, affine = (points.where(d=d, input_overlap=1.0) for points in grids)
-        difference = change_from_affine(trained, affine)
-        ratio = Estimate(1 + difference.mean, difference.se)
-        rows.append({"d": d, "ratio": ratio, "change": difference})
+        change = change_from_affine(*(points.where(d=d, input_overlap=1.0) for points in grids))
+        rows.append({"d": d, "ratio": Estimate(1 + change.mean, change.se), "change": change})
     return rows

@@ -38,7 +38,7 @@ class Growth:
 
     @property
     def measured(self) -> Floats:
-        return np.asarray(self.slopes.mean(0))
+        return self.slopes.mean(0)
 
     @property
     def predicted(self) -> Floats:
@@ -48,7 +48,7 @@ class Growth:
         """
         exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
         exponents[0] = 2 * max(self.first, self.second)
-        return np.asarray(exponents)
+        return exponents
 
     @property
     def added(self) -> int:
@@ -143,7 +143,7 @@ def checks(results: Results) -> list[Check]:
 def shares(point: Point) -> Floats:
     """Return the learned share of the only degree of the teacher, by network."""
     share = point.values["share"]
-    return np.asarray(share[:, np.isfinite(share).all(0)][:, 0])
+    return share[:, np.isfinite(share).all(0)][:, 0]
 
 
 def last_shares(results: Results, teacher: str, activation: str, n: int) -> dict[str, Any]:

@@ -26,7 +26,7 @@ MANY = 10**6  # seeds that turn a score into a plain ratio
 def of_networks(point: Point, name: str) -> Floats:
     """Return a test error by network, the mean over its data sets."""
     values = point.values[name]
-    return np.asarray(values if values.ndim == 1 else values.mean(1))
+    return values if values.ndim == 1 else values.mean(1)
 
 
 def _spread(point: Point, name: str) -> tuple[float, float]:
@@ -68,19 +68,15 @@ def draw(results: Results) -> Any:
     for power, text in ((1, "d"), (1.5, "d^1.5"), (2, "d²")):
         ax.axvline(p.d**power, color="#888888", linewidth=0.8, linestyle=":", zorder=0)
         ax.annotate(text, (p.d**power, 0.02), xycoords=("data", "axes fraction"), fontsize=7)
-    style.legend(ax, 2)
-    _draw_proportional(axes[0, 1], results)
-    return figure
-
-
-def _draw_proportional(ax: Any, results: Results) -> None:
-    networks, theory = results["proportional"], results["uniform"]
-    style.markers(ax, networks.curve("alpha", "test"), 0, "networks, fresh rows")
-    style.line(ax, theory.curve("alpha", "test"), 0, "theory of two indices")
+    right, networks = axes[0, 1], results["proportional"]
+    style.markers(right, networks.curve("alpha", "test"), 0, "networks, fresh rows")
+    style.line(right, results["uniform"].curve("alpha", "test"), 0, "theory of two indices")
     p = networks[0].problem
-    ax.set(xlabel="step exponent α", ylabel="test error")
-    style.heading(ax, f"n = {p.n}, d = {p.d}, N = {p.N}")
-    style.legend(ax, 2)
+    right.set(xlabel="step exponent α", ylabel="test error")
+    style.heading(right, f"n = {p.n}, d = {p.d}, N = {p.N}")
+    for panel in axes[0]:
+        style.legend(panel, 2)
+    return figure
 
 
 def published(results: Results) -> list[tuple[Point, Check]]:
@@ -120,8 +116,7 @@ def facts(results: Results) -> Facts:
     rows = []
     for p, check in published(results):
         between, within = _spread(p, "notebook")
-        shown = {"theirs": check.theory, "notebook": check.simulated, "score": -check.z}
-        rows.append({"n": p.problem.n, **shown, "between": between, "within": within})
+        rows.append({"n": p.problem.n, "check": check, "between": between, "within": within})
     return {
         **sizes[-1],
         "last_n": sizes[-1]["n"],

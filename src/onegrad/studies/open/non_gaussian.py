@@ -19,14 +19,10 @@ def networks(results: Results, model: str = "") -> Points:
     return results.joined(f"small{model}", f"large{model}")
 
 
-def largest_exponent(results: Results) -> float:
-    """Return the largest exponent of the networks."""
-    return float(max(networks(results).levels("alpha")))
-
-
-def theorem_exponent(results: Results) -> float:
-    """Return the exponent at which the theorem is drawn: the largest with two spikes or fewer."""
-    return float(max(a for a in networks(results).levels("alpha") if a < 1 / 3))
+def exponents_of(results: Results) -> tuple[float, float]:
+    """Return the largest exponent, and the one of the theorem: the largest below three spikes."""
+    alphas = networks(results).levels("alpha")
+    return max(alphas), max(a for a in alphas if a < 1 / 3)
 
 
 def with_theorem(results: Results) -> list[str]:
@@ -34,23 +30,21 @@ def with_theorem(results: Results) -> list[str]:
     return networks(results, "-spiked").distinct("inputs")
 
 
-def _change(points: Points, other: Points, **where: Any) -> PairedEstimate:
-    """Return mean(test of other)/mean(test of points) - 1 at one point of each, paired."""
-    a, b = (p.where(**where)[0].values["test"] for p in (points, other))
-    return paired_change(b, a)
+def _change(points: Points, other: Points) -> PairedEstimate:
+    """Return mean(test of other)/mean(test of points) - 1 at their only point, paired."""
+    return paired_change(other[0].values["test"], points[0].values["test"])
 
 
 def by_size(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
     """Return the change of the error from Gaussian inputs to a law, by d."""
-    points = networks(results)
-    gaussian, other = points.where(inputs="gaussian"), points.where(inputs=law)
-    return {d: _change(gaussian, other, d=d, alpha=alpha) for d in points.levels("d")}
+    gaussian, other = (networks(results).where(inputs=x, alpha=alpha) for x in ("gaussian", law))
+    return {d: _change(gaussian.where(d=d), other.where(d=d)) for d in other.levels("d")}
 
 
 def equivalents(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
     """Return the change of the error from the network to F_l on inputs of a law, by d."""
-    trained, spiked = (networks(results, m).where(inputs=law) for m in ("", "-spiked"))
-    return {d: _change(trained, spiked, d=d, alpha=alpha) for d in trained.levels("d")}
+    trained, spiked = (networks(results, m).where(inputs=law, alpha=alpha) for m in ("", "-spiked"))
+    return {d: _change(trained.where(d=d), spiked.where(d=d)) for d in trained.levels("d")}
 
 
 def real_curves(results: Results) -> dict[str, Curve]:
@@ -70,14 +64,14 @@ def draw(results: Results) -> Any:
     """Draw the change by law, the equivalence theorem by law, and real inputs."""
     figure, axes = style.panels(3, width=4.0, height=4.0)
     left, middle, right = axes[0]
-    alpha, laws = largest_exponent(results), networks(results).distinct("inputs")
+    (alpha, theorem), laws = exponents_of(results), networks(results).distinct("inputs")
     sizes = networks(results).levels("d")
     for i, law in enumerate(laws):
         if law != "gaussian":
             curve = _against_size(by_size(results, law, alpha))
             style.markers(left, curve, i, law, linestyle="-", linewidth=0.8)
         if law in with_theorem(results):
-            curve = _against_size(equivalents(results, law, theorem_exponent(results)))
+            curve = _against_size(equivalents(results, law, theorem))
             style.markers(middle, curve, i, law, linestyle="-", linewidth=0.8)
     for i, (label, curve) in enumerate(real_curves(results).items()):
         style.markers(right, curve, i, label, linestyle="-", linewidth=0.8)
@@ -85,7 +79,7 @@ def draw(results: Results) -> Any:
         ax.set_xlabel("d")
         style.log_axis(ax, "x", sizes)
     style.heading(left, f"α = {alpha:g}")
-    style.heading(middle, f"α = {theorem_exponent(results):g}")
+    style.heading(middle, f"α = {theorem:g}")
     left.set_ylim(-0.08, 0.2)
     middle.set_ylim(-0.02, 0.06)
     left.set_ylabel("test error / Gaussian inputs − 1")
@@ -99,13 +93,11 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return the changes by law at the largest size, their trends, and those of F_l."""
-    alpha, points = largest_exponent(results), networks(results)
+    (alpha, where), points = exponents_of(results), networks(results)
     laws = [law for law in points.distinct("inputs") if law != "gaussian"]
     sizes = points.levels("d")
     d = sizes[-1]
     changes = {law: by_size(results, law, alpha) for law in laws}
-    where = theorem_exponent(results)
-    theorem = {law: equivalents(results, law, where)[d] for law in with_theorem(results)}
     lines = [(law, trend("d", list(c), list(c.values()))) for law, c in changes.items()]
     real = []
     for label, curve in real_curves(results).items():
@@ -114,7 +106,9 @@ def facts(results: Results) -> Facts:
         real.append({"inputs": label, "change": largest})
     rows = [{"law": law, "first": c[sizes[0]], "change": c[d]} for law, c in changes.items()]
     close = [row for row in rows if abs(row["change"].mean) < CLOSE]
-    met: list[dict[str, Any]] = [{"law": law, "change": c} for law, c in theorem.items()]
+    met: list[dict[str, Any]] = [
+        {"law": law, "change": equivalents(results, law, where)[d]} for law in with_theorem(results)
+    ]
     return {
         "alpha": alpha,
         "d": d,
@@ -141,7 +135,7 @@ def _rows(results: Results, law: str, alpha: float) -> list[dict[str, Any]]:
     """Return the numbers of a law, one row per size: its errors at alpha, and the theorem's."""
     changes, theorem = by_size(results, law, alpha), {}
     if law in with_theorem(results):
-        theorem = equivalents(results, law, theorem_exponent(results))
+        theorem = equivalents(results, law, exponents_of(results)[1])
     points = networks(results).where(inputs=law, alpha=alpha)
     return [
         {
