@@ -60,19 +60,15 @@ def relative_difference(points: Points, other: Points, along: str, quantity: str
 
 
 def errors_against(
-    ax: Any,
-    field: str,
-    networks: Points,
-    theory: Points,
-    i: int,
-    label: str | None = None,
-    *,
-    quantity: str = "test",
-    **look: Any,
+    ax: Any, field: str, error: str, grids: Sequence[Points], i: int, label: str, **where: Any
 ) -> None:
-    """Draw an error against a field or a ratio such as n/d: networks, and theory as a line."""
-    style.line(ax, theory.curve(field, quantity), i, **look)
-    style.markers(ax, networks.curve(field, quantity), i, label, **look)
+    """Draw an error against a field or a ratio such as n/d, where points have these fields.
+
+    grids : the networks, drawn as markers, and their theory, a line.
+    """
+    networks, theory = (points.where(**where).curve(field, error) for points in grids)
+    style.line(ax, theory, i)
+    style.markers(ax, networks, i, label)
 
 
 def draw_growing_theory(ax: Any, results: Results) -> None:

@@ -27,11 +27,11 @@ _DASHES = (style.SHORT_DASHES, style.LONG_DASHES, style.SOLID)
 def draw(results: Results) -> Any:
     """Draw the test errors at all sizes, the rank of the bulk and the alignment of the outliers."""
     figure, axes = style.panels(2, 2, width=4.6, height=3.5)
-    sizes, names = results["networks"].levels("n"), results["networks"].distinct("activation")
+    grids = networks, _ = results["networks"], results["uniform"]
+    sizes, names = networks.levels("n"), networks.distinct("activation")
     for ax, name in zip(axes[0], names, strict=True):
         for i, n in enumerate(sizes):
-            grids = (results[k].where(activation=name, n=n) for k in ("networks", "uniform"))
-            errors_against(ax, "alpha", *grids, i, f"n = {n}")
+            errors_against(ax, "alpha", "test", grids, i, f"n = {n}", activation=name, n=n)
         style.legend_entry(ax, "uniform theory")
         ax.set_ylabel("test error")
     for i, name in enumerate(names):

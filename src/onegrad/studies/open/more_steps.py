@@ -38,7 +38,7 @@ class Growth:
 
     @property
     def measured(self) -> Floats:
-        return self.slopes.mean(0)
+        return np.asarray(self.slopes.mean(0))
 
     @property
     def predicted(self) -> Floats:
@@ -48,7 +48,7 @@ class Growth:
         """
         exponents = 2 * (self.second - np.arange(VALUES) * (0.5 - self.first))
         exponents[0] = 2 * max(self.first, self.second)
-        return exponents
+        return np.asarray(exponents)
 
     @property
     def added(self) -> int:

@@ -14,11 +14,10 @@ from onegrad.studies.papers.ba_figure3a import relative_gain
 def draw(results: Results) -> Any:
     """Draw the risk against n/d for three step sizes, and what the small step gains."""
     figure, ((left, right),) = style.panels(2, width=4.8, height=4.0)
-    simulated, uniform = results["simulation"], results["uniform"]
+    grids = simulated, uniform = results["simulation"], results["uniform"]
     labels = step_labels(simulated)
     for i, (eta, label) in enumerate(labels.items()):
-        grids = simulated.where(eta=eta), uniform.where(eta=eta)
-        errors_against(left, "n/d", *grids, i, label, quantity="risk")
+        errors_against(left, "n/d", "risk", grids, i, label, eta=eta)
     last = uniform.where(eta=max(labels)).curve("n/d", "risk")
     x = np.geomspace(1, last.x[-1], 9)
     left.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.BLACK, label="rate $d/n$")

@@ -13,20 +13,18 @@ _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 def draw(results: Results) -> Any:
     """Draw the risk, and its gain over the untrained network, against the size that varies."""
     figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
-    simulated = results["simulation"]
+    grids = simulated, uniform = results["simulation"], results["uniform"]
     size = "n" if len(simulated.levels("n")) > 1 else "N"
     etas = simulated.levels("eta")
     for i, eta in enumerate(etas):
         if eta in (etas[0], etas[-1]):  # those between lie between
-            grids = simulated.where(eta=eta), results["uniform"].where(eta=eta)
-            label = rf"$\eta$ = {eta:g}"
-            errors_against(left, f"{size}/d", *grids, i, label, quantity="risk")
+            errors_against(left, f"{size}/d", "risk", grids, i, rf"$\eta$ = {eta:g}", eta=eta)
         if eta > 0:
             for name, dash in (("uniform", style.SOLID), ("small-step", style.DASH_DOTS)):
                 style.line(right, relative_gain(results[name], eta, size), i, dash=dash)
             curve = relative_gain(simulated, eta, size)
             style.markers(right, curve, i, rf"$\eta$ = {eta:g}, paired")
-    style.level(left, kernel_bound(results["uniform"]), "kernel lower bound")
+    style.level(left, kernel_bound(uniform), "kernel lower bound")
     style.legend_entry(left, "uniform theory")
     style.legend_entry(right, "uniform theory")
     style.legend_entry(right, r"Theorem 5, $n\to\infty$", style.DASH_DOTS)

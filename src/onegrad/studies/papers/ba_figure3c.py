@@ -7,7 +7,7 @@ import numpy as np
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import errors_against, kernel_bound
+from onegrad.studies.drawing import kernel_bound
 
 
 def draw(results: Results) -> Any:
@@ -23,8 +23,9 @@ def draw(results: Results) -> Any:
         label = r"$\eta$ = 0"
         if eta > 0:
             label = rf"$\alpha$ = {math.log(eta) / math.log(problem.N):.1f}"
-        grids = simulated.where(eta=eta), uniform.where(eta=eta)
-        errors_against(ax, "n/d", *grids, i, label, quantity="risk", color=colour)
+        theory, networks = (p.where(eta=eta).curve("n/d", "risk") for p in (uniform, simulated))
+        style.line(ax, theory, 0, color=colour)
+        style.markers(ax, networks, i, label, color=colour)
     x = np.geomspace(1, ax.get_xlim()[1], 9)
     last = uniform.where(eta=etas[-1]).curve("n/d", "risk")
     ax.plot(x, last.y[-1] * last.x[-1] / x, ":", color=style.RED, label="rate $d/n$")

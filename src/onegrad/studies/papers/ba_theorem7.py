@@ -23,11 +23,10 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(3, width=4.1, height=4.0)
     C = fixed_constant(results)
     for ax, name in zip(axes[0], ACTIVATIONS, strict=False):
-        simulated, uniform = results[name], results[f"{name}-theory"]
+        grids = simulated, uniform = results[name], results[f"{name}-theory"]
         for i, eta in enumerate(simulated.levels("eta")):
             label = r"networks, $\eta$ = 2√N" if i else "networks, untrained"
-            grids = simulated.where(eta=eta), uniform.where(eta=eta)
-            errors_against(ax, "n/d", *grids, i, label, quantity="risk")
+            errors_against(ax, "n/d", "risk", grids, i, label, eta=eta)
         x = largest_step(uniform).x
         x = x[x >= MIN_ROWS_PER_INPUT]
         words = f"Theorem 7, $C={C.mean:.2f}$"

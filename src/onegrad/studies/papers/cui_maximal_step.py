@@ -12,11 +12,10 @@ from onegrad.studies.findings import Facts
 def draw(results: Results) -> Any:
     """Draw the test error against n/d, one colour per step size."""
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.0)
-    simulated, uniform = results["simulation"], results["uniform"]
+    grids = simulated, _ = results["simulation"], results["uniform"]
     for i, eta in enumerate(simulated.levels("eta")):
         gamma = eta / math.sqrt(simulated[0].problem.N)
-        grids = simulated.where(eta=eta), uniform.where(eta=eta)
-        errors_against(ax, "n/d", *grids, i, rf"$\gamma$ = {gamma:g}")
+        errors_against(ax, "n/d", "test", grids, i, rf"$\gamma$ = {gamma:g}", eta=eta)
     style.legend_entry(ax, "uniform theory")
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y")

@@ -15,10 +15,10 @@ SMALL_PENALTY = 1e-4
 def draw(results: Results) -> Any:
     """Draw the test error against N/n, one colour per penalty."""
     figure, ((ax,),) = style.panels(1, width=6.4, height=4.0)
-    simulated, theory = results["simulation"], results["theory"]
+    grids = simulated, theory = results["simulation"], results["theory"]
     for i, ridge in enumerate(simulated.levels("ridge")):
         label = rf"$\lambda = 10^{{{round(math.log10(ridge))}}}$"
-        errors_against(ax, "N/n", simulated.where(ridge=ridge), theory.where(ridge=ridge), i, label)
+        errors_against(ax, "N/n", "test", grids, i, label, ridge=ridge)
     style.legend_entry(ax, r"random-features theory, $n\to\infty$")
     style.level(ax, theory[0].mean("linear"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
