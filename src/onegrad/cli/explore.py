@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> None:
         return
     import uvicorn
 
-    from onegrad.explorer.connections import ImpatientProtocol
-    from onegrad.explorer.guard import LOOPBACK_HOSTS
+    from onegrad.explorer.guard import LOOPBACK_HOSTS, ImpatientProtocol
     from onegrad.explorer.request import read_whole
     from onegrad.explorer.server import create_app
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import onegrad as og
+from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.explorer.controls import (
     ALPHA_RANGE,
@@ -22,6 +24,8 @@ from onegrad.explorer.controls import (
 )
 from onegrad.functions.function import hermite_text
 from onegrad.io.json_values import json_values
+from onegrad.networks.cost import first_step_bytes, first_step_flops
+from onegrad.networks.one_network import FirstStep
 from onegrad.problem import Problem
 from onegrad.theory import Theory
 from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
@@ -37,30 +41,64 @@ VIEWS = ("spectrum", "errors", "learned", "neurons", "stairs", "sizes")
 THRESHOLDS = tuple(og.thresholds(8).tolist())  # alpha of spike k: 0, 1/4, 1/3, 3/8, ...
 LIMIT_POINTS = 36  # of a smooth limit theory
 COARSE_STRIDE = 4  # the first pass over a curve takes every fourth point
+MAX_VIEW_FLOPS, MAX_VIEW_BYTES = 3e11, 1.5e9  # a few seconds
+MAX_NEURONS = 400  # that are drawn
 NO_NUMBER = "the theory gives no reliable number here; Simulate shows what networks do"
 
 
+def answer_of(compute: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Make JSON values of what a function returns, and notes of its assumption warnings.
+
+    Raises NotConverged where the limits of the controls leave the range of floating point.
+    """
+
+    @functools.wraps(compute)
+    def answer(*arguments: Any) -> dict[str, Any]:
+        with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            try:
+                values = compute(*arguments)
+            except InvalidInput:
+                raise
+            except (ArithmeticError, ValueError) as error:
+                raise NotConverged(f"no finite answer for this setting ({error})") from None
+        ours = (w.message for w in caught if issubclass(w.category, og.AssumptionWarning))
+        notes = list(dict.fromkeys(map(reader_message, ours)))
+        return dict(json_values(values | {"notes": notes}))
+
+    return answer
+
+
+def reader_message(message: object) -> str:
+    """Return a message of the library in one line, without residuals or iterations."""
+    return NO_NUMBER if isinstance(message, NotConverged) else str(message)
+
+
+@answer_of
 def instant_answer(problem: Problem) -> dict[str, Any]:
     """Return what needs no fixed point: sizes, thresholds, asymptotic curves, reference levels."""
-    with computing() as notes:
-        answer = {
-            "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
-            "alphas": ALPHA_RANGE,
-            "thresholds": THRESHOLDS,
-            "levels": reference_levels(problem),
-            "untrained": untrained_errors(problem),
-            **{theory_key(theory): _limit(problem, theory) for theory in limit_theories()},
-            "teacher": teacher_function(problem),
-            "spikes": limiting_spikes(problem),
-            "formulas": {
-                "activation": hermite_text(problem.sigma),
-                "teacher": hermite_text(problem.sigma_star),
-            },
-        }
-    return dict(json_values(answer | {"notes": notes}))
+    sigma, sigma_star, degrees = problem.sigma, problem.sigma_star, range(MAX_FITTED_DEGREE + 1)
+    u = np.linspace(-3, 3, 61)
+    norms = np.sqrt([math.factorial(k) for k in degrees])
+    return {
+        "problem": problem.to_dict() | {"phi": problem.phi, "psi": problem.psi},
+        "alphas": ALPHA_RANGE,
+        "thresholds": THRESHOLDS,
+        "levels": reference_levels(problem),
+        "untrained": _untrained_errors(problem),
+        **{theory_key(theory): _limit(problem, theory) for theory in limit_theories()},
+        "teacher": {
+            "u": u,
+            "target": sigma_star(u),
+            "coefficients": norms * sigma_star.c[: len(degrees)],
+            "variance": sigma_star.variance,
+        },
+        "spikes": _limiting_spikes(problem),
+        "formulas": {"activation": hermite_text(sigma), "teacher": hermite_text(sigma_star)},
+    }
 
 
-def untrained_errors(problem: Problem) -> dict[str, float]:
+def _untrained_errors(problem: Problem) -> dict[str, float]:
     """Return the errors without a step, at this n where the uniform theory has them."""
     try:
         return _errors(og.predict(problem, theory="uniform", eta=0.0))
@@ -68,20 +106,7 @@ def untrained_errors(problem: Problem) -> dict[str, float]:
         return _errors(og.predict(problem, theory="random-features", eta=0.0))
 
 
-def teacher_function(problem: Problem) -> dict[str, Any]:
-    """Return the teacher on a grid of its index, its variance and its Hermite coefficients."""
-    u = np.linspace(-3, 3, 61)
-    norms = np.sqrt([math.factorial(k) for k in range(MAX_FITTED_DEGREE + 1)])
-    sigma_star = problem.sigma_star
-    return {
-        "u": u,
-        "target": sigma_star(u),
-        "coefficients": norms * sigma_star.c[: MAX_FITTED_DEGREE + 1],
-        "variance": sigma_star.variance,
-    }
-
-
-def limiting_spikes(problem: Problem) -> dict[str, Any]:
+def _limiting_spikes(problem: Problem) -> dict[str, Any]:
     """Return the degrees whose spikes appear at their thresholds as n grows: those with c_k != 0.
 
     `unless` is the assumption of that count which the setting violates, or None.
@@ -132,12 +157,11 @@ def _errors(prediction: og.Prediction) -> dict[str, float]:
     return {"train": float(prediction.train), "test": float(prediction.test)}
 
 
+@answer_of
 def spectrum_answer(problem: Problem) -> dict[str, Any]:
     """Return the bulk, its edge and the spikes of F F^T/n at the problem's step."""
-    with computing() as notes:
-        spectrum = og.spectrum(problem).to_dict()
-        answer = {name: spectrum[name] for name in ("edge", "atom", "spikes")}
-    return dict(json_values(answer | spectrum["density"] | {"notes": notes}))
+    spectrum = og.spectrum(problem).to_dict()
+    return {name: spectrum[name] for name in ("edge", "atom", "spikes")} | spectrum["density"]
 
 
 def axis_values(axis: str) -> list[float]:
@@ -167,37 +191,62 @@ def curve_point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
         return {"x": value, "unavailable": reader_message(error)}
 
 
+@answer_of
 def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
     """Return the errors of the uniform theory and, if wanted, what is learned."""
-    with computing() as notes:
-        prediction = og.predict(problem, theory="uniform")
-        accuracy = prediction.accuracy
-        answer: dict[str, Any] = _errors(prediction)
-        answer |= {"train_accuracy": accuracy.train, "test_accuracy": accuracy.test}
-        if with_learned:
-            answer["learned"] = learned_coefficients(problem).learned
-    return dict(json_values(answer | {"notes": notes}))
+    prediction = og.predict(problem, theory="uniform")
+    accuracy = prediction.accuracy
+    stated = {"train_accuracy": accuracy.train, "test_accuracy": accuracy.test}
+    learned = {"learned": learned_coefficients(problem).learned} if with_learned else {}
+    return _errors(prediction) | stated | learned
 
 
-@contextmanager
-def computing() -> Iterator[list[str]]:
-    """Collect the assumption warnings raised inside, each once, in a list.
+def network_answer(problem: Problem, seed: int = 0) -> dict[str, Any]:
+    """Return the eigenvalues of F F^T/n that may differ from zero, and the first neurons."""
+    if refusal := refusal_of_size(problem):
+        return {"refused": refusal}
+    began = time.perf_counter()
+    first_step = _first_step(problem.replace(eta=0.0), seed)
+    neurons = first_step.neurons(problem.step)
+    answer = {
+        "seed": seed,
+        "eigenvalues": _rounded(first_step.eigenvalues(problem.step)),
+        "neurons": {
+            name: _rounded(getattr(neurons, name)[:MAX_NEURONS])
+            for name in ("readout", "before", "after")
+        },
+        # of all neurons, not only of those that are drawn
+        "correlation": _correlation(neurons.readout, neurons.after),
+        "overlap": float(np.sqrt(np.mean(neurons.after**2))),
+        "overlap_before": float(np.sqrt(np.mean(neurons.before**2))),
+        "seconds": time.perf_counter() - began,
+    }
+    return dict(json_values(answer))
 
-    Raises NotConverged where the limits of the controls leave the range of floating point.
-    """
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
-        warnings.simplefilter("always")
-        try:
-            yield notes
-        except InvalidInput:
-            raise
-        except (ArithmeticError, ValueError) as error:
-            raise NotConverged(f"no finite answer for this setting ({error})") from None
-    ours = (w for w in caught if issubclass(w.category, og.AssumptionWarning))
-    notes.extend(dict.fromkeys(reader_message(warning.message) for warning in ours))
+
+def refusal_of_size(problem: Problem) -> str | None:
+    """Return why a network of this size is not trained while a slider moves; None if it is."""
+    if first_step_flops(problem) > MAX_VIEW_FLOPS or first_step_bytes(problem) > MAX_VIEW_BYTES:
+        return (
+            f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N} takes too long to "
+            "follow the sliders; Simulate trains it"
+        )
+    return None
 
 
-def reader_message(message: object) -> str:
-    """Return a message of the library in one line, without residuals or iterations."""
-    return NO_NUMBER if isinstance(message, NotConverged) else str(message)
+@functools.lru_cache(maxsize=1)
+def _first_step(untrained: Problem, seed: int) -> FirstStep:
+    """Return the first step of the network of this seed; remembered while sliders move its size."""
+    return FirstStep.of(untrained, seed)
+
+
+def _correlation(readout: Floats, overlap: Floats) -> float | None:
+    """Return the correlation over the neurons; None if one of the two is constant."""
+    if np.ptp(readout) == 0.0 or np.ptp(overlap) == 0.0:
+        return None
+    return float(np.corrcoef(readout, overlap)[0, 1])
+
+
+def _rounded(values: Floats) -> list[float]:
+    """Return the values with five digits: more than a picture shows, and half the bytes."""
+    return [float(f"{value:.5g}") for value in values]

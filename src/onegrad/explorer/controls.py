@@ -27,6 +27,7 @@ ALPHA_STEP = 0.005  # of the slider
 RATIO_RANGE = (0.25, 25.0)  # n/d or N/d of the curves against a size
 PLOTLY_DASHES = {style.DOTS: "dot", style.DASH_DOTS: "dashdot", style.SOLID: "solid"}
 
+LAWS = {"weights": "gaussian", "readout": "gaussian", "residual": "labels"}
 DEFAULTS = {
     "activation": "softplus",
     "teacher": "H1 + H2/sqrt(2)",
@@ -36,9 +37,7 @@ DEFAULTS = {
     "psi": "0.5",
     "ridge": "0.01",
     "alpha": "0.3",
-    "weights": "gaussian",
-    "readout": "gaussian",
-    "residual": "labels",
+    **LAWS,
 }
 
 
@@ -60,16 +59,14 @@ PRESETS = (
            DEFAULTS),
     Preset("Ba Figure 3(a)", "A step of order one, tanh learns softplus: better at every n/d.",
            {"activation": "tanh", "teacher": "softplus", "noise": "0.25", "n": "2560", "d": "512",
-            "N": "1024", "ridge": "0.0001", "eta": "1", "weights": "gaussian",
-            "readout": "gaussian", "residual": "labels"}),
+            "N": "1024", "ridge": "0.0001", "eta": "1", **LAWS}),
     Preset("Ba Figure 3(c)", "A large step goes below the kernel bound: erf learns erf.",
            {"activation": "erf", "teacher": "erf", "noise": "0.1", "n": "5120", "d": "512",
-            "N": "1024", "ridge": "0.001", "eta": "32", "weights": "gaussian",
-            "readout": "gaussian", "residual": "labels"}),
+            "N": "1024", "ridge": "0.001", "eta": "32", **LAWS}),
     Preset("Maximal step", "Constant readout and η = √N: every neuron turns to the teacher.",
            {"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "noise": "0", "n": "8000",
             "d": "1000", "N": "2000", "n_step": "4000", "ridge": "0.01", "eta": "44.72",
-            "weights": "gaussian", "readout": "constant", "residual": "labels"}),
+            **LAWS, "readout": "constant"}),
 )  # fmt: skip
 
 

@@ -1,12 +1,15 @@
-"""Checks around every request: who may talk to the server and what the page may load."""
+"""Checks around every request: who may talk, what the page may load, how long a request takes."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:\d{1,5})?", re.ASCII)
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -23,6 +26,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 MAX_QUERY_LENGTH, MAX_BODY_LENGTH = 8_000, 20_000
+REQUEST_SECONDS = 20.0  # that a request may take to arrive
 
 
 class Guard:
@@ -85,3 +89,45 @@ def _foreign(headers: Headers, host: str, path: str) -> bool:
     if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
         return False
     return path != "/" or headers.get("sec-fetch-mode") != "navigate"
+
+
+class ImpatientProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with a limit on the time that a request takes to arrive.
+
+    uvicorn itself closes idle connections, but waits for ever for the rest of a request.
+    """
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait_for_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._wait_for_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_request(self) -> None:
+        """Start the clock where a request is still to arrive, and stop it where one has."""
+        if not self._request_is_incomplete():
+            self._stop_waiting()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def _request_is_incomplete(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is None or cycle.response_complete or cycle.more_body
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _give_up(self) -> None:
+        self._patience = None
+        if self._request_is_incomplete() and not self.transport.is_closing():
+            self.transport.close()

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from onegrad import __version__
-from onegrad.explorer import api
-from onegrad.explorer.controls import (
-    ALPHA_RANGE,
-    ALPHA_STEP,
-    DEFAULTS,
-    PRESETS,
-    Preset,
-    alpha_grid,
-    control_table,
-)
-from onegrad.explorer.network_view import network_answer
+from onegrad.explorer import api, controls
+from onegrad.explorer.controls import ALPHA_RANGE, DEFAULTS, PRESETS, Preset
 from onegrad.explorer.request import read_problem
 from onegrad.explorer.simulation_runs import SimulationRun, simulate_run
 from onegrad.parallel.children import process_map
 from onegrad.problem import Problem
 
-SLIDER_ALPHAS = alpha_grid(ALPHA_STEP)
+SLIDER_ALPHAS = controls.alpha_grid(controls.ALPHA_STEP)
 ABOUT = (
-    "Exported by onegrad {version}: presets, step, ridge and the size n of the stairs use numbers "
-    "computed in advance; for all other controls run onegrad explore."
+    f"Exported by onegrad {__version__}: presets, step, ridge and the size n of the stairs use "
+    "numbers computed in advance; for all other controls run onegrad explore."
 )
 
 
@@ -64,8 +56,8 @@ def page_numbers(
         "defaults": DEFAULTS if DEFAULTS in queries else queries[0],
     }
     return {
-        "controls": control_table() | table,
-        "about": ABOUT.format(version=__version__),
+        "controls": controls.control_table() | table,
+        "about": ABOUT,
         "settings": [_setting(preset, grids, answers) for preset in grids.presets],
     }
 
@@ -77,11 +69,7 @@ def _answer(task: Task) -> tuple[Key, Any]:
 
 def _rounded(value: Any) -> Any:
     """Return JSON values with six digits: more than a picture shows, and half the bytes."""
-    if isinstance(value, dict):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(inner) for inner in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return json.loads(json.dumps(value), parse_float=lambda text: float(f"{float(text):.6g}"))
 
 
 def _tasks(preset: Preset, grids: Grids) -> Iterator[Task]:
@@ -169,10 +157,10 @@ def _networks(
     problem: Problem, alphas: tuple[float, ...]
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Return one network along alpha, and untrained; nothing if it is too large."""
-    untrained = network_answer(problem.replace(eta=0.0))
+    untrained = api.network_answer(problem.replace(eta=0.0))
     if "refused" in untrained:
         return [], None
-    return [{"x": a, **network_answer(problem.replace(alpha=a))} for a in alphas], untrained
+    return [{"x": a, **api.network_answer(problem.replace(alpha=a))} for a in alphas], untrained
 
 
 def _simulated(problem: Problem, networks: int) -> dict[str, Any] | None:

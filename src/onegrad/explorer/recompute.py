@@ -9,22 +9,26 @@ from onegrad.explorer.api import CURVE_ALPHAS, CURVE_RATIOS, problem_at
 from onegrad.problem import FIELDS, Problem
 
 CURVES = ("errors", "stairs")  # against alpha; the second at a size of its own
-IMPORTS = {
-    "errors": "import numpy as np\n\nimport onegrad as og\n",
-    "stairs": "import numpy as np\n\nimport onegrad as og\n",
-    "learned": "import onegrad as og\nfrom onegrad.theory import learned_coefficients\n",
-    "neurons": "import onegrad as og\nfrom onegrad.networks import neurons\n",
-}
-ONLY_PYTHON = {
+ONLY_PYTHON = ("learned", "neurons")  # views that no command prints
+OG = "import onegrad as og\n"
+CURVE = "curve = og.predict(problem, {}={})\nprint(curve.train, curve.test)\n"
+SCRIPTS = {  # imports and lines
     "learned": (
+        OG + "from onegrad.theory import learned_coefficients\n",
         "part = learned_coefficients(problem)\n"
-        "print(part.target, part.learned)  # normalised Hermite coefficients\n"
+        "print(part.target, part.learned)  # normalised Hermite coefficients\n",
     ),
     "neurons": (
+        OG + "from onegrad.networks import neurons\n",
         "cloud = neurons(problem, seed=0)\n"
-        "print(cloud.readout, cloud.before, cloud.after)  # overlaps with the teacher\n"
+        "print(cloud.readout, cloud.before, cloud.after)  # overlaps with the teacher\n",
     ),
-}  # views that no command prints
+    "spectrum": (
+        OG,
+        "spectrum = og.spectrum(problem)\n"
+        "print(spectrum.edge, [(s.eigenvalue, s.alignment) for s in spectrum.spikes])\n",
+    ),
+}
 
 
 def problem_arguments(problem: Problem) -> dict[str, Any]:
@@ -39,23 +43,14 @@ def problem_arguments(problem: Problem) -> dict[str, Any]:
 def python_script(problem: Problem, view: str, axis: str = "n") -> str:
     """Return a script that prints the numbers of a view."""
     arguments = ", ".join(f"{k}={v!r}" for k, v in problem_arguments(problem).items())
-    imports = IMPORTS.get(view, "import onegrad as og\n")
-    head = f"{imports}\nproblem = og.Problem({arguments})\n"
-    if view in ONLY_PYTHON:
-        return head + ONLY_PYTHON[view]
-    if view == "spectrum":
-        return head + (
-            "spectrum = og.spectrum(problem)\n"
-            "print(spectrum.edge, [(s.eigenvalue, s.alignment) for s in spectrum.spikes])\n"
-        )
-    if view in CURVES:
-        low, high, count = CURVE_ALPHAS[0], CURVE_ALPHAS[-1], len(CURVE_ALPHAS)
-        values, name = f"np.linspace({low}, {high}, {count})", "alpha"
+    if view in SCRIPTS:
+        imports, lines = SCRIPTS[view]
+    elif view in CURVES:
+        alphas = f"np.linspace({CURVE_ALPHAS[0]}, {CURVE_ALPHAS[-1]}, {len(CURVE_ALPHAS)})"
+        imports, lines = f"import numpy as np\n\n{OG}", CURVE.format("alpha", alphas)
     else:
-        values, name = str(_sizes(problem, axis)), axis
-    return head + (
-        f"curve = og.predict(problem, {name}={values})\nprint(curve.train, curve.test)\n"
-    )
+        imports, lines = OG, CURVE.format(axis, _sizes(problem, axis))
+    return f"{imports}\nproblem = og.Problem({arguments})\n{lines}"
 
 
 def command(problem: Problem, view: str, axis: str = "n") -> str:

@@ -22,7 +22,6 @@ from onegrad.exceptions import InvalidInput, NotConverged, check_choice
 from onegrad.explorer import api, recompute
 from onegrad.explorer.controls import control_table
 from onegrad.explorer.guard import LOOPBACK_HOSTS, Guard
-from onegrad.explorer.network_view import network_answer
 from onegrad.explorer.request import control_of, read_problem, read_whole
 from onegrad.explorer.simulation_jobs import Busy, Job, Simulations
 from onegrad.explorer.simulation_runs import CONFIRM_SECONDS, estimate_seconds, read_run
@@ -72,7 +71,7 @@ class Routes:
     async def network(self, request: Request) -> Response:
         problem, others = _read(request, "seed")
         seed = read_whole("seed", others.get("seed", "0"), 0, MAX_SHOWN_SEED)
-        return _json_response(await self.workers.compute(network_answer, problem, seed))
+        return _json_response(await self.workers.compute(api.network_answer, problem, seed))
 
     async def curve(self, request: Request) -> Response:
         problem, others = _read(request, "axis")

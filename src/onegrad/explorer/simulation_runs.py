@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +58,6 @@ def read_run(body: Mapping[str, Any]) -> SimulationRun:
     return SimulationRun(read_problem(query), seeds, chosen, axis)
 
 
-# -- its cost --------------------------------------------------------------------------------
-
-
 def simulated_alphas(problem: Problem) -> list[float]:
     """Return the exponents that are simulated: a fixed list and that of the problem."""
     own = [] if problem.alpha is None else [round(problem.alpha, 6)]
@@ -94,17 +91,19 @@ def _resized(run: SimulationRun) -> list[Problem]:
     return [problem_at(run.problem, run.axis, ratio) for ratio in SIMULATED_RATIOS]
 
 
-# -- running it ------------------------------------------------------------------------------
-
-
 def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
     """Yield, after every network, the fraction done and the averages so far."""
     # every part early, precision later
     rounds = [(part, seed) for seed in range(run.seeds) for part in run.parts]
     networks: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
-        networks[part].append(MEASURE_OF_PART[part](run, seed))
-        summary = AVERAGES[part](run, networks[part])
+        if part == "step":
+            networks[part].append(_features_at_step(run, seed))
+            summary = _average_features(networks[part])
+        else:
+            along = _errors_along_alpha if part == "alpha" else _errors_along_size
+            networks[part].append(along(run, seed))
+            summary = _average_errors("alpha" if part == "alpha" else run.axis, networks[part])
         yield json_values({"progress": done / len(rounds), "found": summary})
 
 
@@ -121,11 +120,9 @@ def _errors_along_size(run: SimulationRun, seed: int) -> list[dict[str, float]]:
 
 
 def _points(x: list[float], simulation: Simulation) -> list[dict[str, float]]:
-    train, test = np.ravel(simulation.train.mean), np.ravel(simulation.test.mean)
-    return [
-        {"x": x_i, "train": float(train_i), "test": float(test_i)}
-        for x_i, train_i, test_i in zip(x, train, test, strict=True)
-    ]
+    errors = (np.ravel(mean).tolist() for mean in (simulation.train.mean, simulation.test.mean))
+    names = ("x", "train", "test")
+    return [dict(zip(names, values, strict=True)) for values in zip(x, *errors, strict=True)]
 
 
 def _average_errors(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
@@ -151,32 +148,19 @@ def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
     return network
 
 
-def _average_features(_: SimulationRun, networks: list[dict[str, Any]]) -> dict[str, Any]:
+def _average_features(networks: list[dict[str, Any]]) -> dict[str, Any]:
     def statistics(name: str) -> tuple[Any, Any]:
         values = np.array([network[name] for network in networks])
         return values.mean(0), standard_error(values)
 
     coefficients, coefficients_se = statistics("coefficients")
     fitted, fitted_se = statistics("fitted")
-    return {
-        "eigenvalues": [n["eigenvalues"] for n in networks if "eigenvalues" in n],
-        "learned": {
-            "coefficients": coefficients,
-            "coefficients_se": coefficients_se,
-            "u": statistics("u")[0],
-            "fitted": fitted,
-            "fitted_se": fitted_se,
-        },
+    learned = {
+        "coefficients": coefficients,
+        "coefficients_se": coefficients_se,
+        "u": statistics("u")[0],
+        "fitted": fitted,
+        "fitted_se": fitted_se,
     }
-
-
-MEASURE_OF_PART: dict[str, Callable[[SimulationRun, int], Any]] = {
-    "alpha": _errors_along_alpha,
-    "step": _features_at_step,
-    "sizes": _errors_along_size,
-}
-AVERAGES: dict[str, Callable[[SimulationRun, list[Any]], dict[str, Any]]] = {
-    "alpha": lambda _, networks: _average_errors("alpha", networks),
-    "step": _average_features,
-    "sizes": lambda run, networks: _average_errors(run.axis, networks),
-}
+    spectra = [network["eigenvalues"] for network in networks if "eigenvalues" in network]
+    return {"eigenvalues": spectra, "learned": learned}

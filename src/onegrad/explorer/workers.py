@@ -49,7 +49,7 @@ class AnswerCache:
 
     def keep(self, question: str, answer: bytes) -> None:
         """Keep an answer; those used least recently make room for it."""
-        if question in self._answers:
+        if question in self._answers:  # asked twice before it was computed
             self.bytes -= _size(question, self._answers.pop(question))
         self._answers[question] = answer
         self.bytes += _size(question, answer)
@@ -69,17 +69,16 @@ class Workers:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or min(2, core_count())
-        self._background = Processes(
-            self.count, functools.partial(_call, niceness=BACKGROUND_NICENESS)
-        )
+        in_background = functools.partial(_call, niceness=BACKGROUND_NICENESS)
+        self._background = Processes(self.count, in_background)
         self._foreground = Processes(1, _call)  # one more: what a moving slider waits for
         self._own_thread = ThreadPoolExecutor(1)
         self.cache = AnswerCache()
 
     def warm(self) -> None:
         """Start the processes before the first question."""
-        for processes in (self._foreground, self._background):
-            processes.warm()
+        self._foreground.warm()
+        self._background.warm()
 
     async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return the value of a function as JSON, computed in another process."""
@@ -91,16 +90,11 @@ class Workers:
 
     async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return it computed in this process, one at a time: for what takes little."""
-        return await self._cached(self._submit_here, function, *arguments)
-
-    def _submit_here(self, function: Callable[..., Any], *arguments: Any) -> Future[bytes]:
-        return self._own_thread.submit(to_json, function, *arguments)
+        submit = functools.partial(self._own_thread.submit, to_json)
+        return await self._cached(submit, function, *arguments)
 
     async def _cached(
-        self,
-        submit: Callable[..., Future[bytes]],
-        function: Callable[..., Any],
-        *arguments: Any,
+        self, submit: Callable[..., Future[bytes]], function: Callable[..., Any], *arguments: Any
     ) -> bytes:
         question = f"{function.__name__}{arguments!r}"
         answer = self.cache.get(question)
@@ -128,7 +122,7 @@ class Processes:
         self._stopped = False
 
     def warm(self) -> None:
-        """Start them all."""
+        """Start them all, with the libraries that their first question needs."""
         for _ in range(self.count):
             self.submit(_import_theory)
 
