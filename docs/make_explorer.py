@@ -8,17 +8,14 @@ three are trained instead of four, and one is shown at half as many steps.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from onegrad.explorer.api import CURVE_ALPHAS
-from onegrad.explorer.bundle import bundled_page
-from onegrad.explorer.precompute import Grids, page_numbers
+from onegrad.explorer.export import Grids, write_page
 from onegrad.parallel import core_count
 
 PAGE = Path(__file__).parent / "extra" / "moving.html"
 
 if __name__ == "__main__":
-    numbers = page_numbers(Grids(network_alphas=CURVE_ALPHAS[::6], networks=3), core_count())
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(bundled_page(json.dumps(numbers, separators=(",", ":"))), encoding="utf-8")
+    write_page(PAGE, Grids(network_alphas=CURVE_ALPHAS[::6], networks=3), core_count())

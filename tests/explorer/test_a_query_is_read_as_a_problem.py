@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS, control_table
-from onegrad.explorer.request import control_of, read_problem
+from onegrad.explorer.controls import (
+    CONTROLS,
+    DEFAULTS,
+    PRESETS,
+    control_of,
+    control_table,
+    read_problem,
+)
 from onegrad.problem import Problem
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from onegrad.explorer.api import instant_answer
-from onegrad.explorer.controls import control_table
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import control_table, read_problem
 from onegrad.theory import THEORIES, Theory
 
 QUERY = {"n": "300", "d": "100", "N": "150"}

@@ -9,7 +9,7 @@ import pytest
 
 import onegrad as og
 from onegrad.explorer import api
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import read_problem
 
 PROBLEM = read_problem({})
 

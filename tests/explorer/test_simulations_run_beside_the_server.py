@@ -11,7 +11,7 @@ import pytest
 
 import onegrad as og
 from onegrad.explorer import simulation_runs
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import read_problem
 from onegrad.explorer.simulation_jobs import Busy, Simulations
 
 SMALL = {"n": "60", "d": "20", "N": "30", "alpha": "0.3", "activation": "tanh", "teacher": "H1"}

@@ -8,7 +8,7 @@ import contextlib
 import pytest
 import uvicorn
 
-from onegrad.explorer import connections
+from onegrad.explorer import guard
 
 
 async def hello(scope, receive, send) -> None:
@@ -19,7 +19,7 @@ async def hello(scope, receive, send) -> None:
 async def attack(starts: list[bytes]) -> list[bytes]:
     """Begin requests that never end; return what each connection got before it was closed."""
     config = uvicorn.Config(
-        hello, port=0, http=connections.ImpatientProtocol, log_level="critical", lifespan="off"
+        hello, port=0, http=guard.ImpatientProtocol, log_level="critical", lifespan="off"
     )
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve())
@@ -40,7 +40,7 @@ async def attack(starts: list[bytes]) -> list[bytes]:
 
 
 def test_half_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.3)
     whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"
     nothing, half, one, one_and_half, body = asyncio.run(

@@ -14,7 +14,7 @@ import pytest
 import onegrad as og
 from onegrad.cli import main
 from onegrad.explorer import api, recompute
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import read_problem
 from onegrad.theory import learned_coefficients
 
 QUERIES = (

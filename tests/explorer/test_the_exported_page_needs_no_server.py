@@ -16,11 +16,10 @@ from browsing import wait
 import onegrad as og
 from exploring import look_at
 from onegrad.cli import main
-from onegrad.explorer import api, bundle
-from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.network_view import network_answer
-from onegrad.explorer.precompute import SLIDER_ALPHAS, Grids, page_numbers, resized_query
-from onegrad.explorer.request import read_problem
+from onegrad.explorer import api, export
+from onegrad.explorer.api import network_answer
+from onegrad.explorer.controls import PRESETS, read_problem
+from onegrad.explorer.export import SLIDER_ALPHAS, Grids, page_numbers, resized_query
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
@@ -40,7 +39,7 @@ def values() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def file(values, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("export") / "page.html"
-    path.write_text(bundle.bundled_page(json.dumps(values)), encoding="utf-8")
+    path.write_text(export.bundled_page(json.dumps(values)), encoding="utf-8")
     return path
 
 
@@ -76,10 +75,10 @@ def test_another_size_keeps_the_ratios() -> None:
 
 
 def test_modules_become_one_script() -> None:
-    script = bundle.bundled_script("app")
+    script = export.bundled_script("app")
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
     names = re.findall(r"^const \$_(\w+) = ", script, re.MULTILINE)
-    assert len(set(names)) == len(names) == len(list(bundle.STATIC.glob("*.js")))
+    assert len(set(names)) == len(names) == len(list(export.STATIC.glob("*.js")))
     used = {name: script.index(f"$_{name}") for name in names}
     made = {name: script.index(f"const $_{name} = ") + len("const ") for name in names}
     assert used == made  # every module stands before those that use it

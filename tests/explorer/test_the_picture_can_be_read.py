@@ -8,8 +8,7 @@ from browsing import finished, wait
 
 import onegrad as og
 from exploring import visit
-from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import PRESETS, read_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SETTING_2 = (

@@ -7,8 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.explorer import api
-from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import PRESETS, read_problem
 from onegrad.networks import neurons
 
 PROBLEMS = {preset.name: read_problem(preset.query) for preset in PRESETS}

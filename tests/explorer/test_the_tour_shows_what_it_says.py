@@ -9,8 +9,7 @@ from browsing import finished, wait
 
 import onegrad as og
 from exploring import hold_back, visit
-from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import PRESETS, read_problem
 
 PROBLEM = read_problem(next(p.query for p in PRESETS if p.name == "Setting 2"))
 TITLES = (

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.explorer.controls import PRESETS
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import PRESETS, read_problem
 from onegrad.networks import learned_part
 from onegrad.theory import learned_coefficients
 from onegrad.theory.asymptotic.resolvent import traces

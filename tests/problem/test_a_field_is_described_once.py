@@ -99,7 +99,7 @@ from onegrad.cli.options import add_problem_command, read_problem_options
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import read_problem
 from onegrad.problem import FIELDS, Problem
 from onegrad.studies.measures import MEASURES
 

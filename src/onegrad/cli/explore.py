@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> None:
         return
     import uvicorn
 
+    from onegrad.explorer.controls import read_whole
     from onegrad.explorer.guard import LOOPBACK_HOSTS, ImpatientProtocol
-    from onegrad.explorer.request import read_whole
     from onegrad.explorer.server import create_app
 
     listener = _listen(args.host, read_whole("--port", args.port, 0, 65535))
@@ -76,14 +76,14 @@ def run(args: argparse.Namespace) -> None:
 
 def _export(args: argparse.Namespace) -> None:
     """Compute the numbers of the page on all cores and write it."""
-    from onegrad.explorer.bundle import write_page
+    from onegrad.explorer.export import Grids, write_page
 
     path = Path(args.export)
     check_new_file("--export", path, args.force)
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput("--export", path, "a file in a folder that exists")
     progress = TerminalProgress("export", quiet=args.json)
-    size = write_page(path, jobs=core_count(), progress=progress)
+    size = write_page(path, Grids(), core_count(), progress)
     if args.json:
         print_json({"file": str(path), "bytes": size})
     else:

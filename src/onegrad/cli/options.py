@@ -85,11 +85,14 @@ def add_command(
 
 
 def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser:
-    """Add the parser of a command about a problem, with every field of Problem as an option.
-
-    texts : as of `add_command`. Numbers may be lists (1,2,3) or ranges (0:0.5:11).
-    """
+    """Add the parser of a command about a problem; the texts are those of `add_command`."""
     parser = add_command(subparsers, *texts)
+    add_problem_options(parser)
+    return parser
+
+
+def add_problem_options(parser: argparse.ArgumentParser) -> None:
+    """Add every field of Problem; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
     everyday = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
@@ -103,7 +106,6 @@ def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser
         if field.kind == "flag":
             settings = {"action": "store_true"}
         group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
-    return parser
 
 
 def add_force(parser: Any) -> None:

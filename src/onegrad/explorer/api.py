@@ -167,13 +167,8 @@ def spectrum_answer(problem: Problem) -> dict[str, Any]:
 def axis_values(axis: str) -> list[float]:
     """Return the points of a curve: coarse points first, then those between them."""
     values = CURVE_ALPHAS if axis == "alpha" else CURVE_RATIOS
-
-    def refinement(i: int) -> int:
-        if i % COARSE_STRIDE == 0 or i == len(values) - 1:
-            return 0
-        return 1 if i % (COARSE_STRIDE // 2) == 0 else 2
-
-    return [values[i] for i in sorted(range(len(values)), key=refinement)]
+    coarse = [*values[::COARSE_STRIDE], values[-1]]
+    return list(dict.fromkeys([*coarse, *values[:: COARSE_STRIDE // 2], *values]))
 
 
 def problem_at(problem: Problem, axis: str, value: float) -> Problem:
@@ -203,8 +198,9 @@ def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]
 
 def network_answer(problem: Problem, seed: int = 0) -> dict[str, Any]:
     """Return the eigenvalues of F F^T/n that may differ from zero, and the first neurons."""
-    if refusal := refusal_of_size(problem):
-        return {"refused": refusal}
+    if first_step_flops(problem) > MAX_VIEW_FLOPS or first_step_bytes(problem) > MAX_VIEW_BYTES:
+        network = f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N}"
+        return {"refused": f"{network} takes too long to follow the sliders; Simulate trains it"}
     began = time.perf_counter()
     first_step = _first_step(problem.replace(eta=0.0), seed)
     neurons = first_step.neurons(problem.step)
@@ -222,16 +218,6 @@ def network_answer(problem: Problem, seed: int = 0) -> dict[str, Any]:
         "seconds": time.perf_counter() - began,
     }
     return dict(json_values(answer))
-
-
-def refusal_of_size(problem: Problem) -> str | None:
-    """Return why a network of this size is not trained while a slider moves; None if it is."""
-    if first_step_flops(problem) > MAX_VIEW_FLOPS or first_step_bytes(problem) > MAX_VIEW_BYTES:
-        return (
-            f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N} takes too long to "
-            "follow the sliders; Simulate trains it"
-        )
-    return None
 
 
 @functools.lru_cache(maxsize=1)

@@ -97,37 +97,29 @@ class ImpatientProtocol(H11Protocol):
     uvicorn itself closes idle connections, but waits for ever for the rest of a request.
     """
 
-    _patience: asyncio.TimerHandle | None = None
+    _clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._wait_for_request()
+        self._watch()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._wait_for_request()
+        self._watch()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _wait_for_request(self) -> None:
+    def _watch(self) -> None:
         """Start the clock where a request is still to arrive, and stop it where one has."""
-        if not self._request_is_incomplete():
-            self._stop_waiting()
-        elif self._patience is None:
-            self._patience = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+        if self._clock is None and self._awaits_request():
+            self._clock = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+        elif self._clock is not None and not self._awaits_request():
+            self._clock.cancel()
+            self._clock = None
 
-    def _request_is_incomplete(self) -> bool:
+    def _awaits_request(self) -> bool:
         cycle: Any = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body
 
-    def _stop_waiting(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
     def _give_up(self) -> None:
-        self._patience = None
-        if self._request_is_incomplete() and not self.transport.is_closing():
+        self._clock = None
+        if self._awaits_request() and not self.transport.is_closing():
             self.transport.close()

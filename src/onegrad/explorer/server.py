@@ -20,9 +20,8 @@ from starlette.staticfiles import StaticFiles
 
 from onegrad.exceptions import InvalidInput, NotConverged, check_choice
 from onegrad.explorer import api, recompute
-from onegrad.explorer.controls import control_table
+from onegrad.explorer.controls import control_of, control_table, read_problem, read_whole
 from onegrad.explorer.guard import LOOPBACK_HOSTS, Guard
-from onegrad.explorer.request import control_of, read_problem, read_whole
 from onegrad.explorer.simulation_jobs import Busy, Job, Simulations
 from onegrad.explorer.simulation_runs import CONFIRM_SECONDS, estimate_seconds, read_run
 from onegrad.explorer.workers import Workers
@@ -32,7 +31,6 @@ from onegrad.problem import Problem
 STATIC = Path(__file__).parent / "static"
 TIDY_SECONDS = 2.0  # between two looks for simulations of pages that are gone
 MAX_SHOWN_SEED, MAX_ANSWERS = 999, 999_999_999
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def create_app(
 
 def _answer(
     compute: Callable[..., Awaitable[bytes]], function: Callable[[Problem], dict[str, Any]]
-) -> Handler:
+) -> Callable[[Request], Awaitable[Response]]:
     """Return a route that answers with a function of the problem in the query."""
 
     async def respond(request: Request) -> Response:

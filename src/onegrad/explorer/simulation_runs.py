@@ -11,13 +11,13 @@ import numpy as np
 from onegrad.arrays import get_ops, standard_error
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import problem_at
-from onegrad.explorer.request import read_problem, read_whole
+from onegrad.explorer.controls import read_problem, read_whole
 from onegrad.io.json_values import json_values
 from onegrad.networks import spectrum
 from onegrad.networks.cost import replicate_flops, spectrum_flops
 from onegrad.networks.one_network import learned_part
 from onegrad.networks.plan import peak_bytes, usable_bytes
-from onegrad.networks.simulation import Simulation, simulate
+from onegrad.networks.simulation import simulate
 from onegrad.problem import Problem
 
 SIMULATED_ALPHAS = (-0.1, 0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
@@ -43,9 +43,7 @@ class SimulationRun:
 def read_run(body: Mapping[str, Any]) -> SimulationRun:
     """Return the run that the JSON of a request describes; raise InvalidInput."""
     query = body.get("query", {})
-    if not isinstance(query, Mapping) or not all(
-        isinstance(k, str) and isinstance(v, str) for k, v in query.items()
-    ):
+    if not isinstance(query, dict) or not all(isinstance(v, str) for v in query.values()):
         raise InvalidInput("query", allowed="an object of strings")
     seeds = read_whole("seeds", str(body.get("seeds", ""))[:20].strip(), 1, MAX_SEEDS)
     parts = body.get("parts", list(PARTS[:2]))
@@ -101,28 +99,24 @@ def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
             networks[part].append(_features_at_step(run, seed))
             summary = _average_features(networks[part])
         else:
-            along = _errors_along_alpha if part == "alpha" else _errors_along_size
-            networks[part].append(along(run, seed))
-            summary = _average_errors("alpha" if part == "alpha" else run.axis, networks[part])
+            axis = "alpha" if part == "alpha" else run.axis
+            networks[part].append(_errors_along(run, axis, seed))
+            summary = _average_errors(axis, networks[part])
         yield json_values({"progress": done / len(rounds), "found": summary})
 
 
-def _errors_along_alpha(run: SimulationRun, seed: int) -> list[dict[str, float]]:
-    alphas = simulated_alphas(run.problem)
-    return _points(alphas, simulate(run.problem, seeds=[seed], alpha=alphas))
-
-
-def _errors_along_size(run: SimulationRun, seed: int) -> list[dict[str, float]]:
-    sizes = [getattr(problem, run.axis) for problem in _resized(run)]
-    axes: dict[str, Any] = {run.axis: sizes}
-    ratios = [size / run.problem.d for size in sizes]
-    return _points(ratios, simulate(run.problem, seeds=[seed], **axes))
-
-
-def _points(x: list[float], simulation: Simulation) -> list[dict[str, float]]:
+def _errors_along(run: SimulationRun, axis: str, seed: int) -> list[dict[str, float]]:
+    """Return the errors of one network at each point of an axis; x is alpha, n/d or N/d."""
+    if axis == "alpha":
+        x = values = simulated_alphas(run.problem)
+    else:
+        values = [getattr(problem, axis) for problem in _resized(run)]
+        x = [size / run.problem.d for size in values]
+    axes: dict[str, Any] = {axis: values}
+    simulation = simulate(run.problem, seeds=[seed], **axes)
     errors = (np.ravel(mean).tolist() for mean in (simulation.train.mean, simulation.test.mean))
     names = ("x", "train", "test")
-    return [dict(zip(names, values, strict=True)) for values in zip(x, *errors, strict=True)]
+    return [dict(zip(names, point, strict=True)) for point in zip(x, *errors, strict=True)]
 
 
 def _average_errors(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
@@ -149,18 +143,11 @@ def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
 
 
 def _average_features(networks: list[dict[str, Any]]) -> dict[str, Any]:
-    def statistics(name: str) -> tuple[Any, Any]:
+    learned: dict[str, Any] = {}
+    for name in ("coefficients", "u", "fitted"):
         values = np.array([network[name] for network in networks])
-        return values.mean(0), standard_error(values)
-
-    coefficients, coefficients_se = statistics("coefficients")
-    fitted, fitted_se = statistics("fitted")
-    learned = {
-        "coefficients": coefficients,
-        "coefficients_se": coefficients_se,
-        "u": statistics("u")[0],
-        "fitted": fitted,
-        "fitted_se": fitted_se,
-    }
+        learned[name] = values.mean(0)
+        if name != "u":  # where `fitted` is plotted
+            learned[f"{name}_se"] = standard_error(values)
     spectra = [network["eigenvalues"] for network in networks if "eigenvalues" in network]
     return {"eigenvalues": spectra, "learned": learned}

@@ -90,8 +90,8 @@ class Workers:
 
     async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return it computed in this process, one at a time: for what takes little."""
-        submit = functools.partial(self._own_thread.submit, to_json)
-        return await self._cached(submit, function, *arguments)
+        thread = self._own_thread
+        return await self._cached(lambda *q: thread.submit(to_json, *q), function, *arguments)
 
     async def _cached(
         self, submit: Callable[..., Future[bytes]], function: Callable[..., Any], *arguments: Any

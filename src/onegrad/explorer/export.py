@@ -1,26 +1,39 @@
-"""The numbers of an exported page: grids of the answers that a server would give."""
+"""The page as one file: its style sheet, its modules, and the answers that a server would give."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from onegrad import __version__
 from onegrad.explorer import api, controls
-from onegrad.explorer.controls import ALPHA_RANGE, DEFAULTS, PRESETS, Preset
-from onegrad.explorer.request import read_problem
+from onegrad.explorer.controls import ALPHA_RANGE, DEFAULTS, PRESETS, Preset, read_problem
+from onegrad.explorer.server import STATIC
 from onegrad.explorer.simulation_runs import SimulationRun, simulate_run
+from onegrad.io.files import atomic_write
 from onegrad.parallel.children import process_map
 from onegrad.problem import Problem
 
 SLIDER_ALPHAS = controls.alpha_grid(controls.ALPHA_STEP)
-ABOUT = (
-    f"Exported by onegrad {__version__}: presets, step, ridge and the size n of the stairs use "
-    "numbers computed in advance; for all other controls run onegrad explore."
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+# the numbers are packed: a fifth of their size as text
+UNPACK = """const packed = document.getElementById("numbers").textContent;
+const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+globalThis.ONEGRAD = await new Response(unpacked).json();
+"""
+IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\*\s+as\s+(\w+))\s+from\s+"\./(\w+)\.js";\n')
+EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,71 @@ class Grids:
 
 Key = tuple[Any, ...]  # preset, kind of answer and, where there are several, ridge or size
 Task = tuple[Key, Callable[[], Any]]
+
+
+def write_page(
+    path: Path, grids: Grids, jobs: int, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Write the page to `path` and return its number of bytes."""
+    numbers = page_numbers(grids, jobs, progress)
+    content = bundled_page(json.dumps(numbers, separators=(",", ":"))).encode()
+    with atomic_write(path) as file:
+        file.write(content)
+    return len(content)
+
+
+def bundled_page(numbers: str) -> str:
+    """Return index.html with everything that it loads written into it."""
+    html = (STATIC / "index.html").read_text(encoding="utf-8")
+    packed = base64.b64encode(gzip.compress(numbers.encode(), mtime=0)).decode()
+    script = f"{UNPACK}{bundled_script('app')}".replace("</script", "<\\/script")
+    parts = {
+        '<link rel="stylesheet" href="/static/style.css">': (
+            f"<style>\n{(STATIC / 'style.css').read_text(encoding='utf-8')}</style>"
+        ),
+        '<script src="/static/app.js" type="module"></script>': (
+            f'<script type="text/plain" id="numbers">{packed}</script>\n'
+            f'<script type="module">\n{script}</script>'
+        ),
+        '<meta charset="utf-8">': (
+            f'<meta charset="utf-8">\n  <meta http-equiv="Content-Security-Policy" '
+            f'content="{CONTENT_POLICY}">'
+        ),
+    }
+    for old, new in parts.items():
+        if old not in html:
+            raise ValueError(f"index.html has no {old}")
+        html = html.replace(old, new)
+    return html
+
+
+def bundled_script(name: str) -> str:
+    """Return a module and all its imports as one script: each a function that returns exports."""
+    scripts: dict[str, str] = {}
+
+    def add(module: str) -> None:
+        if module not in scripts:
+            text = (STATIC / f"{module}.js").read_text(encoding="utf-8")
+            for _, _, imported in IMPORT.findall(text):
+                add(imported)
+            scripts[module] = _wrapped(module, text)
+
+    add(name)
+    return "\n".join(scripts.values())
+
+
+def _wrapped(module: str, text: str) -> str:
+    """Return the module as a constant: a function of no arguments, called once."""
+
+    def as_constant(match: re.Match[str]) -> str:
+        names, namespace, imported = match.groups()
+        # `a as b` of an import is `a: b` of a pattern
+        pattern = namespace or "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
+        return f"const {pattern} = $_{imported};\n"
+
+    exported = ", ".join(name for _, name in EXPORT.findall(text))
+    body = EXPORT.sub(r"\1", IMPORT.sub(as_constant, text))
+    return f"const $_{module} = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
 def page_numbers(
@@ -57,7 +135,10 @@ def page_numbers(
     }
     return {
         "controls": controls.control_table() | table,
-        "about": ABOUT,
+        "about": (
+            f"Exported by onegrad {__version__}: presets, step, ridge and the size n of the stairs "
+            "use numbers computed in advance; for all other controls run onegrad explore."
+        ),
         "settings": [_setting(preset, grids, answers) for preset in grids.presets],
     }
 
@@ -163,7 +244,6 @@ def _networks(
     return [{"x": a, **api.network_answer(problem.replace(alpha=a))} for a in alphas], untrained
 
 
-def _simulated(problem: Problem, networks: int) -> dict[str, Any] | None:
-    run = SimulationRun(problem, networks, ("alpha",))
-    answers = list(simulate_run(run))
-    return dict(answers[-1]["found"]) if answers else None
+def _simulated(problem: Problem, networks: int) -> dict[str, Any]:
+    *_, last = simulate_run(SimulationRun(problem, networks, ("alpha",)))
+    return dict(last["found"])
