@@ -1,4 +1,4 @@
-"""What commands print and draw: tables, JSON, lines in colour on a terminal, pictures in files."""
+"""Tables, JSON and lines on standard output, in colour on a terminal; pictures in files."""
 
 from __future__ import annotations
 
