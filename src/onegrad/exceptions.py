@@ -18,21 +18,9 @@ from typing import Any, Final, TypeVar
 
 _PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
 _MAX_WORD_LENGTH = 400  # of a word that a message quotes in full: longer than any path
-_MAX_VALUE_LENGTH = 60  # of a value that a message quotes
-_MAX_PATH_LENGTH = 200
+_MAX_VALUE_LENGTH, _MAX_PATH_LENGTH = 60, 200  # of a value, or a path, that a message quotes
 
-
-class _NotGiven:
-    """The type of a value that was not passed: None may have been passed."""
-
-    def __repr__(self) -> str:
-        return "NOT_GIVEN"
-
-    def __reduce__(self) -> str:
-        return "NOT_GIVEN"
-
-
-NOT_GIVEN: Final = _NotGiven()
+_NOT_GIVEN: Final = inspect.Parameter.empty  # None may be the value at fault
 
 
 class InvalidInput(ValueError):
@@ -57,7 +45,7 @@ class InvalidInput(ValueError):
     def __init__(
         self,
         argument: str,
-        value: object = NOT_GIVEN,
+        value: object = _NOT_GIVEN,
         allowed: str = "",
         *,
         problem: str = "",
@@ -72,7 +60,7 @@ class InvalidInput(ValueError):
 
     def describe(self, name: str) -> str:
         """Return the sentence with another name for the argument, such as that of an option."""
-        value = "" if self.value is NOT_GIVEN else _quoted(self.value)
+        value = "" if self.value is _NOT_GIVEN else _quoted(self.value)
         name_and_value = f"{name} {value}".rstrip()
         if self.suggestion:
             question = f"did you mean {self.suggestion}?"
@@ -89,8 +77,9 @@ class InvalidInput(ValueError):
 
     def __reduce__(self) -> Any:
         """Pickle with any value: one that is not a plain number or text travels as its text."""
-        plain = isinstance(self.value, str | int | float | Path | None | _NotGiven)
-        state = self.__dict__ | ({} if plain else {"value": _quoted(self.value)})
+        plain = isinstance(self.value, str | int | float | Path | None)
+        travels = plain or self.value is _NOT_GIVEN
+        state = self.__dict__ | ({} if travels else {"value": _quoted(self.value)})
         return _rebuilt, (type(self), state)
 
 
@@ -125,14 +114,14 @@ class OutOfScope(InvalidInput):
     """
 
     def __init__(
-        self, theory: str, field: str, value: object = NOT_GIVEN, covered: str = ""
+        self, theory: str, field: str, value: object = _NOT_GIVEN, covered: str = ""
     ) -> None:
         super().__init__(field, value, covered)
         self.theory, self.field, self.covered = theory, field, covered
 
     def describe(self, name: str) -> str:
         """Return the sentence with another name for the field, such as that of an option."""
-        got = "" if self.value is NOT_GIVEN else f"; got {_quoted(self.value)}"
+        got = "" if self.value is _NOT_GIVEN else f"; got {_quoted(self.value)}"
         return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}")
 
 

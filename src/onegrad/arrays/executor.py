@@ -72,7 +72,7 @@ def splitmix64(words: Words) -> Words:
 
     It takes one integer below 2**64 (faster so than as NumPy's) or an array of uint64.
     """
-    h: Any = words
+    h: Any = words  # an int would grow past 64 bits: it is masked; an array wraps by itself
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         h = ((h ^ (h >> shift)) * factor) & MASK_64
     return h ^ (h >> 31)

@@ -17,7 +17,7 @@ from onegrad.arrays.policy import ExecutionPolicy, host_policy
 from onegrad.arrays.tiles import ROW_PADDING, copy_upper, zero_below
 from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
-CACHE_ENTRIES = 2**16  # entries of an elementwise slice: they stay in a core's own cache
+CACHE_ENTRIES = 2**16  # of an elementwise slice: 512 kB, which a core's own cache holds
 
 
 class NumpyOps(Ops):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Sizes below bound memory and idle threads. docs/performance.md measures what they make together;
+# none was tuned by itself.
 WORKER_BLOCK_ROWS = 1024  # rows that a row worker takes at a time
 MIN_BUSY_SHARE = 0.85  # of the row workers that must have work until the end
-SHARED_BLOCK_ENTRIES = 2**22  # entries of a block whose products all threads share
-MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have together
-MAX_KEPT_ENTRIES = 2**24  # entries that a thread may keep where that spares making them again
+SHARED_BLOCK_ENTRIES = 2**22  # entries of a block whose products all threads share: 32 MB
+MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have together: 1 GB
+MAX_KEPT_ENTRIES = 2**24  # entries that a thread may keep where that spares making them: 128 MB
 
 
 @dataclass(frozen=True)

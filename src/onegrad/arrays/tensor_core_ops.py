@@ -24,8 +24,10 @@ from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise
 from onegrad.arrays.torch_ops import TorchOps
 
-SUMMED_TERMS = {"single": 512, "fast": 2048}  # of a sum inside the tensor cores
-FEW_TERMS = 256  # of sums whose results are small
+# Terms of a sum inside the tensor cores. More are faster: on an H200, sums of 16,384 terms would
+# put errors at n = N = 16,384 off by 3e-3 instead of 4e-4 ("fast").
+SUMMED_TERMS = {"single": 512, "fast": 2048}
+FEW_TERMS = 256  # of sums of any sign, which are small beside their terms
 MIN_WHOLE_BLOCK = 128  # columns of a Gram matrix whose block on the diagonal is computed whole
 
 

@@ -15,7 +15,7 @@ from onegrad.arrays.namespace import Array, is_torch, namespace, transpose
 
 NARROW_TILE = 128  # columns that a tile of a Gram matrix would be wider by for what it costs
 MAX_TILE_ROWS = 512  # a tile's entries are still in the cache when a function follows
-TILE = 128  # rows and columns of a square that stays in cache
+TILE = 128  # rows and columns of a square that stays in cache: 128 kB
 ROW_PADDING = 8  # entries that keep the rows of a copy from falling into the same cache lines
 
 

@@ -22,7 +22,9 @@ from onegrad.arrays.namespace import Array
 from onegrad.arrays.recording import Recorder, Recording, current_recording
 
 STREAM_ROWS = 8192  # rows that share a random stream
-MAX_RECORDED_ENTRIES = 2**23  # of a stack, up to which launches take longer than the work
+# Entries of a stack up to which launches take longer than the work: some 140 of them kept the
+# device at work for only 1.7 ms of 3.3 to 4.8.
+MAX_RECORDED_ENTRIES = 2**23
 MIN_RECORDED_STACKS = 8  # from which on a recording pays: each queue makes its own
 
 _idle_streams: dict[Any, deque[Any]] = {}  # by device: they are few and kept, each has its memory

@@ -14,6 +14,7 @@ from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
 from onegrad.exceptions import InvalidInput
 
+# Measured together on one H200 (benchmarks/gpu.py, docs/performance.md); other devices may differ.
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
 QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
 MAX_STACK, MAX_STACK_ENTRIES = 128, 2**26  # matrices that a GPU computes together

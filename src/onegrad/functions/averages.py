@@ -19,7 +19,7 @@ from onegrad.functions.hermite import gauss_hermite
 
 _HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 _PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
-_CACHED_POINTS = 1 << 15  # values of a function that are averaged at once: 256 kB
+_CACHED_POINTS = 1 << 15  # values of a function that are averaged at once: 256 kB; not tuned
 _MAX_HALVINGS = 6  # of the trapezoidal step, from 1, before its error is accepted
 _MAX_COARSE_DEVIATION = 2.0  # above it step 1 is too coarse: cos(16 pi z) looks constant
 
@@ -99,6 +99,7 @@ def _trapezoidal(
         coarse, step = fine, step / 2
         fine = Averages(*((a + b) / 2 for a, b in zip(coarse, odd, strict=True)))
         change = max(float(np.abs(a - b).max()) for a, b in zip(fine, coarse, strict=True))
+        # a halving squares the error, so what is left is about the square of this change
         if change <= np.sqrt(tol) * max(float(np.abs(a).max()) for a in fine):
             break
     return fine

@@ -23,11 +23,12 @@ from onegrad.functions.index_calculus import monomial_product
 
 Combination = dict[Monomial, float]
 
+# What a formula may be is limited so that a hostile one ends at once; the limits were not tuned.
 MAX_TERMS, MAX_DEGREE = 64, 40
 _MAX_PAIRS = 4 * MAX_TERMS  # of terms that one product multiplies out, before equal ones are added
-_CANCELLATION = 1e-15  # a sum this small beside its terms is zero
+_CANCELLATION = 1e-15  # a sum this small beside its terms is zero: x^2 - 1 - H2 has no term left
 _GRID = np.linspace(-14.0, 14.0, 28_001)  # N(0, 1) has no mass beyond it
-_MIN_DIVISOR = 1e-3  # of the typical size of a divisor
+_MIN_DIVISOR = 1e-3  # of the typical size of a divisor: below it a zero may lie between two points
 
 
 class ExpressionError(ValueError):
@@ -164,7 +165,7 @@ def power(base: Expression, exponent: int) -> Expression:
     if exponent > MAX_DEGREE:
         raise ExpressionError(f"an exponent above {MAX_DEGREE}")
     result: Expression = constant(1.0)
-    for _ in range(exponent):
+    for _ in range(exponent):  # not by squares: terms are counted after every product
         result = multiply(result, base)
     return result
 

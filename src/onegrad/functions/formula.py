@@ -40,7 +40,7 @@ from onegrad.functions.expression import (
 from onegrad.functions.function import Function
 
 MAX_FORMULA_LENGTH = 400
-_MAX_INDEX, _MAX_DEPTH = 8, 20
+_MAX_INDEX, _MAX_DEPTH = 8, 20  # not tuned: what a person writes stays far below
 _SYNTAX = "allowed are numbers, x or xj, Hk or Hk@j, names of functions, + - * / ^ and parentheses"
 _TOKEN = re.compile(
     r"\s*(?:(?P<hermite>[Hh]e?(?P<degree>\d{1,9})(?:@(?P<index>\d{1,9}))?(?![\w.]))"

@@ -34,7 +34,7 @@ def _identity(x: Array) -> Array:
 
 
 def _one(x: Array) -> Array:
-    return 0.0 * x + 1
+    return 0.0 * x + 1  # in the type and on the device of x; NaN stays NaN
 
 
 def _tanh_slope(x: Array) -> Array:
@@ -70,10 +70,12 @@ def _leaky_slope(x: Array) -> Array:
 
 
 def _softplus(x: Array) -> Array:
+    # log(1 + e^x), of which e^x overflows
     return _relu(x) + namespace(x).log1p(_exp(-_abs(x)))
 
 
 def _sigmoid(x: Array) -> Array:
+    # 1 / (1 + e^-x), of which e^-x overflows
     return 0.5 + 0.5 * _tanh(0.5 * x)
 
 
@@ -107,7 +109,7 @@ def _arctan_slope(x: Array) -> Array:
 
 def _elu(x: Array) -> Array:
     xp = namespace(x)
-    return xp.where(x > 0, x, xp.expm1(xp.clip(x, None, 0)))
+    return xp.where(x > 0, x, xp.expm1(xp.clip(x, None, 0)))  # both branches are computed
 
 
 def _elu_slope(x: Array) -> Array:

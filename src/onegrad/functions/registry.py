@@ -25,7 +25,7 @@ from onegrad.functions.named import FORMULA_FUNCTIONS, NAMED_FUNCTIONS
 FunctionSpec = str | Function | MultiIndex | ArrayFunction | tuple[ArrayFunction, ArrayFunction]
 
 _MODES = ("centred", "raw", "unit")
-_MAX_SECOND_MOMENT = 1e60  # its square must stay far from overflow
+_MAX_SECOND_MOMENT = 1e60  # its square and that of a sum of many must stay far from overflow
 
 REGISTRY: dict[str, Function] = {f.name: f for f in NAMED_FUNCTIONS}
 
@@ -91,7 +91,7 @@ def _no_slope(_: Array) -> Array:
     raise InvalidInput("teacher", problem="this function was given without a derivative")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # a grid resolves the same few texts at every point
 def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if len(text) > formula.MAX_FORMULA_LENGTH:
         raise InvalidInput(argument, text, f"at most {formula.MAX_FORMULA_LENGTH} characters long")

@@ -28,9 +28,10 @@ from onegrad.functions.hermite import hermite_coefficients, normalised_hermite
 from onegrad.functions.registry import FunctionSpec, resolve, resolve_activation
 
 MAX_EXPONENT = 20
-_MIN_ENERGY_SHARE = 1e-9  # a smaller share of the energy counts as zero
+_MIN_ENERGY_SHARE = 1e-9  # a smaller share of the energy counts as zero; not tuned
 _MIN_CLASS_ENERGY = 1e-5  # the same for E[h_k | y], where the error of the grid is about 1e-7
-_WEIGHT_LENGTHS = (1.0, 0.7, 1.5)  # lengths at which an activation is expanded
+# lengths at which an activation is expanded: H4(rz) has a part H2 unless r = 1
+_WEIGHT_LENGTHS = (1.0, 0.7, 1.5)
 _GRID_POINTS = {1: 200_001, 2: 601, 3: 81}  # grid points per index, by the number of indices
 _LABEL_CLASSES = 50  # equally likely
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from onegrad.exceptions import InvalidInput
 from onegrad.problem.fields import check_number, check_size
 
-MAX_THRESHOLD_DISTANCE = 1e-9  # an alpha this close to a threshold is on it
+MAX_THRESHOLD_DISTANCE = 1e-9  # an alpha this close to a threshold is on it: 1/3 is no float
 
 
 class Conventions:

@@ -18,7 +18,7 @@ from onegrad.exceptions import InvalidInput, case_insensitive, check_choice
 from onegrad.problem.laws import LawParameter, parse_law
 
 PAPERS = ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024")
-_MAX_SIZE = 10**12
+_MAX_SIZE = 10**12  # no machine holds more; products of three sizes stay far from overflow
 _REQUIRED: Any = ...  # the default of a field that has none
 _METADATA_KEY = "field"
 

@@ -24,8 +24,8 @@ from onegrad.arrays import (
     transpose,
 )
 
-MAX_CHOLESKY_SHIFTS = 4  # up to which factors of C are faster
-BAND_WIDTH = 64  # diagonals of the band above the main one
+MAX_CHOLESKY_SHIFTS = 4  # up to which factors of C are faster: a reduction costs as much as four
+BAND_WIDTH = 64  # diagonals of the band above the main one; wider: faster products, slower shifts
 
 
 def solve_shifted(C: Array, shifts: Sequence[float], b: Array) -> Array:
