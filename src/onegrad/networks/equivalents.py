@@ -18,7 +18,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.exceptions import InvalidInput
-from onegrad.networks.network import FeatureMap, Network
+from onegrad.networks.network import ALL_NEURONS, FeatureMap, Network
 from onegrad.networks.sampling import SampleBlock, Sampler
 from onegrad.networks.streams import GAUSSIAN, Purpose
 from onegrad.problem.conventions import step_window
@@ -58,7 +58,7 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
     beta, delta = spike_direction(network, printed)
     untrained = network.untrained()
 
-    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         (F_0,) = untrained.tiles(block, neurons)
         t = (block.X @ beta[..., None])[..., 0]  # (B, rows)
         for eta, count in zip(etas, counts, strict=True):
@@ -137,7 +137,7 @@ def gaussian_equivalent(sampler: Sampler, linear: FeatureMap) -> FeatureMap:
             parts.append(streams.entries(GAUSSIAN, key, block.start, rows, TILE_COLUMNS))
         return namespace(block.X).concatenate(parts, -1)[..., : len(columns)]
 
-    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         noise = math.sqrt(sigma.nonlinear_energy) * normals(block, range(linear.width)[neurons])
         noise = noise + float(sigma.c[0])
         for P in linear.tiles(block, neurons):

@@ -28,18 +28,15 @@ class FeatureMap:
 
     width : features of each network.
     networks : number of networks.
-    features : yields F (B, rows, neurons) of each network in turn; the next may overwrite it.
+    tiles : (block, neurons = all) yields F (B, rows, neurons) of each network in turn; the next may
+        overwrite it.
     stacked : fills F (networks, B, rows, neurons) for all neurons, where that is offered.
     """
 
     width: int
     networks: int
-    features: Callable[[SampleBlock, slice], Iterator[Array]]
+    tiles: Callable[..., Iterator[Array]]
     stacked: Callable[[SampleBlock, Array], None] | None = None
-
-    def tiles(self, block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        """Yield the features of each network at a block of rows, for some of its neurons."""
-        return self.features(block, neurons)
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ class Network:
             return shared_features(ops, f, self.W, self.first_update, etas)
         maps = [layer_features(ops, f, self.trained_weights(eta)) for eta in etas]
 
-        def in_turn(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+        def in_turn(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
             return chain.from_iterable(m.tiles(block, neurons) for m in maps)
 
         return maps[0] if len(maps) == 1 else FeatureMap(p.N, len(maps), in_turn)
@@ -203,7 +200,7 @@ def draw_readout(problem: Problem, streams: Streams) -> Array:
 def layer_features(ops: Ops, f: Function, W: Array) -> FeatureMap:
     """Return the features f(X W^T) of one network."""
 
-    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         yield ops.product(block.X, W[:, neurons], f)
 
     return FeatureMap(int(W.shape[1]), 1, features)
@@ -214,7 +211,7 @@ def shared_features(
 ) -> FeatureMap:
     """Return the features f(X (W + eta G)^T) of one network per eta, from two products."""
 
-    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         P, Q = products(block, neurons)
         F = None
         for eta in etas:
@@ -236,7 +233,7 @@ def shared_features(
 def input_features(d: int) -> FeatureMap:
     """Return the inputs themselves as features."""
 
-    def features(block: SampleBlock, neurons: slice) -> Iterator[Array]:
+    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
         yield block.X[..., neurons]
 
     return FeatureMap(d, 1, features)

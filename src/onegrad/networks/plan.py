@@ -73,22 +73,16 @@ DEFAULT_OPTIONS = SimulateOptions()
 
 
 @dataclass(frozen=True)
-class GridPosition:
-    """A point of the grid among the step sizes and penalties of its group."""
-
-    point: int
-    eta: int
-    ridge: int
-
-
-@dataclass(frozen=True)
 class GradientGroup:
-    """One problem at several step sizes and penalties, for which one gradient per seed suffices."""
+    """One problem at several step sizes and penalties, for which one gradient per seed suffices.
+
+    positions : (3, points) the number of each point in the grid, of its eta and of its ridge.
+    """
 
     problem: Problem
     etas: tuple[float, ...]
     ridges: tuple[float, ...]
-    positions: tuple[GridPosition, ...] = ()
+    positions: Any = None
 
 
 def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[GradientGroup, ...]:
@@ -105,10 +99,9 @@ def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[Gra
         steps = [points[i].step if model in STEP_MODELS else 0.0 for i in indices]
         etas = tuple(dict.fromkeys(steps))
         ridges = tuple(dict.fromkeys(points[i].ridge for i in indices))
-        positions = tuple(
-            GridPosition(i, etas.index(step), ridges.index(points[i].ridge))
-            for i, step in zip(indices, steps, strict=True)
-        )
+        eta = [etas.index(step) for step in steps]
+        ridge = [ridges.index(points[i].ridge) for i in indices]
+        positions = np.array([indices, eta, ridge])
         groups.append(GradientGroup(points[indices[0]], etas, ridges, positions))
     return tuple(groups)
 

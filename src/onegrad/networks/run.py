@@ -52,11 +52,11 @@ def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> 
                 partial(run, plan.policy.worker), stacks[:even], g.workers, stop=counter.stop
             )
             in_turn = map(partial(run, plan.policy), stacks[even:])
+            point, eta, ridge = g.group.positions
             for i, errors in zip(starts, chain(side_by_side, in_turn), strict=True):
                 for name, array in errors.items():
                     column = values.setdefault(name, np.empty((len(plan.seeds), len(plan.points))))
-                    for at in g.group.positions:
-                        column[i : i + len(array), at.point] = array[:, at.eta, at.ridge]
+                    column[i : i + len(array), point] = array[:, eta, ridge]
     counter.finish()
     return values
 

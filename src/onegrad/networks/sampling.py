@@ -24,51 +24,6 @@ def no_tick() -> None:
 
 
 @dataclass(frozen=True)
-class Teacher:
-    """y = sigma_star(beta_star . x), with noise, a fraction of the labels replaced.
-
-    beta_star : orthonormal directions, (B, d, indices), uniform over the sphere.
-    """
-
-    problem: Problem
-    streams: Streams
-    beta_star: Array
-
-    @classmethod
-    def of(cls, problem: Problem, streams: Streams) -> Teacher:
-        """Draw the directions."""
-        indices = problem.teacher_function.indices
-        Z = streams.entries(GAUSSIAN, (Purpose.TEACHER,), 0, indices, problem.d)
-        directions: list[Array] = []
-        for k in range(Z.shape[1]):  # Gram-Schmidt: the first directions do not depend on later
-            v = Z[:, k]
-            for u in directions:
-                v = v - (v * u).sum(-1)[:, None] * u
-            directions.append(v / (v * v).sum(-1)[:, None] ** 0.5)
-        return cls(problem, streams, namespace(Z).stack(directions, -1))
-
-    def clean_labels(self, X: Array) -> Array:
-        """Return sigma_star of the indices of X, (B, rows)."""
-        return self.streams.ops.by_rows(
-            lambda i: self.problem.teacher_function.labels(X[:, i] @ self.beta_star), X.shape[1]
-        )
-
-    def noisy_labels(self, clean: Array, rows: RowSet, start: int) -> Array:
-        """Add noise; replace a fraction of the labels by those of independent inputs."""
-        p, y, count, key = self.problem, clean, clean.shape[1], (rows.purpose, rows.batch)
-        entries = self.streams.entries
-        if p.corrupted:
-            u = entries(UNIT_INTERVAL, (Purpose.CORRUPT, *key), start, count, 1)[..., 0]
-            f = p.teacher_function
-            other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, f.indices)
-            y = y + (u < p.corrupted) * (f.labels(other) - clean)
-        if p.noise:
-            noise = entries(p.noise_distribution, (Purpose.NOISE, *key), start, count, 1)
-            y = y + p.noise * noise[..., 0]
-        return y
-
-
-@dataclass(frozen=True)
 class SampleBlock:
     """Consecutive rows of a purpose: inputs and labels of a stack of replicates.
 
@@ -109,7 +64,7 @@ class Sampler:
 
     problem: Problem
     streams: Streams
-    teacher: Teacher
+    beta_star: Array  # the teacher's directions, (B, d, indices): orthonormal, uniform
     inputs: InputRows
     policy: ExecutionPolicy
     tick: Tick = no_tick
@@ -137,12 +92,12 @@ class Sampler:
         data_set : its number, where the networks of one step see several.
         """
         streams = Streams(tuple(seeds), ops, device_random)
-        teacher = Teacher.of(problem, streams)
-        inputs = InputRows.of(problem, streams, teacher.beta_star, data)
+        beta_star = draw_directions(problem, streams)
+        inputs = InputRows.of(problem, streams, beta_star, data)
         sampler = cls(
             problem,
             streams,
-            teacher,
+            beta_star,
             inputs,
             policy or ops.policy(threads=1),
             tick,
@@ -163,11 +118,6 @@ class Sampler:
         """Number of replicates, B."""
         return len(self.streams.seeds)
 
-    @property
-    def beta_star(self) -> Array:
-        """The teacher's orthonormal directions, (B, d, indices)."""
-        return self.teacher.beta_star
-
     def blocks(self, rows: RowSet, worker: int = 0, workers: int = 1) -> Iterator[SampleBlock]:
         """Yield the rows block by block: of K workers, number k gets the blocks k, k + K, ..."""
         p, policy = self.problem, self.policy if workers == 1 else self.policy.worker
@@ -184,14 +134,33 @@ class Sampler:
             start, make_inputs = begun.popleft()
             X = make_inputs()
             del make_inputs  # and the buffer on the host that it holds
-            y = clean = self.teacher.clean_labels(X)
+            y = clean = self.clean_labels(X)
             if rows.purpose != Purpose.TEST:
-                y = self.teacher.noisy_labels(clean, rows, start)
+                y = self.noisy_labels(clean, rows, start)
             if self.label_fit is not None:
                 fitted = self.label_fit(X)
                 clean, y = clean - fitted, y - fitted
             yield SampleBlock(rows.purpose, start, X, clean, y)
             self.tick()
+
+    def clean_labels(self, X: Array) -> Array:
+        """Return sigma_star of the indices of X, (B, rows)."""
+        f = self.problem.teacher_function
+        return self.ops.by_rows(lambda i: f.labels(X[:, i] @ self.beta_star), X.shape[1])
+
+    def noisy_labels(self, clean: Array, rows: RowSet, start: int) -> Array:
+        """Add noise; replace a fraction of the labels by those of independent inputs."""
+        p, y, count, key = self.problem, clean, clean.shape[1], (rows.purpose, rows.batch)
+        entries = self.streams.entries
+        if p.corrupted:
+            u = entries(UNIT_INTERVAL, (Purpose.CORRUPT, *key), start, count, 1)[..., 0]
+            f = p.teacher_function
+            other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, f.indices)
+            y = y + (u < p.corrupted) * (f.labels(other) - clean)
+        if p.noise:
+            noise = entries(p.noise_distribution, (Purpose.NOISE, *key), start, count, 1)
+            y = y + p.noise * noise[..., 0]
+        return y
 
     def all_ridge_rows(self) -> SampleBlock:
         """Return all rows of the ridge fit as one block."""
@@ -204,6 +173,20 @@ class Sampler:
             for name in ("X", "clean", "y")
         )
         return SampleBlock(blocks[0].purpose, 0, X, clean, y)
+
+
+def draw_directions(problem: Problem, streams: Streams) -> Array:
+    """Draw the teacher's directions, (B, d, indices)."""
+    Z = streams.entries(
+        GAUSSIAN, (Purpose.TEACHER,), 0, problem.teacher_function.indices, problem.d
+    )
+    directions: list[Array] = []
+    for k in range(Z.shape[1]):  # Gram-Schmidt: the first directions do not depend on later ones
+        v = Z[:, k]
+        for u in directions:
+            v = v - (v * u).sum(-1)[:, None] * u
+        directions.append(v / (v * v).sum(-1)[:, None] ** 0.5)
+    return namespace(Z).stack(directions, -1)
 
 
 def linear_fit(sampler: Sampler, rows: RowSet, kind: str) -> LinearFit:
