@@ -14,7 +14,7 @@ import numpy as np
 
 import sweeping
 from onegrad.experiments import Store, StoreError
-from onegrad.experiments.export import export_rows
+from onegrad.experiments.tables import export_rows
 from soak.kills import SMALL, AttackedStore, expected_cells
 from soak.ledger import AttackCounts, attempt
 from soak.processes import start_runner

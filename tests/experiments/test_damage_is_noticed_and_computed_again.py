@@ -16,8 +16,8 @@ import pytest
 import sweeping
 from onegrad.cli import main
 from onegrad.experiments import Store, StoreError
-from onegrad.experiments.export import export
 from onegrad.experiments.store_file import row_digest, sha256
+from onegrad.experiments.tables import export
 
 SIZE = {"cells": 4, "numbers": 600}  # two seeds a cell: an array of 1,200 numbers beside the store
 SPEC = sweeping.rehearsal_toml(8, wait=0.0, numbers=600, seeds_per_cell=2)

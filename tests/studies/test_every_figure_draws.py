@@ -145,9 +145,8 @@ def test_a_study_draws_compares_and_speaks(name: str, invented: None, tmp_path: 
         assert not off_frame(figure)
     assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in checks)
     text, notes = texts(study, facts)
-    table = number_table(study, facts)
-    cells = [cell for row in table.rows for cell in row] if table else []
-    shown = " ".join([*text.values(), *notes, *cells])
+    _, rows = number_table(study, facts)
+    shown = " ".join([*text.values(), *notes, *(cell for row in rows for cell in row)])
     assert not re.search(r"[{}]", shown.replace("P_{>1}", "")), "every field is filled"
     if study.group == "open":
         assert re.search(r"\d", text["finding"]) and text["finding"].endswith((".", ")."))

@@ -15,11 +15,11 @@ from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json
 from onegrad.exceptions import printable
 from onegrad.experiments.executors import RunOptions, executor
-from onegrad.experiments.export import FORMATS, export
 from onegrad.experiments.grid import all_cells, shard, store_part
 from onegrad.experiments.runner import run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
+from onegrad.experiments.tables import FORMATS, export
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 

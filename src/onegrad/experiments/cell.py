@@ -4,13 +4,11 @@ Its key is the SHA-256 of its canonical JSON. Resuming a sweep needs nothing els
 the grid minus the keys in the store.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from onegrad.exceptions import InvalidInput
 from onegrad.problem import Problem
@@ -76,7 +74,7 @@ class Cell:
         return hashlib.sha256(self.json.encode()).hexdigest()
 
     @classmethod
-    def from_json(cls, text: str) -> Cell:
+    def from_json(cls, text: str) -> Self:
         """Return the cell that this JSON describes."""
         fields = json.loads(text)
         if fields.pop("format") != CELL_FORMAT:

@@ -1,10 +1,9 @@
 """Comparison of theory and simulation, point by point: the rows of the verification table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import ndtri, stdtr
@@ -64,7 +63,7 @@ class Verdict:
     exact: int
 
     @classmethod
-    def of(cls, checks: Iterable[Check]) -> Verdict:
+    def of(cls, checks: Iterable[Check]) -> Self:
         checks = list(checks)
         exact = sum(abs(c.z) <= MAX_SCORE for c in checks)
         return cls(len(checks), sum(c.holds for c in checks), exact)

@@ -4,8 +4,6 @@ Each takes (function, cells) and yields outcomes as they finish. It draws few ce
 so that a runner that is stopped has little in flight.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The cells of a grid: its problems times its blocks of seeds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -4,8 +4,6 @@ A table of measures is an argument of the engine, so that the engine knows none 
 function is importable by name: that is how worker processes and Dask workers get it.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

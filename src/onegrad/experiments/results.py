@@ -1,7 +1,5 @@
 """Finished cells as points: one problem, one step, one penalty, all its seeds together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,11 +67,11 @@ class Points(Sequence[Point]):
     def __getitem__(self, index: Any) -> Any:
         return self._points[index]
 
-    def where(self, **fields: Any) -> Points:
+    def where(self, **fields: Any) -> "Points":
         """Return the points whose problem has these values (numbers up to rounding)."""
         return Points([p for p in self if all(_same(p.field(k), v) for k, v in fields.items())])
 
-    def ordered(self, name: str) -> Points:
+    def ordered(self, name: str) -> "Points":
         """Return the points by increasing value of a field."""
         return Points(sorted(self, key=lambda p: p.field(name)))
 

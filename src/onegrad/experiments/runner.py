@@ -1,7 +1,5 @@
 """Run the cells that a store does not hold yet, and store each result as it comes."""
 
-from __future__ import annotations
-
 import functools
 import platform
 import random

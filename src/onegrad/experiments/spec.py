@@ -20,14 +20,12 @@ problem.alpha = "0:0.5:11"  # a range start:stop:count[:log]; a list works too
 quick.seeds = 5
 """
 
-from __future__ import annotations
-
 import inspect
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from onegrad.exceptions import InvalidInput, check_choice, closest
 from onegrad.experiments.cell import DTYPES, Option
@@ -93,7 +91,7 @@ class Spec:
     text: Mapping[str, Any] = field(default_factory=dict)
     method: Mapping[str, Any] = field(default_factory=dict)
 
-    def limited(self, seeds: int | None) -> Spec:
+    def limited(self, seeds: int | None) -> Self:
         """Return the spec with about this many seeds per point, rounded up to whole cells.
 
         Its cells are a subset of those of the full spec.

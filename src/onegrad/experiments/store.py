@@ -9,8 +9,6 @@ Each shard writes its own file, so that machines which share only a network file
 a database; a reader reads all files of the directory as one store.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3
@@ -19,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -104,7 +102,7 @@ class Store:
         if self._connection is not None:
             self._connection.close()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

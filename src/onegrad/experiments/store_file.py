@@ -1,7 +1,5 @@
 """One SQLite file of a store: its tables, the digests of its rows, who may read it."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

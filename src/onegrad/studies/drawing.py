@@ -1,7 +1,5 @@
 """Curves and panels that several studies draw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

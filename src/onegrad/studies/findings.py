@@ -4,12 +4,10 @@ Each value carries what the rules of `studies/rules.py` need to judge it: an opt
 trend its sizes, a selection what it was selected from.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -33,12 +31,12 @@ class Estimate(NamedTuple):
     se: float
 
     @classmethod
-    def of(cls, values: Floats) -> Estimate:
+    def of(cls, values: Floats) -> Self:
         """Return the mean of values and its standard error."""
         return cls(float(np.mean(values)), float(standard_error(values)))
 
     @classmethod
-    def at(cls, curve: Curve, index: int) -> Estimate:
+    def at(cls, curve: Curve, index: int) -> Self:
         """Return the value of a curve at one of its positions."""
         return cls(float(curve.y[index]), float(curve.se[index]))
 

@@ -4,8 +4,6 @@ Both lie in a folder of this package, which is the study's group; adding them ad
 in a study's name are underscores in the names of its files.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

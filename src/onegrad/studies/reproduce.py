@@ -1,7 +1,5 @@
 """Reproduce studies: run what is missing, draw, verify, write the report."""
 
-from __future__ import annotations
-
 import functools
 import json
 import time
@@ -13,14 +11,7 @@ from typing import Any
 from onegrad.experiments.checks import Verdict
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
-from onegrad.experiments.report.page import (
-    NumberTable,
-    Page,
-    Section,
-    Sizes,
-    study_page,
-    write_report,
-)
+from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
 from onegrad.experiments.store import Store
@@ -113,6 +104,7 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
     text, notes = texts(study, facts)
     violations = [] if sizes.quick else broken_rules(study, facts)
     folder.mkdir(parents=True, exist_ok=True)
+    heads, rows = number_table(study, facts)
     section = Section(
         name=study.name,
         text=text,
@@ -122,7 +114,8 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
         grids=grids,
         networks=networks,
         sizes=sizes,
-        table=number_table(study, facts),
+        heads=heads,
+        rows=rows,
         violations=tuple(map(str, violations)),
     )
     write_csv(folder / f"{study.name}.csv", point_rows(results))
@@ -156,16 +149,14 @@ def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     return text, [line for note in notes for line in note.splitlines() if line]
 
 
-def number_table(study: Study, facts: Facts) -> NumberTable | None:
-    """Return the table of numbers of a page: one row per item of a fact, a template per column."""
+def number_table(study: Study, facts: Facts) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of a page's table: a row per item of a fact, a text per column."""
     entry = study.spec.text.get("table")
     if entry is None:
-        return None
-    rows = [
-        [filled(template, {**facts, **item}) for template in entry["columns"].values()]
-        for item in facts[entry["rows"]]
-    ]
-    return NumberTable(list(entry["columns"]), rows)
+        return [], []
+    texts_of_columns = entry["columns"].values()
+    items = [{**facts, **item} for item in facts[entry["rows"]]]
+    return list(entry["columns"]), [[filled(t, item) for t in texts_of_columns] for item in items]
 
 
 def filled(template: str, facts: Facts) -> str:
@@ -193,9 +184,8 @@ def broken_rules(study: Study, facts: Facts) -> list[rules.Violation]:
     if not rules.is_judged(study.spec):
         return []
     text, notes = texts(study, facts)
-    table = number_table(study, facts)
-    cells = [cell for row in table.rows for cell in row] if table else []
-    shown = {**text, "notes": " ".join([*notes, *cells])}
+    _, rows = number_table(study, facts)
+    shown = {**text, "notes": " ".join([*notes, *(cell for row in rows for cell in row)])}
     of_finding = rules.finding_violations(study.spec, facts, shown)
     return [*rules.spec_violations(study.spec), *of_finding]
 

@@ -9,8 +9,6 @@ A study declares what cannot be read off its grids in the table [method] of its 
     out_of_reach = "why the teacher has degrees that the network cannot represent"
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The content of the report as values; page.html and study.md are its form."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import math
@@ -9,28 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Verdict
 from onegrad.io.files import atomic_write
 
 TITLE = "One gradient step, then ridge: theory and simulation"
 PIXELS_PER_POINT = 1.4  # at which a picture is shown
-LEADING_SECTIONS = 3  # studies before the table
-
-
-class Picture(NamedTuple):
-    """A picture inside the page: its bytes as an address, and its largest width in pixels."""
-
-    source: str
-    width: int | None
-
-
-class NumberTable(NamedTuple):
-    """The numbers of a study: the heads of the columns, and the rows."""
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +42,7 @@ class Section:
     notes : further remarks.
     grids : the parameters of each grid in one line.
     networks : number of networks behind the study.
-    table : its main numbers; None if it has no table.
+    heads, rows : the table of its main numbers; empty if it has none.
     violations : rules of a finding that it breaks.
     """
 
@@ -71,7 +54,8 @@ class Section:
     grids: Sequence[str]
     networks: int
     sizes: Sizes
-    table: NumberTable | None = None
+    heads: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
     violations: Sequence[str] = ()
 
     @property
@@ -109,13 +93,15 @@ class Section:
         """Name of the style of the outcome."""
         return {"holds": "pass", "not verified": "plain"}.get(self.outcome, "miss")
 
-    def picture(self) -> Picture:
-        """Return the picture as it is embedded in the page."""
+    def picture(self) -> dict[str, Any]:
+        """Return the picture as the page embeds it: an address, and its largest width in pixels."""
         assert self.svg is not None
         svg = _compact(self.svg.read_text("utf-8"))
         width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
-        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-        return Picture(source, round(PIXELS_PER_POINT * float(width[1])) if width else None)
+        return {
+            "source": f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}",
+            "width": round(PIXELS_PER_POINT * float(width[1])) if width else None,
+        }
 
 
 @dataclass(frozen=True)
@@ -125,16 +111,6 @@ class Page:
     sections: tuple[Section, ...]
     sizes: Sizes
     about: Mapping[str, str]
-
-    @property
-    def leading(self) -> tuple[Section, ...]:
-        """The studies that open the report, before its table."""
-        return self.sections[:LEADING_SECTIONS]
-
-    @property
-    def others(self) -> tuple[Section, ...]:
-        """The studies after the table."""
-        return self.sections[LEADING_SECTIONS:]
 
     @property
     def verdict(self) -> Verdict:
