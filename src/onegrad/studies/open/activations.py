@@ -91,10 +91,8 @@ def facts(results: Results) -> Facts:
             {"activation": names[i], "degree": "₁₂"[k], "alignment": aligned[i, k]}
             for i, k in np.argwhere(seen != present)
         ],
-        "best": best["activation"],
-        "best_drop": best["gaussian"],
-        "worst": worst["activation"],
-        "worst_drop": worst["gaussian"],
+        "best": best,
+        "worst": worst,
         "differing": differing,
         "largest_difference": max((row["difference"] for row in rows), key=lambda x: abs(x.mean)),
         "rows": rows,

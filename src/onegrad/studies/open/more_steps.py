@@ -1,5 +1,6 @@
 """Which degrees are learned when, outliers of the weights after two steps, reused batches."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -207,11 +208,10 @@ def facts(results: Results) -> Facts:
 def _cubic_errors(points: Points) -> list[dict[str, Any]]:
     """Return the test error of each activation after the first and the last step, by size."""
     rows = []
-    for activation in points.distinct("activation"):
-        for d in points.levels("d"):
-            chosen = points.where(activation=activation, d=d).ordered("steps")
-            before, after = (Estimate.of(p.values["risk"]) for p in (chosen[0], chosen[-1]))
-            rows.append({"activation": activation, "d": d, "before": before, "after": after})
+    for activation, d in itertools.product(points.distinct("activation"), points.levels("d")):
+        first, *_, last = points.where(activation=activation, d=d).ordered("steps")
+        before, after = (Estimate.of(p.values["risk"]) for p in (first, last))
+        rows.append({"activation": activation, "d": d, "before": before, "after": after})
     return rows
 
 

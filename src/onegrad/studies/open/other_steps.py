@@ -54,6 +54,7 @@ def facts(results: Results) -> Facts:
     rows = [row for of_law in laws for row in of_law["updates"]]
     (ends, agreeing), *_ = Counter(row["order"] for row in laws).most_common(1)
     problem = points[0].problem
+    slope, energy = slope_and_energy(problem)
     steps = {u: results["steps"].where(inputs="gaussian", update=u)[0] for u in UPDATES}
     return {
         "n": problem.n,
@@ -70,7 +71,7 @@ def facts(results: Results) -> Facts:
         "rows": rows,
         "gradient_cosine": Estimate.of(steps["gradient"].values["cosine"] ** 2),
         "preconditioned_cosine": Estimate.of(steps["preconditioned"].values["cosine"] ** 2),
-        "gradient_formula": 1 / (1 + problem.phi_step * _energy(problem) / _slope(problem) ** 2),
+        "gradient_formula": 1 / (1 + problem.phi_step * energy / slope**2),
         "ridge_cosine": least_squares_cosine(problem, PRECONDITIONER_SHIFT),
     }
 
@@ -88,6 +89,12 @@ def _row(results: Results, law: str, update: str) -> dict[str, Any]:
     }
 
 
+def slope_and_energy(problem: Problem) -> tuple[float, float]:
+    """Return c = E y'(u), the linear part of the labels, and their mean square E y^2."""
+    teacher = problem.sigma_star
+    return float(teacher.c[1]), float(teacher.second_moment + problem.noise**2)
+
+
 def least_squares_cosine(problem: Problem, shift: float) -> float:
     r"""Return the squared cosine with the teacher of (Sigma_hat + shift)^{-1} X^T y/n.
 
@@ -102,19 +109,10 @@ def least_squares_cosine(problem: Problem, shift: float) -> float:
     Holds for isotropic inputs, phi = d/n < 1, in the limit of large n and d.
     See tests/studies/test_figures_measure_what_they_say.py.
     """
-    phi, c, energy = problem.phi_step, _slope(problem), _energy(problem)
-    e = shift
+    phi, (c, energy), e = problem.phi_step, slope_and_energy(problem), shift
     b = 1 - phi + e  # phi e m^2 + b m - 1 = 0, the law of Marchenko and Pastur
     m = 2 / (b + np.sqrt(b * b + 4 * phi * e))
     m2 = m * (1 + phi * m) / (b + 2 * phi * e * m)  # -dm/de
     signal = c**2 * (1 - e * m) ** 2
     length = c**2 * (1 - 2 * e * m + e**2 * m2) + (energy - c**2) * phi * (m - e * m2)
     return float(signal / length)
-
-
-def _slope(problem: Problem) -> float:
-    return float(problem.sigma_star.c[1])
-
-
-def _energy(problem: Problem) -> float:
-    return float(problem.sigma_star.second_moment + problem.noise**2)

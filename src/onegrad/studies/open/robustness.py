@@ -6,7 +6,6 @@ import numpy as np
 
 from onegrad.experiments import Check, Point, Points, Results, check, compare_results
 from onegrad.pictures import Curve, style
-from onegrad.problem import Problem
 from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import Estimate, Facts, paired_change
 
@@ -70,16 +69,12 @@ def checks(results: Results) -> list[Check]:
 
 def cosine_checks(points: Points) -> list[Check]:
     """Compare the learned cosine with its prediction by second moments, a limit in d."""
-    claim = "second moment"
-    return [
-        check("overlap", p.problem, p.values["overlap"], cosine(p), claim, allowance(p.problem))
-        for p in points
-    ]
-
-
-def allowance(problem: Problem) -> float:
-    """Return the order 1/d of what a limit in second moments leaves out of a cosine."""
-    return 2 / problem.d
+    rows = []
+    for p in points:
+        accuracy = 2 / p.problem.d  # the order of what a limit in second moments leaves out
+        values, claim = p.values["overlap"], "second moment"
+        rows.append(check("overlap", p.problem, values, cosine(p), claim, accuracy))
+    return rows
 
 
 def facts(results: Results) -> Facts:
@@ -91,21 +86,17 @@ def facts(results: Results) -> Facts:
         for label in _LABELS.values()
     }
     problem = results["gaussian"][0].problem
-    changes: list[dict[str, Any]] = [
-        {
-            "noise": p.problem.noise,
-            "change": paired_change(
-                p.values["risk"], results["gaussian"].where(noise=p.problem.noise)[0].values["risk"]
-            ),
-        }
-        for p in results["student-t"].ordered("noise")
-    ]
+    changes: list[dict[str, Any]] = []
+    for p in results["student-t"].ordered("noise"):
+        gaussian = results["gaussian"].where(noise=p.problem.noise)[0]
+        change = paired_change(p.values["risk"], gaussian.values["risk"])
+        changes.append({"noise": p.problem.noise, "change": change})
     return {
         "n": problem.n,
         "seeds": results["gaussian"][0].seeds,
         "holding": sum(held),
         "points": len(held),
-        "allowed": allowance(problem),
+        "allowed": 2 / problem.d,
         "light": max(abs(w["deviation"].mean) for name, w in worst.items() if "t(3)" not in name),
         "heavy": abs(worst[_LABELS["student-t"]]["deviation"].mean),
         "worst_by_kind": list(worst.values()),

@@ -1,5 +1,6 @@
 """Cost and gain of using every row twice."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,10 @@ def theory_points(results: Results, name: str) -> Points:
     return results.joined(*(grid for grid in results if grid.startswith(f"{name}-theory")))
 
 
-def checks(results: Results) -> list[Check]:
+def checks(results: Results, names: Sequence[str] = ("same", "fresh")) -> list[Check]:
     """Compare both errors with the uniform theory."""
-    return [check for name in ("same", "fresh") for check in _checks(results, name)]
-
-
-def _checks(results: Results, name: str) -> list[Check]:
-    return compare_results(results[name], theory_points(results, name), ("train", "test"))
+    grids = ((results[name], theory_points(results, name)) for name in names)
+    return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
 
 
 def facts(results: Results) -> Facts:
@@ -64,7 +62,7 @@ def facts(results: Results) -> Facts:
             row |= {name: best, f"{name}_theory": _prediction(theory)}
         totals.append(row | {"gain": paired_change(row["same"].values, row["fresh"].values)})
     same, fresh = (
-        [c for c in _checks(results, name) if c.quantity == "test"] for name in ("same", "fresh")
+        [c for c in checks(results, [name]) if c.quantity == "test"] for name in ("same", "fresh")
     )
     gains = [-row["gain"].mean for row in totals]
     return {

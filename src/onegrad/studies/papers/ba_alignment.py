@@ -75,11 +75,10 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the rate at which the gradient becomes rank one."""
     rest = results["growing"].curve("n", "rest")
-    scaled = rest.y * np.sqrt(rest.x)
     return {
         "exponent": -float(np.polyfit(np.log(rest.x), np.log(rest.y), 1)[0]),
         "smallest": int(rest.x[0]),
         "largest": int(rest.x[-1]),
-        "scaled_first": scaled[0],
-        "scaled_last": scaled[-1],
+        "scaled_first": rest.y[0] * math.sqrt(rest.x[0]),
+        "scaled_last": rest.y[-1] * math.sqrt(rest.x[-1]),
     }

@@ -67,7 +67,7 @@ def ratio_exponents(results: Results) -> Floats:
         for name in ("ntk", "mean-field")
     )
     log_N = np.log([p.problem.N for p in by_width(results, "ntk")])
-    return np.asarray(np.polyfit(log_N, np.log(ntk / mean_field), 1)[0])
+    return np.polyfit(log_N, np.log(ntk / mean_field), 1)[0]
 
 
 def checks(results: Results) -> list[Check]:

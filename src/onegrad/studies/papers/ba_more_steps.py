@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound, relative_difference
 from onegrad.studies.findings import Estimate, Facts
@@ -40,10 +40,7 @@ def _gaps(results: Results) -> dict[int, Curve]:
     }
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the errors after one step with the uniform theory."""
-    single = Points([p for p in results["trained"] if p.problem.steps == 1])
-    return compare_results(single, results["uniform"], ("train", "test"))
+checks = comparison_of("trained", "uniform", ("train", "test"))  # which is of one step
 
 
 def facts(results: Results) -> Facts:

@@ -41,12 +41,11 @@ def draw(results: Results) -> Any:
 def gains(points: Points, untrained: Points) -> Points:
     """Return errors before the step minus those after it, of the same seed or theory."""
     before = untrained[0].values
-    return Points(
-        [
-            Point(p.problem, {q: before[q] - p.values[q] for q in _LABELS}, p.seeded)
-            for p in with_a_step(points)
-        ]
+    falls = (
+        Point(p.problem, {q: before[q] - p.values[q] for q in _LABELS}, p.seeded)
+        for p in with_a_step(points)
     )
+    return Points(list(falls))
 
 
 def checks(results: Results) -> list[Check]:

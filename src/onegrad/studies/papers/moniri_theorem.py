@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
-from onegrad.experiments import Check, Point, Points, Results, check
+from onegrad.experiments import Check, Points, Results, check
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.networks.equivalents import smoothed_power
 from onegrad.pictures import Curve, style
@@ -71,24 +70,15 @@ def squared_norm(problem: Problem, k: int) -> float:
     return float(size[0])
 
 
-def fitted_exponent(x: Floats, y: Floats) -> float:
-    """Return the slope of log y against log x."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
 def checks(results: Results) -> list[Check]:
     """Compare the mean squares of the spikes' norms with theory."""
-    return [
-        _square(p, k)
-        for p in results["networks"].where(activation="elu").ordered("n")
-        for k in range(1, CHECKED_SPIKES + 1)
-    ]
-
-
-def _square(p: Point, k: int) -> Check:
-    values, expected = p.values["spikes"][:, k - 1] ** 2, squared_norm(p.problem, k)
-    accuracy = _ACCURACY / math.sqrt(p.problem.n)
-    return check(f"|spike {k}|²/n", p.problem, values, expected, "limit", accuracy)
+    rows = []
+    for p in results["networks"].where(activation="elu").ordered("n"):
+        for k in range(1, CHECKED_SPIKES + 1):
+            squares, expected = p.values["spikes"][:, k - 1] ** 2, squared_norm(p.problem, k)
+            accuracy = _ACCURACY / math.sqrt(p.problem.n)
+            rows.append(check(f"|spike {k}|²/n", p.problem, squares, expected, "limit", accuracy))
+    return rows
 
 
 def facts(results: Results) -> Facts:
@@ -113,8 +103,8 @@ def facts(results: Results) -> Facts:
     exponents = []
     for k in range(1, elu[0].values["spikes"].shape[1] + 1):
         curve = norms(elu, k)
-        fitted, predicted = fitted_exponent(curve.x, curve.y), (alpha - 0.5) * k + 0.5
-        exponents.append({"k": k, "fitted": fitted, "predicted": predicted})
+        slope, _ = np.polyfit(np.log(curve.x), np.log(curve.y), 1)
+        exponents.append({"k": k, "fitted": float(slope), "predicted": (alpha - 0.5) * k + 0.5})
     sizes = networks.levels("n")
     return {
         "smallest": sizes[0],
