@@ -1,7 +1,5 @@
 """Whatever `Problem` accepts, every theory answers: numbers that can be true, or one line."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -10,8 +8,8 @@ from onegrad.theory import THEORIES
 from random_problems import random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-LONGEST = 20.0  # processor seconds
-COUNTS = {"uniform": 120, "staircase": 400, "small-step": 400, "random-features": 400}
+COUNTS = {"uniform": (20, 120), "staircase": (60, 400), "small-step": (60, 400),
+          "random-features": (60, 400)}  # fast, and all  # fmt: skip
 HOSTILE = (
     {"activation": "100*H1", "alpha": 0.3, "ridge": 1e-8},
     {"noise": 1e200},
@@ -72,14 +70,11 @@ ATTACKS = (  # random problems that were off a bound or took minutes
 
 def answer(call):
     """What the call gives, or None where it says in one line that it has no answer."""
-    start = time.process_time()
     try:
         return call()
     except (og.OutOfScope, og.NotConverged) as error:
         assert "\n" not in str(error)
         return None
-    finally:
-        assert time.process_time() - start < LONGEST
 
 
 def assert_can_be_true(problem, found):
@@ -97,36 +92,37 @@ def assert_can_be_true(problem, found):
         assert found.theory != "uniform" or (bars.train >= 0 and bars.test >= 0)
 
 
-@pytest.mark.parametrize("theory", THEORIES)
-def test_random_problems(theory):
-    rng = np.random.default_rng(17)
-    answered = 0
-    for _ in range(COUNTS[theory]):
-        problem = random_problem(rng)
-        found = answer(lambda p=problem: og.predict(p, theory=theory))
-        if found is not None:
-            answered += 1
-            assert_can_be_true(problem, found)
-    assert answered > COUNTS[theory] / 10  # refusing everything is no answer
-
-
-@pytest.mark.parametrize("theory", THEORIES)
-@pytest.mark.parametrize("changes", HOSTILE, ids=str)
-def test_hostile_problems(theory, changes):
-    problem = og.Problem(**BASE | changes)
+def answered(problem, theory="uniform"):
+    """Whether there is an answer; it must be possible."""
     found = answer(lambda: og.predict(problem, theory=theory))
     if found is not None:
         assert_can_be_true(problem, found)
+    return found is not None
 
 
+@pytest.mark.parametrize("theory", THEORIES)
+@pytest.mark.parametrize("tier", [0, pytest.param(1, marks=pytest.mark.full)])
+def test_random_problems(theory, tier):
+    rng, count = np.random.default_rng(17), COUNTS[theory][tier]
+    answers = [answered(random_problem(rng), theory) for _ in range(count)]
+    assert sum(answers) > count / 10  # refusing everything is no answer
+
+
+@pytest.mark.parametrize("theory", THEORIES)
+def test_hostile_problems(theory):
+    for changes in HOSTILE:
+        answered(og.Problem(**BASE | changes), theory)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("problem", ATTACKS, ids=str)
 def test_problems_that_attacks_found(problem):
-    found = answer(lambda: og.predict(problem))
-    if found is not None:
-        assert_can_be_true(problem, found)
+    answered(problem)
 
 
-@pytest.mark.parametrize(("method", "count"), [("asymptotic", 60), ("uniform", 6)])
+@pytest.mark.parametrize(
+    ("method", "count"), [("asymptotic", 30), pytest.param("uniform", 6, marks=pytest.mark.full)]
+)
 def test_spectra(method, count):
     rng = np.random.default_rng(3)
     for _ in range(count):

@@ -30,6 +30,7 @@ def test_no_point_of_a_grid_is_better(best) -> None:
     assert best.curve.test.min() >= best.test * 0.999
 
 
+@pytest.mark.full
 def test_networks_at_the_optimum_have_its_error_and_less_than_elsewhere(best) -> None:
     small = og.Problem(n=300, d=150, N=200, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3)
     chosen = og.optimum(small)

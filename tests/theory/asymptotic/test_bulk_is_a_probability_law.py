@@ -80,19 +80,3 @@ def test_square_features_touch_zero():
 def test_atom_is_one_minus_the_rank(activation, rank):
     spectrum = og.spectrum(og.Problem(n=800, d=400, N=600, activation=activation))
     assert spectrum.atom == pytest.approx(1 - rank / 800)
-
-
-def test_edges_and_counts_match_one_sampled_matrix():
-    """n = 1200: eigenvalues stay inside up to Tracy-Widom fluctuations, n^(-2/3) = 0.9 %."""
-    rng = np.random.default_rng(0)
-    n, d, N = 1200, 400, 600
-    X, W = rng.standard_normal((n, d)), rng.standard_normal((N, d)) / np.sqrt(d)
-    eigenvalues = np.linalg.svd(np.tanh(X @ W.T), compute_uv=False) ** 2 / n
-    bulk = Bulk(0.605706**2, 0.165576**2, d / N, n / N)
-    assert eigenvalues[0] == pytest.approx(bulk.edge, rel=0.05)
-    assert eigenvalues[-1] == pytest.approx(bulk.support[0][0], rel=0.05)
-    middle = 0.3 * bulk.edge
-    theta = (np.arange(400) + 0.5) * np.pi / 800
-    x = middle + (bulk.edge - middle) * np.sin(theta) ** 2
-    above = np.pi / 800 * np.sum(bulk.density(x) * (bulk.edge - middle) * np.sin(2 * theta))
-    assert np.sum(eigenvalues > middle) / n == pytest.approx(above, abs=3 / n)

@@ -1,11 +1,10 @@
-"""m_1, m_2 satisfy both printed equations on a log grid, at the unique physical root."""
+"""m_1, m_2 satisfy both printed equations on a log grid, and are those of 50-digit arithmetic."""
 
 import itertools
 
+import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from onegrad.exceptions import InvalidInput
 from onegrad.theory.asymptotic.resolvent import traces
@@ -13,6 +12,15 @@ from onegrad.theory.asymptotic.resolvent import traces
 LAM = np.logspace(-8, 4, 13)
 RATIO = np.logspace(-3, 3, 13)
 COEFFICIENTS = [(0.366880, 0.027415), (0.25, 0.0908), (1.0, 0.0), (0.0, 1.0), (1.0, 3.0)]
+
+POINTS = list(
+    itertools.product(
+        [(0.36688, 0.027415), (1.0, 0.5), (1.0, 0.0)],
+        [1e-3, 0.5, 1e3],
+        [1e-3, 0.5, 1.7, 1e3],
+        [1e-8, 0.01, 1e4],
+    )
+)
 
 
 def printed_residuals(a, b, phi, psi, lam, m1, m2):
@@ -45,24 +53,6 @@ def test_ten_thousand_points_take_a_few_newton_steps():
     assert traces(0.367, 0.0274, phi, psi, lam).iterations <= 25
 
 
-positive = st.floats(-3, 3).map(lambda x: 10.0**x)
-
-
-@settings(deadline=None)
-@given(a=st.floats(0, 4), b=st.floats(1e-6, 4), phi=positive, psi=positive, lam=positive)
-def test_traces_match_a_plain_bisection(a, b, phi, psi, lam):
-    """The scalar equation bisected in kappa itself, slowly and obviously."""
-    r = psi / phi
-    low, high = max(0.0, 1 - r), 1.0
-    for _ in range(200):
-        kappa = (low + high) / 2
-        h = kappa * (kappa - 1 + r) / (r * lam)
-        f = kappa - 1 + b * h + a * h / (1 + a * h / psi)
-        low, high = (kappa, high) if f < 0 else (low, kappa)
-    t = traces(a, b, phi, psi, lam)
-    assert float(t.kappa) == pytest.approx(high, rel=1e-6, abs=1e-12)
-
-
 def test_scalars_and_arrays_give_the_same_numbers():
     points = list(itertools.product([0.1, 2.0], [0.3, 5.0], [1e-6, 1.0]))
     phi, psi, lam = np.array(points).T
@@ -83,3 +73,35 @@ def test_bad_arguments_are_named(name, value):
     with pytest.raises(InvalidInput, match=f"^{name} must be finite and") as caught:
         traces(**(arguments | {name: value}))
     assert "\n" not in str(caught.value)
+
+
+def exact(a, b, phi, psi, lam):
+    """kappa, M1, M2 by bisection of the scalar equation."""
+    r = psi / phi
+    low, high = max(mpmath.mpf(0), 1 - r), mpmath.mpf(1)
+
+    def f(kappa):
+        h = kappa * (kappa - 1 + r) / (r * lam)
+        return kappa - 1 + b * h + a * h / (1 + a * h / psi)
+
+    for _ in range(240):
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) < 0 else (low, middle)
+    kappa = (low + high) / 2
+    M1 = (kappa - 1 + r) / (r * lam)
+    return kappa, M1, M1 / (1 + a * kappa * M1 / psi)
+
+
+def test_values_and_derivatives_are_those_of_exact_arithmetic():
+    for c, *numbers in POINTS:
+        t = traces(*c, *numbers)
+        with mpmath.workdps(70):
+            a, b, phi, psi, lam = (mpmath.mpf(x) for x in (*c, *numbers))
+            kappa, M1, M2 = exact(a, b, phi, psi, lam)
+            step = lam * mpmath.mpf(10) ** -20
+            up, down = exact(a, b, phi, psi, lam + step), exact(a, b, phi, psi, lam - step)
+            slopes = [(u - v) / (2 * step) for u, v in zip(up, down, strict=True)]
+            h, h_prime = kappa * M1, slopes[0] * M1 + kappa * slopes[1]
+        ours = (t.kappa, t.M1, t.M2, t.h, t.kappa_prime, t.M1_prime, t.M2_prime, t.h_prime)
+        for value, reference in zip(ours, (kappa, M1, M2, h, *slopes, h_prime), strict=True):
+            assert float(value) == pytest.approx(float(reference), rel=2e-12, abs=0.0), (c, numbers)

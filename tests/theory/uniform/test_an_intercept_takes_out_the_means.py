@@ -45,6 +45,7 @@ def test_a_large_ridge_leaves_the_variance_of_the_labels():
     assert result.test == pytest.approx((1 + 0.09) * (1 + 1 / BASE.n), rel=1e-5)
 
 
+@pytest.mark.full
 def test_the_spectrum_of_the_features_does_not_know_of_it():
     problem = BASE.replace(activation="tanh", n=300, d=120, N=150)
     fitted, plain = uniform_spectrum(problem), uniform_spectrum(problem.replace(intercept=False))

@@ -12,6 +12,7 @@ from onegrad.theory.uniform.input_covariance import (
     mean_errors,
     preparation,
     products,
+    spectrum,
 )
 from onegrad.theory.uniform.routes import uniform_errors
 
@@ -114,3 +115,23 @@ def test_fewer_nodes_for_all_draws_but_one_make_no_difference(fields, monkeypatc
     assert fewer.train == pytest.approx(all_nodes.train, rel=2e-3)
     assert fewer.test == pytest.approx(all_nodes.test, rel=2e-3)
     assert (fewer.train, fewer.test) != (all_nodes.train, all_nodes.test)
+
+
+@pytest.mark.parametrize("decay", [0.5, 1.0, 2.0])
+def test_intervals_have_the_sums_of_all_eigenvalues(decay, monkeypatch):
+    problem = og.Problem(n=100, d=400_000, N=100, inputs=f"power-law({decay})", alpha=0.1)
+    few = InputSpectrum.of_law(problem)
+    monkeypatch.setattr(spectrum, "MAX_LISTED", problem.d)
+    every = InputSpectrum.of_law(problem)
+    assert few.values == pytest.approx(every.values, rel=1e-8)
+    assert few.counts == pytest.approx(every.counts, rel=1e-8)
+    assert not np.array_equal(few.values, every.values)
+
+
+def test_more_inputs_than_fit_in_memory():
+    problem = og.Problem(n=100, d=10**12, N=100, inputs="power-law(1)", alpha=0.1)
+    every = InputSpectrum.of_law(problem)
+    assert every.counts.sum() == pytest.approx(1e12)
+    assert every.moment(1) == pytest.approx(1)
+    harmonic = np.log(1e12) + np.euler_gamma  # sum of 1/j
+    assert every.values[0] == pytest.approx(1e12 / harmonic, rel=1e-8)

@@ -15,47 +15,32 @@ pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 MAX_DEVIATION = 4.0  # standard errors
 
 
-def test_a_mean_is_taken_off():
-    problem = og.Problem(
-        n=400, d=200, N=300, activation="tanh", teacher="relu:raw", noise=0.2, alpha=0.3,
-        labels="centred",
-    )  # fmt: skip
-    networks, found = og.simulate(problem, seeds=24), og.predict(problem)
+SMALL = {"n": 300, "d": 150, "N": 60, "noise": 0.1, "alpha": 0.4, "teacher": "tanh",
+         "residual": "mean-field"}  # fmt: skip
+LEAST = {"n": 400, "n_step": 300, "d": 200, "N": 300, "activation": "relu", "noise": 0.3,
+         "teacher": "H1 + H2/sqrt(2)", "alpha": 0.3,
+         "labels": "residual-least-squares"}  # fmt: skip
+MEAN = {"n": 400, "d": 200, "N": 300, "activation": "tanh", "teacher": "relu:raw", "noise": 0.2,
+        "alpha": 0.3, "labels": "centred"}  # fmt: skip
+CASES = [  # and what networks tell apart from it
+    (MEAN, {"labels": "plain"}),
+    (LEAST, {"labels": "residual-linear"}),
+    (LEAST | {"residual": "full"}, {"labels": "residual-linear"}),
+    *((SMALL | {"activation": activation, "readout": readout}, {"residual": "full"})
+      for activation in ("softplus", "relu:raw") for readout in ("gaussian", "constant")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "other"), CASES, ids=lambda x: x.get("labels"))
+def test_errors_are_those_of_networks(fields, other):
+    problem = og.Problem(**fields)
+    networks = og.simulate(problem, seeds=40 if problem.N == 60 else 24)
+    ours = og.predict(problem)
     for name in ("train", "test"):
         measured = getattr(networks, name)
-        assert abs(getattr(found, name) - measured.mean) < MAX_DEVIATION * measured.se
-        plain = getattr(og.predict(problem.replace(labels="plain")), name)
-        assert abs(plain - measured.mean) > 2 * MAX_DEVIATION * measured.se
-
-
-@pytest.mark.parametrize("residual", ["labels", "full"])
-def test_least_squares_agree_with_networks(residual):
-    """Errors differ from those of the moments, and of plain labels, by far more than noise."""
-    problem = og.Problem(
-        n=400, n_step=300, d=200, N=300, activation="relu", teacher="H1 + H2/sqrt(2)",
-        noise=0.3, alpha=0.3, labels="residual-least-squares", residual=residual,
-    )  # fmt: skip
-    networks, found = og.simulate(problem, seeds=24), og.predict(problem)
-    moments = og.predict(problem.replace(labels="residual-linear"))
-    for name in ("train", "test"):
-        measured = getattr(networks, name)
-        assert abs(getattr(found, name) - measured.mean) < MAX_DEVIATION * measured.se
-    assert abs(moments.test - networks.test.mean) > 2 * MAX_DEVIATION * networks.test.se
-
-
-@pytest.mark.parametrize("activation", ["softplus", "relu:raw"])
-@pytest.mark.parametrize("readout", ["gaussian", "constant"])
-def test_the_mean_field_residual_agrees_with_networks(readout, activation):
-    problem = og.Problem(
-        n=300, d=150, N=60, activation=activation, teacher="tanh", noise=0.1, alpha=0.4,
-        readout=readout, residual="mean-field",
-    )  # fmt: skip
-    networks, found = og.simulate(problem, seeds=40), og.predict(problem)
-    for name in ("train", "test"):
-        measured = getattr(networks, name)
-        assert abs(getattr(found, name) - measured.mean) < MAX_DEVIATION * measured.se
-    full = og.predict(problem.replace(residual="full"))
-    assert abs(full.test - networks.test.mean) > MAX_DEVIATION * networks.test.se
+        assert abs(getattr(ours, name) - measured.mean) < MAX_DEVIATION * measured.se
+    others = og.predict(problem.replace(**other))
+    assert abs(others.test - networks.test.mean) > MAX_DEVIATION * networks.test.se
 
 
 @pytest.mark.parametrize("replaced", [0.0, 0.3])

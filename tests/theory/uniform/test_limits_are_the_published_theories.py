@@ -26,10 +26,15 @@ def drops(p, name):
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", CUBIC])
-@pytest.mark.parametrize("residual", ["labels", "full"])
-def test_no_step_is_random_features_up_to_one_over_d(activation, residual):
+@pytest.mark.parametrize(
+    "changes",
+    [{"residual": "labels"}, {"residual": "full"}, {"teacher": "relu:raw", "weights": "sphere"},
+     {"teacher": "relu:raw"}],
+    ids=str,
+)  # fmt: skip
+def test_no_step_is_random_features_up_to_one_over_d(activation, changes):
     for n, tolerance in [(10**4, 2e-3), (10**8, 2e-7)]:
-        p = problem(n, activation=activation, residual=residual)
+        p = problem(n, activation=activation, **changes)
         ours, limit = uniform_point(p, rtol=1e-9), theory(p, theory="random-features")
         assert ours.train == pytest.approx(limit.train, rel=tolerance)
         assert ours.test == pytest.approx(limit.test, rel=tolerance)

@@ -73,8 +73,7 @@ def traces(
     Holds for isotropic Gaussian inputs, centred activation, n, d, N proportional; Gaussian or
     spherical weights alike.
     See Moniri et al. 2024 (the system for m_1, m_2), Adlam and Pennington 2020;
-    tests/theory/asymptotic/test_traces_solve_their_equations.py,
-    test_trace_derivatives_match_mpmath.py.
+    tests/theory/asymptotic/test_traces_solve_their_equations.py.
     """
     a, b, phi, psi, lam = _checked(
         c1_squared=c1_squared, c_gt1_squared=c_gt1_squared, phi=phi, psi=psi, lam=lam
