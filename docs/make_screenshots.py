@@ -26,7 +26,7 @@ SETTING = (
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     with browsing.served() as url, browsing.opened() as browser:
-        page = opened(browser, url, (1440, 900), "light")
+        page = opened(browser, url, 900)
         for alpha in ("0.05", "0.25", "0.45"):
             page.fill("#alpha", alpha)
             page.press("#alpha", "Enter")
@@ -38,9 +38,7 @@ def main() -> int:
         time.sleep(1.0)  # it scrolls
         ready(page)
         save(page, "explorer-tour")
-        save(opened(browser, url, (390, 844), "light"), "explorer-phone")
-        save(opened(browser, url, (1440, 1300), "dark"), "explorer-dark")
-        page = opened(browser, url, (1440, 1300), "light")
+        page = opened(browser, url, 1300)
         page.locator("#view-neurons").screenshot(path=IMAGES / "explorer-neurons.png")
         for _ in range(4):  # the curves of larger sizes stay, thin
             page.locator("#stairs-slider").focus()
@@ -53,9 +51,8 @@ def main() -> int:
     return 0
 
 
-def opened(browser: Any, url: str, size: tuple[int, int], scheme: str) -> Any:
-    viewport = dict(zip(("width", "height"), size, strict=True))
-    page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
+def opened(browser: Any, url: str, height: int) -> Any:
+    page = browser.new_page(viewport={"width": 1440, "height": height}, color_scheme="light")
     page.goto(f"{url}?{SETTING}&alpha=0.4")
     page.wait_for_selector("#plot-spectrum .xtick", timeout=1000 * PATIENCE)
     ready(page)
