@@ -12,12 +12,12 @@ import numpy as np
 
 import onegrad as og
 
-problem = og.Problem(n=4000, d=500, N=2000, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.2)
+problem = og.Problem(n=2000, d=250, N=1000, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.2)
 alpha = np.linspace(0, 0.6, 25)
 
 trained = og.predict(problem, alpha=alpha)
 untrained = og.predict(problem, eta=0)
-simulated = og.simulate(problem, seeds=2, alpha=[0.2, 0.4, 0.55])
+simulated = og.simulate(problem, seeds=4, alpha=[0.2, 0.4, 0.55])
 
 # %%
 # The upper line is the untrained network:
