@@ -135,10 +135,7 @@ def _draw_again(
 ) -> Sample:
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     draw = partial(
-        sample_partition,
-        size=estimator._sample_rows(),
-        seed=seed,
-        labels=estimator._task().labels,
+        sample_partition, size=estimator._sample_rows(), seed=seed, labels=estimator._task().labels
     )
     partitions = data.aligned(estimator.categorical_features or ()).partitions
     jobs = estimator.n_jobs or 1

@@ -10,13 +10,8 @@ from onegrad.estimators.fitting import task
 from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer import alternating, alternating_settings, joint_training
-from onegrad.estimators.fitting.first_layer.joint_training import (
-    balanced,
-    mean_loss,
-    train_jointly,
-)
+from onegrad.estimators.fitting.first_layer.joint_training import balanced, mean_loss, train_jointly
 from onegrad.estimators.fitting.fit_progress import FitProgress
-from onegrad.estimators.fitting.gradient_steps import loss_residual
 from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.layers.rows import ScaledRows
@@ -108,7 +103,7 @@ def test_residuals_are_minus_the_gradient_of_the_loss(classes):
             (mean_loss(targets, rows, f + e) - mean_loss(targets, rows, f - e)) / 2 / h
         )
     slope = 4.0 if classes == 2 else 2.0  # of the logit in f: (-f, f) where there is one score
-    np.testing.assert_allclose(loss_residual(targets, t, f), -gradient * 30 / slope, atol=1e-6)
+    np.testing.assert_allclose(targets.residual(f, t), -gradient * 30 / slope, atol=1e-6)
 
 
 def test_balance_changes_no_function():

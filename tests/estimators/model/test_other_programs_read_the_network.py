@@ -20,8 +20,7 @@ def run(path):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"width": 30}, {"width": 30, "members": 2, "inputs": "robust"}, {"budget": "fast"}],
+    "settings", [{"width": 30}, {"width": 30, "members": 2, "inputs": "robust"}, {"budget": "fast"}]
 )
 def test_regression(tmp_path, settings):
     pytest.importorskip("onnx")

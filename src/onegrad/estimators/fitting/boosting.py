@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitting.gradient_steps import loss_residual
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.boosted_trees import BoostedTrees, Leaves, leaf_numbers
 from onegrad.estimators.model.coded_network import FAR
@@ -99,7 +98,7 @@ class Grower:
         """Grow one more tree beside those whose sum is F (n, K)."""
         t, w = self.rows.t, self.rows.w[:, None]
         n, d = self.bins.shape
-        residual = loss_residual(self.targets, t, F)
+        residual = self.targets.residual(F, t)
         count = min(max(round(COLUMN_SHARE * d), 1), MAX_TREE_COLUMNS)
         columns = np.sort(rng.choice(d, count, replace=False))
         drawn = np.flatnonzero(rng.random(n) < min(ROW_SHARE, MAX_TREE_CELLS / (n * count)))

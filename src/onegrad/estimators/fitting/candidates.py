@@ -106,7 +106,7 @@ def evaluate_layer(
         F = used.features(training_set.in_single.held_out.z)
     else:
         used = layer = training_set.with_grid(layer)
-        F = layer.on(ops).features(training_set.device_held_out.z)
+        F = layer.on(ops).features(training_set.on_device.held_out.z)
     equations = training_set.equations(used, intercept)
 
     @cache

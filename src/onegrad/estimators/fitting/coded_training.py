@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitting.gradient_steps import loss_residual, minibatches
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.training_set import TrainingSet, minibatches
 from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes, Single
 from onegrad.estimators.model.targets import ClassTargets, NumericTargets, Targets
 from onegrad.layers.adam import AdamSteps
@@ -67,11 +66,6 @@ def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
     return np.unique(pairs.astype(np.float64), axis=0)
 
 
-def falling(schedules: float) -> float:
-    """Return (1 + cos(pi s))/2 for the part s of a schedule that is over: from one to zero."""
-    return 0.5 * (1 + math.cos(math.pi * (schedules % 1)))
-
-
 def train_coded_network(
     training_set: TrainingSet,
     plan: CodedTraining,
@@ -121,7 +115,7 @@ def train_coded_network(
                 h[-1] *= rng.random(h[-1].shape, np.float32) >= DROPOUT
                 h[-1] *= np.float32(1 / (1 - DROPOUT))
             f = h[-1] @ weights[-1] + biases[-1]
-            slope = loss_residual(targets, t[batch], f / logits_per_score)
+            slope = targets.residual(f / logits_per_score, t[batch])
             slope *= -w[batch, None] / np.float32(len(batch))
             gradients: list[Single] = [None] * (2 * len(weights))  # type: ignore[list-item]
             for i in reversed(layers):
@@ -131,8 +125,8 @@ def train_coded_network(
                     slope = slope @ weights[i].T
                     slope *= h[i] > 0
                     slope *= np.float32(1 / (1 - DROPOUT))
-            rate = RATE * falling((epoch - 1 + progress) / epochs)
-            adam.step(gradients, rate, DECAY)
+            over = (epoch - 1 + progress) / epochs % 1  # part of this schedule
+            adam.step(gradients, RATE * (0.5 * (1 + math.cos(math.pi * over))), DECAY)
         if last_epoch is not None:
             if epoch == last_epoch or training_set.progress.stopped:
                 return network.scaled(1 / float(logits_per_score)), epoch

@@ -40,7 +40,6 @@ from onegrad.estimators.model.neighbours import (
 from onegrad.estimators.model.targets import ClassTargets, Link, NumericTargets, label_rows
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
 from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
@@ -124,11 +123,12 @@ class Correction:
 
     def readout_of(self, candidate: Candidate) -> Readout:
         """Return a candidate's readout with its head, each times its weight."""
-        ridge, head = (
-            scaled_readout(candidate.readout, self.weights["ridge"]),
-            self.head_of(candidate),
-        )
-        return ridge if head is None else added_readouts(ridge, head)
+        ridge = scaled_readout(candidate.readout, self.weights["ridge"])
+        head = self.head_of(candidate)
+        if head is None:
+            return ridge
+        both = ridge.coef + head.coef, ridge.intercept + head.intercept
+        return Readout(ridge.ridge, *both)
 
 
 def summary_of(corrections: Sequence[Correction]) -> dict[str, Any]:
@@ -149,11 +149,6 @@ def summary_of(corrections: Sequence[Correction]) -> dict[str, Any]:
 def scaled_readout(readout: Readout, factor: float) -> Readout:
     """Return the readout whose predictions are multiplied by a factor."""
     return replace(readout, coef=factor * readout.coef, intercept=factor * readout.intercept)
-
-
-def added_readouts(a: Readout, b: Readout) -> Readout:
-    """Return the readout whose predictions are the sums of those of two."""
-    return replace(a, coef=a.coef + b.coef, intercept=a.intercept + b.intercept)
 
 
 def no_correction(best: Candidate) -> Correction:
@@ -238,7 +233,8 @@ class FixedParts:
     ) -> Correction:
         """Add those that lower the loss of the held-out rows, then learn them from all rows.
 
-        `parts` and `correction` are the others, and what they make of the held-out rows.
+        `parts` and `correction` are the others, and what they make of the held-out rows. Learning
+        from all rows keeps the epoch, and the number of trees, that held-out rows have chosen.
         """
         network = trees = None
         epoch = 0
@@ -250,48 +246,39 @@ class FixedParts:
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     parts, correction = {**parts, "networks": network(z)}, trial
             if self.boosting.trees and not progress.stopped:
-                trees = self.trees(self.training_set, self.boosting)
+                trees = self.trees(self.training_set, self.boosting.trees)
                 trial = weighted(judged, {**parts, "trees": trees(z)})
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     correction = trial
             if network and (share := correction.weights.get("networks", 0.0)):
-                networks = [network, *self.further_networks(epoch)]
+                all_rows, numbers = self.training_set.without_held_out, range(1, self.plan.networks)
+                further = [self.network(all_rows, number, epoch)[0] for number in numbers]
+                networks = [network, *([] if progress.stopped else further)]
                 correction = replace(
                     correction,
                     judged_parts=(network.scaled(share),),
                     networks=tuple(each.scaled(share / len(networks)) for each in networks),
                 )
             if trees and (share := correction.weights.get("trees", 0.0)):
+                again = self.trees(self.training_set.without_held_out, len(trees))
                 correction = replace(
                     correction,
                     judged_parts=(*correction.judged_parts, trees.scaled(share)),
-                    trees=self.trees_of_all_rows(trees).scaled(share),
+                    trees=(trees if progress.stopped else again).scaled(share),
                 )
         return correction
 
     def network(
-        self, training_set: TrainingSet, number: int, last_epoch: int | None = None
+        self, rows: TrainingSet, number: int, last_epoch: int | None = None
     ) -> tuple[CodedNetwork, int]:
         """Train the network of this number, and return the epoch that counts."""
         rng = self.seed.generator(CODED, number)
-        return train_coded_network(training_set, self.plan, self.bound, rng, last_epoch)
+        return train_coded_network(rows, self.plan, self.bound, rng, last_epoch)
 
-    def trees(self, training_set: TrainingSet, boosting: Boosting) -> BoostedTrees:
-        """Grow trees."""
-        return grow_trees(training_set, boosting, self.seed.generator(BOOSTED))
-
-    def further_networks(self, epoch: int) -> list[CodedNetwork]:
-        """Train the other networks, on all rows of the sample, for so many epochs."""
-        all_rows = self.training_set.without_held_out
-        numbers = range(1, self.plan.networks)
-        networks = [self.network(all_rows, number, epoch)[0] for number in numbers]
-        return [] if self.training_set.progress.stopped else networks
-
-    def trees_of_all_rows(self, trees: BoostedTrees) -> BoostedTrees:
-        """Grow as many trees again, on all rows of the sample."""
-        plan = replace(self.boosting, trees=len(trees))
-        again = self.trees(self.training_set.without_held_out, plan)
-        return trees if self.training_set.progress.stopped else again
+    def trees(self, rows: TrainingSet, count: int) -> BoostedTrees:
+        """Grow so many trees at most."""
+        plan = replace(self.boosting, trees=count)
+        return grow_trees(rows, plan, self.seed.generator(BOOSTED))
 
 
 def neighbour_count(
@@ -307,12 +294,12 @@ def neighbour_count(
     parts, correction : the other parts, and what they make of the held-out rows.
     local : mean targets of nearby rows, by count.
     """
+    if not local:
+        return 0
     trials = {
         count: weighted(training_set, {**parts, "neighbours": means})
         for count, means in local.items()
     }
-    if not trials:
-        return 0
     losses = {count: training_set.losses(trial.predicted) for count, trial in trials.items()}
     count = min(trials, key=lambda count: training_set.score(losses[count]))
     helps = is_better(training_set, trials[count], correction, MIN_STANDARD_ERRORS)
@@ -329,13 +316,9 @@ def linear_readouts(training_set: TrainingSet) -> tuple[Readout, Readout]:
     """Fit logistic regression on the inputs, without the held-out rows and with them."""
     from sklearn.linear_model import LogisticRegression
 
-    learned, held_out, d = training_set.fit, training_set.held_out, training_set.scaling.columns
-    everything = ScaledRows(
-        *(np.concatenate([getattr(part, name) for part in (learned, held_out)]) for name in "ztw")
-    )
-    K = training_set.targets.outputs
+    d, K = training_set.scaling.columns, training_set.targets.outputs
     readouts = []
-    for rows in (learned, everything):
+    for rows in (training_set.fit, training_set.without_held_out.fit):
         label = rows.t.argmax(1) if K > 1 else rows.t[:, 0] > 0
         coef, intercept = np.zeros((training_set.inputs, K)), np.full(K, np.log(MIN_CLASS_SHARE))
         if len(np.unique(label)) > 1:
@@ -439,8 +422,7 @@ def metric_root(training_set: TrainingSet, best: Candidate) -> Floats:
     if not total > 0:
         return np.zeros((len(M), 0))
     leading = np.flatnonzero(values > MIN_DIRECTION * total)[-MAX_DIRECTIONS:]
-    root: Floats = V[:, leading] * np.sqrt(values[leading] / total)
-    return root
+    return V[:, leading] * np.sqrt(values[leading] / total)
 
 
 def local_means(
@@ -458,6 +440,5 @@ def local_means(
 
 def sample_points(training_set: TrainingSet, root: Floats) -> NearbyRows:
     """Return all rows of the sample as neighbours."""
-    parts = training_set.fit, training_set.held_out
-    z, t, w = (np.concatenate([getattr(part, name) for part in parts]) for name in "ztw")
-    return NearbyRows(training_set.keys, points(z, root), t, w).distinct()
+    rows = training_set.without_held_out.fit
+    return NearbyRows(training_set.keys, points(rows.z, root), rows.t, rows.w).distinct()

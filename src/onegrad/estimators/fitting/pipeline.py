@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -48,7 +48,7 @@ from onegrad.estimators.model.permutation_importance import (
     permutation_importances,
 )
 from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
-from onegrad.estimators.model.targets import NO_LINK, Targets
+from onegrad.estimators.model.targets import NO_LINK
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
@@ -70,11 +70,6 @@ class Execution:
     jobs: int = 1
     progress: Progress | Callable[[int, int], None] | None = None
     device: str = "cpu"
-
-    @property
-    def report(self) -> Progress:
-        """Progress to report to, whoever watches."""
-        return as_progress(self.progress)
 
     def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
         """Return the sum of a function over the partitions; a stream is read by this process."""
@@ -111,7 +106,8 @@ def fit(
     seed : seed of all random numbers.
     """
     first_pass, second_pass = data.for_two_passes(sample_rows)
-    execution.report.relabel("first pass")
+    progress = as_progress(execution.progress)
+    progress.relabel("first pass")
     draw = partial(sample_partition, size=sample_rows, seed=seed, labels=task.labels)
     sample = execution.sum(draw, first_pass)
     if not len(sample.y):
@@ -129,7 +125,7 @@ def fit(
             step_share=settings.fresh_step_share,
             threads=threads,
             ops=ops,
-            progress=FitProgress(execution.report, settings.max_candidates(scaled)),
+            progress=FitProgress(progress, settings.max_candidates(scaled)),
         )
         size = settings.committee_size(scaled)
         learned = learn_committee(hold_out_rows, size, settings, learn, seed)
@@ -138,18 +134,16 @@ def fit(
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
     layers = tuple(each.best.layer for each in learned)
-    execution.report.relabel("second pass")
+    progress.relabel("second pass")
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
-    members = tuple(
-        each.member(sums, settings.intercept)
-        for sums, each in zip(moments.members, learned, strict=True)
-    )
-    few = not data.single_pass and not skip_below
-    members = with_few_rows(members, scaled, sample) if few else members
+    pairs = zip(learned, moments.members, strict=True)
+    members = tuple(each.member(sums, settings.intercept) for each, sums in pairs)
+    if not data.single_pass and not skip_below:
+        members = with_few_rows(members, scaled, sample)
     statistics = describe_fit(members, learned, scaled)
-    pairs = zip(members, learned, strict=True)
-    members = tuple(each.with_head_of_all_rows(member) for member, each in pairs)
+    pairs_of_all = zip(members, learned, strict=True)
+    members = tuple(each.with_head_of_all_rows(member) for member, each in pairs_of_all)
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
@@ -232,14 +226,6 @@ class LearnedMember:
             return member  # with all that it has computed
         return replace(member, head=self.correction.head_of(self.best, all_rows=True))
 
-    def importances(
-        self, columns: Sequence[Sequence[int]], targets: Targets, members: int
-    ) -> Floats:
-        """Return the importances of columns, given as the inputs that each becomes."""
-        network = self.best.layer, self.correction.readout_of(self.best)
-        parts = self.correction.judged_parts
-        return permutation_importances(self.held_out, [network], columns, targets, parts, members)
-
     def residuals(self, member: Member) -> Floats:
         """Return the (m, K) residuals of the calibration rows, each left out of the member."""
         rows, near = self.calibration.rows, self.correction.neighbours
@@ -263,7 +249,9 @@ def learn_committee(
     `hold_out_rows` returns a member's training set, by its number.
     """
     learned: list[LearnedMember] = []
-    for number, rng in enumerate(generators(seed, size)):
+    for number in range(size):
+        # the first one's random numbers do not depend on how many members there are
+        rng = np.random.default_rng([seed, number] if number else seed)
         training_set = hold_out_rows(number)
         progress = training_set.progress
         with interruptible(progress):
@@ -318,13 +306,6 @@ def correct(
     )
 
 
-def generators(seed: int, members: int) -> Iterator[np.random.Generator]:
-    """Yield the random numbers of each network; the first one's do not depend on their number."""
-    yield np.random.default_rng(seed)
-    for member in range(1, members):
-        yield np.random.default_rng([seed, member])
-
-
 def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
     """Return eigenvalues of the covariance of a layer's features on the sample, largest first."""
     if layer.width <= MAX_FULL_SPECTRUM:
@@ -343,6 +324,8 @@ def describe_fit(
     """
     targets, several = scaled.targets, len(members) > 1
     labels = [{**each.best.label, "relative_ridge": each.best.ridge} for each in learned]
+    names = dict.fromkeys(name for label in labels for name in label)
+    combined = {name: [label.get(name) for label in labels] for name in names}
     corrections = [each.correction for each in learned]
     calibration = [each.calibration for each in learned]
     pairs = zip(members, learned, strict=True)
@@ -360,7 +343,19 @@ def describe_fit(
             link = corrections[0].link or link
         measures = targets.measures(predicted, t, w)
         columns = inputs_by_column(scaled.encoding, scaled.scaling)
-        importances = mean([each.importances(columns, targets, len(learned)) for each in learned])
+        importances = mean(
+            [
+                permutation_importances(
+                    each.held_out,
+                    [(each.best.layer, each.correction.readout_of(each.best))],
+                    columns,
+                    targets,
+                    each.correction.judged_parts,
+                    means_of=len(learned),
+                )
+                for each in learned
+            ]
+        )
         importances /= importances.sum() or 1.0  # those of a member may all be zero
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
@@ -372,7 +367,7 @@ def describe_fit(
         effective_rows=distinct * sum(each.effective_rows for each in calibration),
         link=link,
         choice={
-            **(combined(labels) if several else labels[0]),
+            **(combined if several else labels[0]),
             **summary_of(corrections),
             "held_out_rows": held_out_rows,
             "held_out_loss": float(np.mean([each.loss for each in learned])),
@@ -389,9 +384,3 @@ def describe_fit(
         rows=members[0].sums.rows,
         predicted=t - residuals,
     )
-
-
-def combined(labels: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return for every name the values of all members; None where a member has none."""
-    names = dict.fromkeys(name for label in labels for name in label)
-    return {name: [label.get(name) for label in labels] for name in names}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
 from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
+MINIBATCH_ROWS = 256
 MIN_ROWS_FOR_TURNS = 50  # effective rows from which members hold out different ones
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
@@ -83,10 +86,7 @@ class TrainingSet:
         def on_columns(rows: ScaledRows) -> ScaledRows:
             return replace(rows, z=np.ascontiguousarray(rows.z[:, columns]))
 
-        update, held_out = on_columns(self.update), on_columns(self.held_out)
-        fit = update if self.fit is self.update else on_columns(self.fit)
-        scaling = self.scaling.copy_number(number)
-        return replace(self, update=update, fit=fit, held_out=held_out, scaling=scaling)
+        return replace(self._with_rows(on_columns), scaling=self.scaling.copy_number(number))
 
     def losses(self, predicted: Floats) -> Floats:
         """Return the (m,) losses of held-out rows, for predictions (m, K) of scaled targets."""
@@ -111,26 +111,19 @@ class TrainingSet:
         return replace(self, update=rows, fit=rows, held_out=self.held_out[:0])
 
     @cached_property
-    def device_update(self) -> ScaledRows:
-        """The rows of the update, on the device."""
-        return self.update.on(self.ops)
-
-    @cached_property
-    def device_fit(self) -> ScaledRows:
-        """The rows of the readout, on the device."""
-        return self.device_update if self.fit is self.update else self.fit.on(self.ops)
-
-    @cached_property
-    def device_held_out(self) -> ScaledRows:
-        """The rows that are held out, on the device."""
-        return self.held_out.on(self.ops)
+    def on_device(self) -> TrainingSet:
+        """The training set with its rows on the device."""
+        return self._with_rows(lambda rows: rows.on(self.ops))
 
     @cached_property
     def in_single(self) -> TrainingSet:
         """The training set with its rows in single precision, on the host."""
         single = get_ops("cpu", "float32")
-        update, held_out = self.update.on(single), self.held_out.on(single)
-        fit = update if self.fit is self.update else self.fit.on(single)
+        return self._with_rows(lambda rows: rows.on(single))
+
+    def _with_rows(self, change: Callable[[ScaledRows], ScaledRows]) -> TrainingSet:
+        update, held_out = change(self.update), change(self.held_out)
+        fit = update if self.fit is self.update else change(self.fit)
         return replace(self, update=update, fit=fit, held_out=held_out)
 
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
@@ -142,7 +135,7 @@ class TrainingSet:
         if isinstance(layer, SingleLayer):
             moments = layer.scaled_moments(self.in_single.fit, threads)
             return NormalEquations.of(moments, intercept, overwrite=True)
-        moments = layer.on(self.ops).scaled_moments(self.device_fit, threads)
+        moments = layer.on(self.ops).scaled_moments(self.on_device.fit, threads)
         return NormalEquations.of(moments, intercept, overwrite=True)
 
 
@@ -272,3 +265,12 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     mask: Mask = (above >= turn * held) & (above < (turn + 1) * held)
     mask[0] &= turn > 0
     return mask
+
+
+def minibatches(
+    n: int, rng: np.random.Generator, size: int = MINIBATCH_ROWS
+) -> Iterator[tuple[Any, float]]:
+    """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
+    order = rng.permutation(n)
+    for start in range(0, n, size):
+        yield order[start : start + size], start / n

@@ -55,11 +55,21 @@ def permutation_importances(
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
     most = min(MAX_WORK / work, MAX_PERMUTED_ROWS) / means_of
     rows = rows[: int(max(most, MIN_PERMUTED_ROWS))]
-    states = [_State(layer, readout, rows.z) for layer, readout in networks]
+    preactivations = [layer.preactivations(rows.z) for layer, _ in networks]
 
     def predict(z: Floats, changed: list[int]) -> Floats:
-        predicted = np.mean([state.predict(z, changed) for state in states], axis=0)
-        return np.asarray(sum((part(z) for part in parts), predicted))
+        """Return the (m, K) predictions of rows that differ in some inputs alone."""
+        predicted = []
+        for (layer, readout), before in zip(networks, preactivations, strict=True):
+            h = before
+            if changed:
+                now, then = (clip(each[:, changed], layer.bound) for each in (z, rows.z))
+                h = before + (now - then) @ layer.W[:, changed].T
+            skip = layer.width - len(layer.W)
+            predicted.append(layer.activation(h) @ readout.coef[skip:] + readout.intercept)
+            if skip:
+                predicted[-1] = predicted[-1] + z[:, :skip] @ readout.coef[:skip]
+        return sum((part(z) for part in parts), np.mean(predicted, axis=0))
 
     unchanged = predict(rows.z, [])
     if isinstance(targets, NumericTargets):
@@ -71,13 +81,13 @@ def permutation_importances(
     def mean_loss(predicted: Floats) -> float:
         return float(rows.w @ losses(predicted) / rows.w.sum())
 
-    before = mean_loss(unchanged)
+    loss_before = mean_loss(unchanged)
     importances = np.zeros(len(inputs))
     for column, numbers in enumerate(inputs):
         for share in SHIFTS:
             z = rows.z.copy()
             z[:, numbers] = np.roll(z[:, numbers], max(int(share * len(z)), 1), axis=0)
-            importances[column] += max(mean_loss(predict(z, numbers)) - before, 0.0)
+            importances[column] += max(mean_loss(predict(z, numbers)) - loss_before, 0.0)
     total = importances.sum()
     return importances / total if total > 0 else importances
 
@@ -91,23 +101,3 @@ def inputs_by_column(encoding: Encoding | None, scaling: Scaling) -> list[list[i
         [start + j for start in starts for j in range(end - size, end)]
         for size, end in zip(sizes, ends, strict=True)
     ]
-
-
-class _State:
-    """A network at some rows, whose preactivations are remembered."""
-
-    def __init__(self, layer: Layer, readout: Readout, z: Floats) -> None:
-        self.layer, self.readout = layer, readout
-        self.clipped = clip(z, layer.bound)
-        self.h = layer.preactivations(z)
-
-    def predict(self, z: Floats, changed: list[int]) -> Floats:
-        """Return the (m, K) predictions of rows that differ in some inputs alone."""
-        layer, readout = self.layer, self.readout
-        h = self.h
-        if changed:
-            difference = clip(z[:, changed], layer.bound) - self.clipped[:, changed]
-            h = h + difference @ layer.W[:, changed].T
-        skip = layer.width - len(layer.W)
-        predicted: Floats = layer.activation(h) @ readout.coef[skip:] + readout.intercept
-        return predicted + z[:, :skip] @ readout.coef[:skip] if skip else predicted

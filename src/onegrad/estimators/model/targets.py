@@ -72,8 +72,7 @@ class NumericTargets:
         if matrix.shape[1] != self.outputs:
             columns = f"{matrix.shape[1]} columns"
             raise InvalidInput("y", columns, f"{self.outputs} outputs, as when fitted")
-        t: Floats = round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
-        return t
+        return round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
 
     def widened(self, y: Floats) -> NumericTargets:
         """Return the targets with bounds that leave room for the rows of y (n, K), too."""
@@ -83,8 +82,7 @@ class NumericTargets:
     def clipped(self, t: Floats) -> Floats:
         """Return predictions between the bounds, on the scale of the targets."""
         low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
-        inside: Floats = np.clip(t, low, high)
-        return inside
+        return np.clip(t, low, high)
 
     def decode(self, t: Floats) -> Floats:
         """Return predictions in the units of y, (n,) or (n, K) as the targets came."""
@@ -93,8 +91,11 @@ class NumericTargets:
 
     def loss(self, t: Floats, target: Floats, _w: Floats) -> Floats:
         """Return the (m,) squared errors, in units of the targets' variance."""
-        square: Floats = ((self.clipped(t) - target) ** 2).mean(1)
-        return square
+        return ((self.clipped(t) - target) ** 2).mean(1)
+
+    def residual(self, t: Floats, target: Floats) -> Floats:
+        """Return minus the (m, K) gradient in t of half the squared errors."""
+        return target - t
 
     def link(self, _t: Floats, _target: Floats, _w: Floats) -> Link:
         """Return none: numbers have no probabilities."""
@@ -138,7 +139,7 @@ class Link:
         epsilon = 1.0 / (self.rows + 2.0)
         if not epsilon:
             return log_p
-        return np.asarray(np.log((1.0 - epsilon) * np.exp(log_p) + epsilon * self.shares))
+        return np.log((1.0 - epsilon) * np.exp(log_p) + epsilon * self.shares)
 
 
 NO_LINK = Link(1.0, np.inf, np.zeros(0))  # that of numbers, which have no probabilities
@@ -167,6 +168,14 @@ class LabelTargets(ABC):
     @abstractmethod
     def correct(self, t: Floats, target: Floats) -> Floats:
         """Return for each row (m,) the share of its labels that is predicted correctly."""
+
+    @abstractmethod
+    def probabilities(self, t: Floats) -> Floats:
+        """Return the (n, K) probabilities of slope 2, in the form of the targets."""
+
+    def residual(self, t: Floats, target: Floats) -> Floats:
+        """Return minus the (m, K) gradient in the logits 2 t of the log-losses of slope 2."""
+        return np.asarray((target > 0) - self.probabilities(t), target.dtype)
 
     def clipped(self, t: Floats) -> Floats:
         """Return scores as they are: they have no bounds."""
@@ -259,7 +268,7 @@ class ClassTargets(LabelTargets):
         """Return the weights of rows with these labels: times those of their classes."""
         if self.weights is None:
             return w
-        of_class: Floats = self.weights[self.index(y)]
+        of_class = self.weights[self.index(y)]
         return of_class if w is None else of_class * w
 
     def encode(self, y: Values) -> Floats:
@@ -273,8 +282,7 @@ class ClassTargets(LabelTargets):
 
     def decode(self, t: Floats) -> Values:
         """Return the most likely labels."""
-        labels: Values = self.values[self._number(t)]
-        return labels
+        return self.values[self._number(t)]
 
     def _number(self, t: Floats) -> Any:
         return t.argmax(1) if self.outputs > 1 else (t[:, 0] > 0).astype(int)
@@ -287,28 +295,24 @@ class ClassTargets(LabelTargets):
         x = slope * np.ascontiguousarray(t.T)  # (classes, n): sums over classes are then fast
         below = np.concatenate([-x, x]) if self.outputs == 1 else x
         below -= below.max(0)
-        value: Floats = (below - np.log(np.exp(below).sum(0))).T
-        return value
+        return (below - np.log(np.exp(below).sum(0))).T
 
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        loss: Floats = -self._log_softmax(t, slope)[np.arange(len(t)), self._number(target)]
-        return loss
+        return -self._log_softmax(t, slope)[np.arange(len(t)), self._number(target)]
 
     def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
-        loss: Floats = -self.log_probabilities(t, link)[np.arange(len(t)), self._number(target)]
-        return loss
+        return -self.log_probabilities(t, link)[np.arange(len(t)), self._number(target)]
 
     def shares(self) -> Floats:
         return np.full(len(self.values), 1.0 / len(self.values))
 
     def probabilities(self, t: Floats) -> Floats:
-        """Return the (n, K) probabilities of slope 2, in the form of the targets."""
         if self.outputs == 1:  # softmax of (-2t, 2t) where there is one score for two classes
-            return np.asarray(scipy.special.expit(4 * t))
-        return np.asarray(scipy.special.softmax(2 * t, axis=1))
+            return scipy.special.expit(4 * t)
+        return scipy.special.softmax(2 * t, axis=1)
 
     def correct(self, t: Floats, target: Floats) -> Floats:
-        return np.asarray(self._number(t) == self._number(target))
+        return self._number(t) == self._number(target)
 
 
 @dataclass(frozen=True)
@@ -333,27 +337,23 @@ class MultilabelTargets(LabelTargets):
 
     def log_probabilities(self, t: Floats, link: Link) -> Floats:
         """Return the (n, K) log-probabilities of each label by itself."""
-        return link.smooth(np.asarray(scipy.special.log_expit(2 * link.slope * t)))
+        return link.smooth(scipy.special.log_expit(2 * link.slope * t))
 
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        loss: Floats = -scipy.special.log_expit(2 * slope * t * target).mean(1)
-        return loss
+        return -scipy.special.log_expit(2 * slope * t * target).mean(1)
 
     def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
         p = np.exp(self.log_probabilities(t, link))
-        loss: Floats = -np.log(np.where(target > 0, p, 1.0 - p)).mean(1)
-        return loss
+        return -np.log(np.where(target > 0, p, 1.0 - p)).mean(1)
 
     def shares(self) -> Floats:
         return np.full(self.outputs, 0.5)
 
     def probabilities(self, t: Floats) -> Floats:
-        """Return the (n, K) probabilities of slope 2."""
-        return np.asarray(scipy.special.expit(4 * t))
+        return scipy.special.expit(4 * t)
 
     def correct(self, t: Floats, target: Floats) -> Floats:
-        correct: Floats = ((t > 0) == (target > 0)).mean(1)
-        return correct
+        return ((t > 0) == (target > 0)).mean(1)
 
 
 Targets = NumericTargets | ClassTargets | MultilabelTargets

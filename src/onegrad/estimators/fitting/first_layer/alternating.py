@@ -17,12 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.estimators.fitting.candidates import (
-    Candidate,
-    Candidates,
-    evaluate_layer,
-    lowest,
-)
+from onegrad.estimators.fitting.candidates import Candidate, Candidates, evaluate_layer, lowest
 from onegrad.estimators.fitting.corrections import mixed_score
 from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_ROWS,

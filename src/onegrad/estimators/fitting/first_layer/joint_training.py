@@ -24,10 +24,9 @@ from onegrad.arrays import Floats
 from onegrad.estimators.fitting.candidates import Candidate
 from onegrad.estimators.fitting.corrections import scaled_readout
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
-from onegrad.estimators.fitting.gradient_steps import loss_residual, minibatches
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.training_set import TrainingSet, minibatches
 from onegrad.estimators.model.coded_network import Single
-from onegrad.estimators.model.targets import NumericTargets, Targets
+from onegrad.estimators.model.targets import NumericTargets
 from onegrad.layers.adam import EPSILON, AdamSteps
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows
@@ -47,15 +46,6 @@ class TrainedNetwork:
     readout: Readout
     held_out_loss: float
     epoch: int
-
-
-def mean_loss(targets: Targets, rows: ScaledRows, f: Floats) -> float:
-    """Return the mean loss of predictions f (m, K), of labels at the slope they are trained at."""
-    if isinstance(targets, NumericTargets):
-        losses = targets.loss(f, rows.t, rows.w)
-    else:
-        losses = targets.log_loss(f, rows.t, UNIT_SLOPE)
-    return float(rows.w @ losses / rows.w.sum())
 
 
 def train_jointly(
@@ -90,7 +80,12 @@ def train_jointly(
 
     def held_out_loss() -> float:
         h = np.maximum(held_out_inputs @ W.T + b, 0)
-        return mean_loss(targets, held_out, h @ a + held_out_offsets + parameters[3])
+        f = h @ a + held_out_offsets + parameters[3]
+        if isinstance(targets, NumericTargets):
+            losses = targets.loss(f, held_out.t, held_out.w)
+        else:  # at the slope they are trained at
+            losses = targets.log_loss(f, held_out.t, UNIT_SLOPE)
+        return float(held_out.w @ losses / held_out.w.sum())
 
     steps = AdamSteps(parameters)
     first = lowest = held_out_loss()
@@ -104,7 +99,7 @@ def train_jointly(
             f = h @ a
             f += offsets[batch]
             f += parameters[3]
-            r = loss_residual(targets, t[batch], f)
+            r = targets.residual(f, t[batch])
             r *= -w[batch, None] / np.float32(len(x))
             slopes = r @ a.T
             slopes *= h > 0

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ from onegrad.estimators.fitting.first_layer.neurons import Metric, Neurons, Neur
 from onegrad.estimators.fitting.settings import number_or_none
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.targets import NumericTargets, Targets
-from onegrad.functions import Function, resolve_activation
+from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import ScaledRows
@@ -53,6 +52,7 @@ NEURON_SHARES: dict[bool, Mapping[str, float]] = {
 # power of the metric, by whether targets are classes and whether there are several searches
 METRIC_POWER = {(False, True): 0.5, (False, False): 0.75, (True, True): 0.25, (True, False): 0.5}
 
+RELU = resolve_activation("relu:raw")  # the activation of all neurons
 STAYING_SHARE = 0.4  # share of the neurons that stays in a round
 ENTRANTS_PER_PLACE = 4  # new neurons that compete for a place
 NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the others
@@ -60,12 +60,6 @@ MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
-
-
-@cache
-def relu() -> Function:
-    """Return the activation of all neurons."""
-    return resolve_activation("relu:raw")
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ class NeuronSearch:
 
     def renew(self, candidate: Candidate, width: int) -> Neurons | None:
         """Return the neurons that are worth most, and new ones; None where f is constant."""
-        ops, rows = self.training_set.ops, self.training_set.device_update
+        ops, rows = self.training_set.ops, self.training_set.on_device.update
         layer = candidate.layer.on(ops)
         large = candidate.ridge > MIN_SINGLE_RIDGE
         if self.settings.in_single and large and ops.device == "cpu":
@@ -205,7 +199,7 @@ class NeuronSearch:
         clip, scaling = float(self.settings.clip), self.training_set.scaling
         return evaluate_layer(
             self.training_set,
-            Layer(scaling, neurons.W, neurons.b, relu(), True, clip),
+            Layer(scaling, neurons.W, neurons.b, RELU, True, clip),
             label,
             ridge=number_or_none(self.settings.ridge),
             first_ridge=first_ridge,
@@ -225,7 +219,6 @@ def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> F
 
     def residual(block: ScaledRows, _: Floats) -> Floats:
         f = layer.features(block.z) @ readout.coef + readout.intercept
-        r: Floats = (block.t > 0) - targets.probabilities(f)
-        return r
+        return targets.residual(f, block.t)
 
     return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)

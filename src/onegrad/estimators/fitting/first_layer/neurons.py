@@ -193,12 +193,7 @@ def _neighbours(
     return _directions(u[j] - u[i], rng) @ metric.root, kinks
 
 
-def _rows(
-    sampler: NeuronSampler,
-    _: Metric,
-    count: int,
-    rng: np.random.Generator,
-) -> Drawn:
+def _rows(sampler: NeuronSampler, _: Metric, count: int, rng: np.random.Generator) -> Drawn:
     i, j, k = sampler.draw_rows(rng.random((3, count)))
     return _directions(sampler.z[j] - sampler.z[i], rng), sampler.z[k]
 

@@ -167,11 +167,7 @@ def learn(
         candidate = evaluate_layer(
             training_set,
             untrained if eta == 0 else layer(W + eta * G),
-            {
-                "eta": eta,
-                "relative_step": eta / unit if unit > 0 else 0.0,
-                "step_rows": step_rows,
-            },
+            {"eta": eta, "relative_step": eta / unit if unit > 0 else 0.0, "step_rows": step_rows},
             ridge=number_or_none(settings.ridge),
             first_ridge=tried[-1].ridge if tried else FIRST_RIDGE,
             intercept=settings.intercept,
