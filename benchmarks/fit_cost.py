@@ -23,7 +23,7 @@ import onegrad as og
 from onegrad.data import Source, source
 from onegrad.data.partitions import PARTITION_ROWS
 from onegrad.estimators.fitting.pipeline import sample_partition
-from onegrad.estimators.model.row_sums import MomentsPass
+from onegrad.estimators.model.rows import MomentsPass
 
 SAMPLE = 20_000
 NETWORK = 1e9  # bytes per second between workers

@@ -1,7 +1,7 @@
 """scikit-learn estimators: feature learning in two passes over any amount of data."""
 
 from onegrad.estimators.families import FAMILIES, Family, load
-from onegrad.estimators.model.saving import save
+from onegrad.estimators.model.files import save
 from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.estimators.model.loading import read_model
+from onegrad.estimators.model.files import read_model
 from onegrad.estimators.sklearn_api.alternating_estimators import (
     AlternatingClassifier,
     AlternatingRegressor,

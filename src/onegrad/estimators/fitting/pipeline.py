@@ -47,7 +47,7 @@ from onegrad.estimators.model.permutation_importance import (
     inputs_by_column,
     permutation_importances,
 )
-from onegrad.estimators.model.row_sums import MomentsPass, block_targets, sum_over_blocks
+from onegrad.estimators.model.rows import MomentsPass, block_targets, sum_over_blocks
 from onegrad.estimators.model.targets import NO_LINK
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress

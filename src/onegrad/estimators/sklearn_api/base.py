@@ -23,11 +23,11 @@ from onegrad.estimators.fitting.candidates import Candidates
 from onegrad.estimators.fitting.settings import Settings, check_parameter
 from onegrad.estimators.fitting.task import LearningTask
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.estimators.model import saving, update
+from onegrad.estimators.model import files
+from onegrad.estimators.model import rows as model_rows
 from onegrad.estimators.model.fitted import FeatureSpectrum, Fitted
 from onegrad.estimators.model.onnx_export import save_onnx
 from onegrad.estimators.model.report import Report
-from onegrad.estimators.model.row_sums import RowSums, sum_rows
 from onegrad.estimators.sklearn_api.input_data import (
     MATRIX_CHECKS,
     first_rows,
@@ -217,7 +217,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "fitted_"):
             return self.fit(X, y, sample_weight)
         rows = self._sum_rows(X, y, sample_weight)
-        return self._publish(update.with_rows(self.fitted_, rows))
+        return self._publish(model_rows.with_rows(self.fitted_, rows))
 
     def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove rows from the readout exactly; the first layer does not change.
@@ -226,24 +226,24 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         rows = self._sum_rows(X, y, sample_weight)
-        return self._publish(update.without_rows(self.fitted_, rows))
+        return self._publish(model_rows.without_rows(self.fitted_, rows))
 
     def merge(self, other: FeatureLearner) -> Self:
         """Add the rows of an estimator that has the same first layer (see `blank`)."""
         check_is_fitted(self)
         check_is_fitted(other)
-        if type(other) is not type(self) or not update.same_first_layers(
+        if type(other) is not type(self) or not model_rows.same_first_layers(
             self.fitted_, other.fitted_
         ):
             problem = "it needs the same first layer; make it with blank() and fill it"
             raise InvalidInput("other", problem=problem)
-        return self._publish(update.with_rows(self.fitted_, update.all_rows(other.fitted_)))
+        return self._publish(model_rows.with_rows(self.fitted_, model_rows.all_rows(other.fitted_)))
 
     def blank(self) -> Self:
         """Return a copy with the same first layer and no rows, to be filled by partial_fit."""
         check_is_fitted(self)
-        rows = update.all_rows(self.fitted_)
-        return copy(self)._publish(update.without_rows(self.fitted_, rows))
+        rows = model_rows.all_rows(self.fitted_)
+        return copy(self)._publish(model_rows.without_rows(self.fitted_, rows))
 
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the model on rows that are not in it.
@@ -254,11 +254,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         data = more_rows(self, X, y, sample_weight)
-        return self._publish(update.calibrate(self.fitted_, data.blocks()))
+        return self._publish(model_rows.calibrate(self.fitted_, data.blocks()))
 
-    def _sum_rows(self, X: Any, y: Any, sample_weight: Any) -> RowSums:
+    def _sum_rows(self, X: Any, y: Any, sample_weight: Any) -> model_rows.RowSums:
         data = more_rows(self, X, y, sample_weight)
-        sums = partial(sum_rows, fitted=self.fitted_, device=self.device)
+        sums = partial(model_rows.sum_rows, fitted=self.fitted_, device=self.device)
         return sum_over_partitions(sums, data.partitions)
 
     def _warn_of_changes(self, subject: str) -> None:
@@ -380,4 +380,4 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         can predict but cannot add or remove rows.
         """
         check_is_fitted(self)
-        saving.save(self, path, rows)
+        files.save(self, path, rows)
