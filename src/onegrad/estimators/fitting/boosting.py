@@ -147,7 +147,7 @@ def bin_edges(x: Floats) -> Floats:
     if len(values) > MAX_BINS:
         inner = np.linspace(0, 1, MAX_BINS + 1)[1:-1]
         return np.unique(np.quantile(x, inner, method="lower"))
-    return np.asarray((values[1:] + values[:-1]) / 2)
+    return (values[1:] + values[:-1]) / 2
 
 
 def questions(bins: Any, r: Floats, w: Floats, depth: int) -> tuple[Leaves, Leaves]:

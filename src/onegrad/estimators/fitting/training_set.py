@@ -262,7 +262,7 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     held = share * w.sum()
     few = w.sum() ** 2 < MIN_ROWS_FOR_TURNS * (w @ w)
     turn = 0 if few or not share else member % max(round(1 / share), 1)
-    mask: Mask = (above >= turn * held) & (above < (turn + 1) * held)
+    mask = (above >= turn * held) & (above < (turn + 1) * held)
     mask[0] &= turn > 0
     return mask
 

@@ -25,8 +25,7 @@ Leaves = np.ndarray[Any, np.dtype[np.intp]]
 
 def leaf_numbers(answers: Any) -> Leaves:
     """(n,) numbers whose bits are the answers (n, D)."""
-    bits = 1 << np.arange(answers.shape[1])
-    return np.asarray(answers @ bits, np.intp)
+    return answers @ (1 << np.arange(answers.shape[1]))
 
 
 @dataclass(frozen=True)

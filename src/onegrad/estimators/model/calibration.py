@@ -84,7 +84,7 @@ def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -
     below = np.cumsum(w[order], axis=0) / w.sum()
     position = np.minimum((below < share - 1e-12).sum(0), len(size) - 1)
     columns = np.arange(size.shape[1])
-    return np.asarray(size[order[position, columns], columns])
+    return size[order[position, columns], columns]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ResidualSizes:
             total, weight = total - self.w * self.size, weight - self.w
         overall = sums[0, -1] / sums[1, -1]
         local = total / np.maximum(weight, np.finfo(float).tiny)
-        return np.asarray(local + overall / LOCAL_SHARE + np.finfo(float).tiny)
+        return local + overall / LOCAL_SHARE + np.finfo(float).tiny
 
 
 def local_widths(

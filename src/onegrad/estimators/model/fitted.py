@@ -51,8 +51,7 @@ class FeatureSpectrum:
     @property
     def spikes(self) -> Floats:
         edge = (1 + 1e-9) * self.untrained.max(initial=0.0)
-        above: Floats = self.learned[self.learned > edge]
-        return above
+        return self.learned[self.learned > edge]
 
 
 @dataclass(frozen=True)
@@ -169,9 +168,8 @@ class Member:
         coef = self.ridge_readout.coef
         noise = np.maximum(equations.y_square - (coef * equations.v).sum(0), 0.0)
         blocks = (self.layer(x[rows]) for rows in row_slices(len(x)))
-        return np.concatenate(
-            [(1.0 + equations.leverage(F, self.factor))[:, None] * noise for F in blocks]
-        )
+        leverage = np.concatenate([equations.leverage(F, self.factor) for F in blocks])
+        return (1.0 + leverage)[:, None] * noise
 
     def leave_one_out_residuals(self, rows: ScaledRows, left_out: Floats) -> Floats:
         r"""Return the (m, K) residuals of rows of the readout, each left out with a weight v.
@@ -343,11 +341,6 @@ class Fitted:
         return CommitteeMoments(tuple(member.moments for member in self.members))
 
     @property
-    def layers_and_coefs(self) -> list[tuple[Layer, Floats]]:
-        """Each member's layer with the coefficients of its readout."""
-        return [(member.layer, member.readout.coef) for member in self.members]
-
-    @property
     def width(self) -> int:
         """Number of features of all members."""
         return sum(layer.width for layer in self.layers)
@@ -403,9 +396,8 @@ class Fitted:
             for near in self.neighbours:
                 scores += near.share * near(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
-            raise InvalidInput(
-                "model", problem="its numbers are so large that predictions overflow"
-            )
+            problem = "its numbers are so large that predictions overflow"
+            raise InvalidInput("model", problem=problem)
         return scores
 
     def variance(self, x: Floats) -> Floats:
@@ -416,14 +408,12 @@ class Fitted:
         """
         means = [member.predict(x) for member in self.members]
         within = mean([member.variance(x) for member in self.members])
-        spread: Floats = within + np.var(means, axis=0)
-        return spread
+        return within + np.var(means, axis=0)
 
 
 def mean(values: Sequence[Floats]) -> Floats:
     """Return the mean of arrays of one shape, added in order."""
-    mean: Floats = sum(values[1:], values[0]) / len(values)
-    return mean
+    return sum(values[1:], values[0]) / len(values)
 
 
 def largest_first(values: Sequence[Floats]) -> Floats:

@@ -64,7 +64,7 @@ class NearbyRows:
     def distinct(self) -> NearbyRows:
         """Return the rows with the smallest keys, equal ones as one with the sum of weights."""
         keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
-        w: Floats = np.bincount(group, self.w, len(keys)).astype(np.float64)
+        w = np.bincount(group, self.w, len(keys)).astype(np.float64)
         remaining = np.flatnonzero(w > MIN_WEIGHT)[:MAX_NEIGHBOUR_ROWS]
         return replace(self[first[remaining]], keys=keys[remaining], w=w[remaining])
 
@@ -151,5 +151,4 @@ def kernel_means(near: Nearest, rows: NearbyRows, count: int) -> Floats:
     kernel -= np.exp(-2 * square.max(1, keepdims=True) / width)
     weights = (kernel + MIN_KERNEL) * finite * rows.w[near.positions]
     total = np.maximum(weights.sum(1, keepdims=True), np.finfo(float).tiny)
-    means: Floats = np.einsum("mn,mnk->mk", weights / total, rows.t[near.positions])
-    return means
+    return np.einsum("mn,mnk->mk", weights / total, rows.t[near.positions])

@@ -68,10 +68,12 @@ class MomentsPass:
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         ops = get_ops(self.device)
         rows = [None if values is None else ops.asarray(values) for values in (x, t, w)]
-        sums = [DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers]
-        on_host = (map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)) for m in sums)
-        pairs = zip(sums, on_host, strict=True)
-        return CommitteeMoments(tuple(Moments(m.rows, m.weight, *arrays) for m, arrays in pairs))
+        sums = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
+        on_host = (
+            Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
+            for m in sums
+        )
+        return CommitteeMoments(tuple(on_host))
 
 
 @dataclass(frozen=True)
@@ -101,22 +103,16 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
     moments = MomentsPass(fitted.layers, fitted.targets, fitted.encoding, device)
 
     def of_block(block: RowBlock) -> RowSums:
-        targets, y = fitted.targets, block_targets(block)
+        targets, y, w, tally = fitted.targets, block_targets(block), block_weights(block), None
         sums = moments.block(block)
         if isinstance(targets, NumericTargets):
             targets = targets.widened(y.reshape(len(y), -1))
-        return RowSums(sums, _block_tally(block, fitted), targets, _nearby_rows(block, fitted))
+        if fitted.tally is not None:
+            keys = block_keys(block, fitted, fitted.tally.seed)
+            tally = Tally.of(keys[w > 0], w[w > 0], fitted.tally.seed)
+        return RowSums(sums, tally, targets, _nearby_rows(block, fitted))
 
     return sum_over_blocks(of_block, partition)
-
-
-def _block_tally(block: RowBlock, fitted: Fitted) -> Tally | None:
-    if fitted.tally is None:
-        return None
-    w = block_weights(block)
-    counts = w > 0
-    seed = fitted.tally.seed
-    return Tally.of(block_keys(block, fitted, seed)[counts], w[counts], seed)
 
 
 def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
@@ -288,7 +284,9 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     measures = targets.measures(predicted, t, w)
     statistics = replace(
         fitted.statistics,
-        metric=gradient_outer_product(rows, *fitted.layers_and_coefs, by_column=True),
+        metric=gradient_outer_product(
+            rows, *((m.layer, m.readout.coef) for m in fitted.members), by_column=True
+        ),
         column_importances=permutation_importances(
             rows,
             [(member.layer, member.readout) for member in fitted.members],

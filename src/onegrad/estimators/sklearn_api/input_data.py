@@ -46,9 +46,8 @@ def check_plain(**arrays: Any) -> None:
     """Refuse arrays that lose information when they become numbers: units, masks, field names."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
-            raise InvalidInput(
-                name, problem="it is masked; fill in the masked values, or drop those rows"
-            )
+            problem = "it is masked; fill in the masked values, or drop those rows"
+            raise InvalidInput(name, problem=problem)
     dtype = getattr(arrays["X"], "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind == "c":
@@ -70,18 +69,16 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     if is_source(X):
         names = () if categorical is None else categorical
         if any(not isinstance(name, str) for name in names):
-            raise InvalidInput(
-                "categorical_features", categorical, "names of columns where X is a source"
-            )
+            allowed = "names of columns where X is a source"
+            raise InvalidInput("categorical_features", categorical, allowed)
         return source(X, y, sample_weight).aligned(names)
     if is_frame(X):
         table = as_table(X)
         estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
         estimator.n_features_in_ = table.num_columns
         estimator._fitted_on_frame_ = True
-        return _table_source(
-            estimator, table, y, sample_weight, column_names(categorical, table.column_names)
-        )
+        names = column_names(categorical, table.column_names)
+        return _table_source(estimator, table, y, sample_weight, names)
     if holds_text(X):
         X = np.asarray(X, dtype=object)
         _check_n_features(estimator, X, reset=True)
@@ -126,10 +123,8 @@ def _weights(sample_weight: Any, X: Any) -> Floats | None:
     if sample_weight is None:
         return None
     rows = np.empty((_num_samples(X), 1))
-    weights: Floats = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-    )
-    return weights
+    checks = {"dtype": np.float64, "ensure_non_negative": True}
+    return _check_sample_weight(sample_weight, rows, **checks)
 
 
 def column_names(columns: Any, names: Sequence[str]) -> list[str]:

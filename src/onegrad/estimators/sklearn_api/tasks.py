@@ -45,8 +45,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
 
     @property
     def _targets(self) -> NumericTargets:
-        targets: NumericTargets = _checked(self.fitted_.targets, NumericTargets)
-        return targets
+        return _checked(self.fitted_.targets, NumericTargets)
 
     def _publish(self, fitted: Fitted) -> Self:
         _checked(fitted.targets, NumericTargets)
@@ -160,10 +159,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     @property
     def _targets(self) -> ClassTargets | MultilabelTargets:
-        targets: ClassTargets | MultilabelTargets = _checked(
-            self.fitted_.targets, ClassTargets, MultilabelTargets
-        )
-        return targets
+        return _checked(self.fitted_.targets, ClassTargets, MultilabelTargets)
 
     def _publish(self, fitted: Fitted) -> Self:
         super()._publish(fitted)

@@ -57,15 +57,14 @@ class Metric:
     @cached_property
     def importance(self) -> Floats:
         """(d,) diagonal of M, scaled to sum to one."""
-        share: Floats = np.diag(self.M) / np.trace(self.M)
-        return share
+        return np.diag(self.M) / np.trace(self.M)
 
     @cached_property
     def root(self) -> Floats:
         """M^p of the metric scaled to trace d; no eigenvalue is zero."""
         d = len(self.M)
         values, V = np.linalg.eigh(self.M * (d / np.trace(self.M)))
-        root: Floats = (V * (np.maximum(values, 0.0) + MIN_EIGENVALUE) ** self.power) @ V.T
+        root = (V * (np.maximum(values, 0.0) + MIN_EIGENVALUE) ** self.power) @ V.T
         root *= np.sqrt(d / (root * root).sum())
         return root
 
@@ -88,18 +87,12 @@ class NeuronSampler:
     @cached_property
     def covariance(self) -> Floats:
         centred = self.z - self.w @ self.z / self.w.sum()
-        C: Floats = (centred * self.w[:, None]).T @ centred / self.w.sum()
-        return C
+        return (centred * self.w[:, None]).T @ centred / self.w.sum()
 
     @cached_property
-    def in_single(self) -> Ops:
-        """The operations in single precision: enough to compare neurons."""
-        return get_ops(self.ops.device, "float32")
-
-    @cached_property
-    def single(self) -> Array:
-        """The inputs in single precision, on the device."""
-        return self.in_single.asarray(self.z)
+    def in_single(self) -> Array:
+        """The inputs in single precision, on the device: enough to compare neurons."""
+        return get_ops(self.ops.device, "float32").asarray(self.z)
 
     def draw_rows(self, u: Floats) -> Indices:
         """Return rows drawn by weight with uniform numbers u."""
@@ -133,15 +126,15 @@ class NeuronSampler:
         The measure is what the neuron alone would take off the residual's sum of squares,
         sum_k Cov(h, r_k)^2 / Var(h).
         """
-        W, b = map(self.in_single.asarray, (entrants.W, entrants.b))
         with_one = np.column_stack([residual, np.ones(len(residual))])
-        right = self.in_single.asarray(with_one * self.w[:, None])
+        as_single = get_ops(self.ops.device, "float32").asarray
+        W, b, right = map(as_single, (entrants.W, entrants.b, with_one * self.w[:, None]))
         sums = self.ops.zeros(len(W), right.shape[1])  # of w h r and w h
         squares = self.ops.zeros(len(W))
         xp = namespace(W)
         size = DEVICE_BLOCK_ROWS if is_torch(W) else CACHE_ROWS_OF_ENTRANTS
         for rows in row_slices(len(self.z), size):
-            h = self.single[rows] @ W.T
+            h = self.in_single[rows] @ W.T
             h += b
             xp.clip(h, 0, None, out=h)
             sums += h.T @ right[rows]
@@ -211,14 +204,12 @@ def _positions(weight: Floats, u: Floats) -> Indices:
     """Return positions drawn by weight: where the share u of all weight lies below."""
     below = np.cumsum(weight)
     after = np.searchsorted(below, u * below[-1], side="right")
-    positions: Indices = np.minimum(after, len(below) - 1)
-    return positions
+    return np.minimum(after, len(below) - 1)
 
 
 def _directions(difference: Floats, rng: np.random.Generator) -> Floats:
     """Return differences scaled to length one; where rows are equal, any direction."""
     g = rng.standard_normal(difference.shape)
     length = np.linalg.norm(difference, axis=1, keepdims=True)
-    unit: Floats = np.where(length > 1e-6, difference, g)
-    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    return unit
+    unit = np.where(length > 1e-6, difference, g)
+    return unit / np.linalg.norm(unit, axis=1, keepdims=True)

@@ -183,8 +183,7 @@ def random_readout(law: str, shape: tuple[int, int], rng: np.random.Generator) -
         "constant": np.ones,
         "rademacher": lambda shape: rng.choice([-1.0, 1.0], size=shape),
     }
-    A: Floats = draw[law](shape) / np.sqrt(shape[0])
-    return A
+    return draw[law](shape) / np.sqrt(shape[0])
 
 
 def step_gradient(rows: ScaledRows, layer: Layer, A: Floats, settings: OneStepSettings) -> Floats:
@@ -192,7 +191,7 @@ def step_gradient(rows: ScaledRows, layer: Layer, A: Floats, settings: OneStepSe
     offset = (rows.w @ rows.t) / rows.w.sum() if settings.intercept else 0.0
 
     def residual(block: ScaledRows, h: Floats) -> Floats:
-        r: Floats = block.t - offset
+        r = block.t - offset
         return r - layer.activation(h) @ A if settings.residual == "full" else r
 
     return weight_gradient(rows, layer, A, residual)
