@@ -30,9 +30,7 @@ from onegrad.io.progress import Progress
 
 BASELINE = "gradient boosting"  # scikit-learn's, with default settings
 CONSTANT = "a constant"
-COVERAGE = 0.9
-MAX_BASELINE_NUMBERS = 10**7  # inputs times rows
-WORST_ROWS = 10
+MAX_BASELINE_NUMBERS = 10**7  # inputs times rows that the baseline sees; not tuned
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Assessment:
     width, covered : of intervals of coverage 0.9: half-width, and the share of one half of the rows
         that is covered when the other half decides the width; None of classes and few rows.
     confidence, correct : probabilities of the predicted classes, and whether they are right.
-    worst : the rows that are predicted worst.
+    worst : the ten rows that are predicted worst.
     """
 
     true: Values
@@ -124,7 +122,7 @@ def assess(
     order = np.argsort(off if facts.get("correct") is not None else -off, kind="stable")
     worst = [
         WorstRow(_named_values(estimator, rows, i), sample.y[held][i], decoded[i], float(off[i]))
-        for i in order[:WORST_ROWS]
+        for i in order[:10]
         if decoded.ndim == 1
     ]
     return Assessment(sample.y[held], decoded, scores, len(training), worst=worst, **facts)
@@ -186,7 +184,7 @@ def _interval_facts(residuals: Floats, w: Floats, targets: NumericTargets) -> di
 
 def _width(residuals: Floats, w: Floats) -> float:
     rows = float(w.sum() ** 2 / (w**2).sum()) if len(w) else 0.0
-    return float(interval_width(residuals, w, rows, COVERAGE)[0])
+    return float(interval_width(residuals, w, rows, coverage=0.9)[0])
 
 
 def _named_values(estimator: FeatureLearner, rows: Any, i: int) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from onegrad.estimators.model.neighbours import (
 )
 from onegrad.estimators.model.targets import ClassTargets, Link, NumericTargets, label_rows
 from onegrad.layers.gradient import gradient_outer_product
-from onegrad.layers.layer import Layer
 from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
@@ -118,7 +117,9 @@ class Correction:
         weight = self.weights.get("head", 0.0)
         head = candidate.head
         if self.linear is not None:
-            head = of_features(self.linear[all_rows], candidate.layer)
+            of_inputs = self.linear[all_rows]
+            neurons = np.zeros((len(candidate.layer.W), of_inputs.coef.shape[1]))
+            head = replace(of_inputs, coef=np.concatenate([of_inputs.coef, neurons]))
         return None if head is None or not weight else scaled_readout(head, weight)
 
     def readout_of(self, candidate: Candidate) -> Readout:
@@ -179,7 +180,7 @@ def choose_correction(
     few = labels and len(rows) < MIN_HELD_OUT_LABELS
     if head is not None and not few:
         parts["head"] = head
-    elif isinstance(training_set.targets, ClassTargets) and fits_linearly(training_set):
+    elif isinstance(training_set.targets, ClassTargets) and is_small(training_set):
         linear = linear_readouts(training_set)
         parts["head"] = rows.z @ linear[0].coef + linear[0].intercept
     if few:
@@ -197,8 +198,11 @@ def choose_correction(
     fixed = FixedParts(training_set, plan, boosting, best.layer.bound, seed)
     correction = fixed.added(judged, parts, correction)
     if share := correction.weights.get("neighbours", 0.0):
-        near = Neighbours(root, count, share, sample_points(training_set, root), seed.rows)
-        correction = replace(correction, neighbours=near)
+        sample = training_set.without_held_out.fit
+        z, keys = points(sample.z, root), training_set.keys
+        near = NearbyRows(keys, z, sample.t, sample.w).distinct()
+        neighbours = Neighbours(root, count, share, near, seed.rows)
+        correction = replace(correction, neighbours=neighbours)
     return replace(correction, linear=linear)
 
 
@@ -306,7 +310,7 @@ def neighbour_count(
     return count if helps else 0
 
 
-def fits_linearly(training_set: TrainingSet) -> bool:
+def is_small(training_set: TrainingSet) -> bool:
     """Return whether rows are so few that logistic regression on the inputs may be as good."""
     rows = training_set.sample_rows
     return rows <= MAX_LINEAR_ROWS and rows * training_set.inputs <= MAX_LINEAR_NUMBERS
@@ -329,12 +333,6 @@ def linear_readouts(training_set: TrainingSet) -> tuple[Readout, Readout]:
             intercept[seen[-len(model.coef_) :]] = unit * model.intercept_
         readouts.append(Readout(0.0, coef, intercept))
     return readouts[0], readouts[1]
-
-
-def of_features(readout: Readout, layer: Layer) -> Readout:
-    """Return a readout of the inputs as one of a layer's features: none counts a neuron."""
-    neurons = np.zeros((len(layer.W), readout.coef.shape[1]))
-    return replace(readout, coef=np.concatenate([readout.coef, neurons]))
 
 
 def mostly_linear(training_set: TrainingSet, parts: Mapping[str, Floats]) -> Correction:
@@ -436,9 +434,3 @@ def local_means(
         count: np.concatenate([kernel_means(block, near, count) for block in blocks])
         for count in counts
     }
-
-
-def sample_points(training_set: TrainingSet, root: Floats) -> NearbyRows:
-    """Return all rows of the sample as neighbours."""
-    rows = training_set.without_held_out.fit
-    return NearbyRows(training_set.keys, points(rows.z, root), rows.t, rows.w).distinct()

@@ -59,7 +59,6 @@ from onegrad.ridge import Moments
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
 MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, factors, metric
-LEADING_EIGENVALUES = 64  # how many are computed of more features
 
 
 @dataclass(frozen=True)
@@ -307,12 +306,15 @@ def correct(
 
 
 def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
-    """Return eigenvalues of the covariance of a layer's features on the sample, largest first."""
+    """Return eigenvalues of the covariance of a layer's features on the sample, largest first.
+
+    All of them, or the 64 largest where there are many.
+    """
     if layer.width <= MAX_FULL_SPECTRUM:
         equations = training_set.equations(training_set.with_grid(layer), intercept)
         return equations.eigenvalues()
     equations = training_set.equations(SingleLayer.of(layer), intercept)
-    return np.asarray(equations.eigenvalues(LEADING_EIGENVALUES), np.float64)
+    return np.asarray(equations.eigenvalues(64), np.float64)
 
 
 def describe_fit(

@@ -18,8 +18,6 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.files import atomic_write
 from onegrad.pictures.style import load_library
 
-OPSET = 17
-
 
 class Graph:
     """Nodes of an ONNX graph, added one after the other; every method returns a name."""
@@ -57,7 +55,7 @@ class Graph:
             [described(name, *facts) for name, facts in outputs.items()],
             self.constants,
         )
-        opset = [helper.make_opsetid("", OPSET)]
+        opset = [helper.make_opsetid("", 17)]
         options = {"producer_name": "onegrad", "producer_version": __version__}
         model = helper.make_model(graph, opset_imports=opset, ir_version=8, **options)
         self.onnx.checker.check_model(model)

@@ -9,8 +9,6 @@ from typing import Any
 
 from onegrad.estimators.model.fitted import Fitted
 
-MAX_COLUMNS = 10  # columns whose importance is shown
-
 
 @dataclass(frozen=True)
 class Report:
@@ -56,7 +54,7 @@ class Report:
             about += f" ({rows})"
         importances = zip(column_names, fitted.column_importances.tolist(), strict=True)
         ranked = sorted(importances, key=lambda pair: -pair[1])
-        return cls(title, tuple(lines), tuple(ranked[:MAX_COLUMNS]), about)
+        return cls(title, tuple(lines), tuple(ranked[:10]), about)
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in (*self.lines, *self.inputs))

@@ -21,7 +21,6 @@ from onegrad.layers.scaling import weighted_mean_and_deviation
 from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 
 MAX_TARGET = 1e300  # largest size of a target
-MAX_LABELS_LISTED = 20  # classes that a message lists
 PRIOR_SLOPE = (1.5, 1.0)  # mean and deviation of log2 slope before any row is seen
 
 
@@ -259,7 +258,7 @@ class ClassTargets(LabelTargets):
         index = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         unknown = self.values[index] != y
         if np.any(unknown):
-            classes = ", ".join(map(str, self.values[:MAX_LABELS_LISTED]))
+            classes = ", ".join(map(str, self.values[:20]))
             label = y[unknown][0]
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index

@@ -24,7 +24,6 @@ from onegrad.data.encoding import Encoding, encode, input_names
 from onegrad.data.table import as_table, is_frame, matrix_table
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 
-MAX_EXAMPLES = 3  # values that a warning about unknown ones names
 # gaps and infinities are handled here, and sparse rows become dense a block at a time
 MATRIX_CHECKS: dict[str, Any] = {
     "dtype": np.float64,
@@ -264,8 +263,8 @@ def _gap_warning(column: str, count: int) -> UnknownValueWarning:
 
 
 def _unknown_value_warning(column: str, values: Counter[str]) -> UnknownValueWarning:
-    examples = ", ".join(repr(value)[:30] for value in list(values)[:MAX_EXAMPLES])
-    more = ", …" if len(values) > MAX_EXAMPLES else ""
+    examples = ", ".join(repr(value)[:30] for value in list(values)[:3])
+    more = ", …" if len(values) > 3 else ""
     text = (
         f"column {column!r}: {values.total()} rows hold {len(values)} values that the model does "
         f"not know ({examples}{more}); they are treated as none of the known values"

@@ -11,7 +11,7 @@ for a table, ridge leaves its neurons alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,8 +33,6 @@ from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
 from onegrad.parallel import thread_map
 
-PREDICTION_PARTS = ("ridge", "head", "networks", "trees", "neighbours")  # of a prediction
-
 
 def learn(
     training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
@@ -44,9 +42,11 @@ def learn(
     candidates = search(searched, settings, rng)
     if not settings.corrects:
         return candidates
-    trained = [*training(training_set, searched, settings, candidates.best, rng)]
-    tried = [*candidates.tried, *trained]
-    return Candidates(candidates.untrained, tried, lowest([candidates.best, *trained]))
+    trained = train(training_set, searched, settings, candidates.best, rng)
+    if trained is None:
+        return candidates
+    tried = [*candidates.tried, trained]
+    return Candidates(candidates.untrained, tried, lowest([candidates.best, trained]))
 
 
 def search(
@@ -96,25 +96,26 @@ def search(
     return Candidates(untrained, [*of_searches, pooled, *more], lowest([pooled, *more]))
 
 
-def training(
+def train(
     training_set: TrainingSet,
     searched: TrainingSet,
     settings: AlternatingSettings,
     best: Candidate,
     rng: np.random.Generator,
-) -> Iterator[Candidate]:
-    """Yield the candidate that joint training makes of the best one, with a head for labels.
+) -> Candidate | None:
+    """Return the candidate that joint training makes of the best one, with a head for labels.
 
-    The score of a candidate with a head is that of the best mixture with ridge regression.
+    None where no epoch is better. The score of a candidate with a head is that of the best mixture
+    with ridge regression.
     """
     if not len(searched.held_out) or training_set.progress.stopped:
-        return
+        return None
     rates = settings.training_rates(training_set.sample_rows)
     patience = settings.patience or EPOCH_PATIENCE
     trials = [train_jointly(training_set, best, rate, rng, patience) for rate in rates]
     networks = [network for network in trials if network is not None]
     if not networks:
-        return
+        return None
     network = min(networks, key=lambda each: each.held_out_loss)
     candidate = evaluate_layer(
         searched,
@@ -127,9 +128,8 @@ def training(
     )
     if settings.classes:
         candidate = replace(candidate, head=network.readout)
-        score = mixed_score(searched, candidate)
-        candidate = replace(candidate, score=score)
-    yield candidate
+        candidate = replace(candidate, score=mixed_score(searched, candidate))
+    return candidate
 
 
 def pool(layers: Sequence[Layer], scaling: Scaling, turns: Sequence[int]) -> Layer:
@@ -144,9 +144,6 @@ def pool(layers: Sequence[Layer], scaling: Scaling, turns: Sequence[int]) -> Lay
     return replace(layers[0], scaling=scaling, W=neurons.W, b=neurons.b, step=None)
 
 
-UPDATE_NAMES = {"neurons": "new neurons", "gradient": "gradient steps"}
-
-
 def _flattened(value: Any) -> list[Any]:
     """Return the values of all searches of all members; one may stand alone."""
     return [x for item in value for x in _flattened(item)] if isinstance(value, list) else [value]
@@ -155,17 +152,19 @@ def _flattened(value: Any) -> list[Any]:
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines of a report, by name, on the rounds and corrections that were chosen."""
     updates, rounds = (_flattened(choice[key]) for key in ("update", "round"))
-    kinds = " or ".join(name for key, name in UPDATE_NAMES.items() if key in updates)
+    names = {"neurons": "new neurons", "gradient": "gradient steps"}
+    kinds = " or ".join(name for key, name in names.items() if key in updates)
     fewest, most = min(rounds), max(rounds)
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     layer = f"{count} round{'s' * (most != 1)} of {kinds}" if most else "as drawn: no round helped"
     lines = [("first layer", layer)]
     if "epochs" in choice:
         lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
-    parts = [name for name in PREDICTION_PARTS if choice.get(f"{name}_weight")]
-    if parts:
-        weights = ", ".join(f"{name} {choice[f'{name}_weight']:.3g}" for name in parts)
-        lines.append(("weights", weights))
+    parts = ("ridge", "head", "networks", "trees", "neighbours")
+    weights = {name: choice.get(f"{name}_weight") for name in parts}
+    if any(weights.values()):
+        shown = (f"{name} {weight:.3g}" for name, weight in weights.items() if weight)
+        lines.append(("weights", ", ".join(shown)))
     if "neighbours" in choice:
         lines.append(("neighbours", f"distance of number {listed('{}', choice['neighbours'])}"))
     return lines
