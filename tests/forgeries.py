@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -213,7 +214,6 @@ def _zip_bytes(members: dict[str, bytes], deflated: bool = False) -> bytes:
 def example_models() -> tuple[bytes, ...]:
     """Return small models of the example table, of both families: numbers and classes."""
     import tempfile
-    from pathlib import Path
 
     import onegrad as og
     from onegrad.data import source
@@ -252,6 +252,16 @@ def with_digests(members: dict[str, bytes]) -> dict[str, bytes]:
     others = {name: content for name, content in members.items() if name != "digests.json"}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in others.items()}
     return others | {"digests.json": json.dumps(digests).encode()}
+
+
+def rewrite_model(
+    path: Path, change: Callable[[dict[str, bytes]], Any], digests: Any = with_digests
+) -> None:
+    """Change the members of a model's archive, as an attacker would: with their digests."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    path.write_bytes(_zip_bytes(digests(members)))
 
 
 def change_value(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:

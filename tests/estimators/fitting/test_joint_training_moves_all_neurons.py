@@ -10,11 +10,10 @@ from onegrad.estimators.fitting import task
 from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer import alternating, alternating_settings, joint_training
-from onegrad.estimators.fitting.first_layer.joint_training import balanced, mean_loss, train_jointly
+from onegrad.estimators.fitting.first_layer.joint_training import balanced, train_jointly
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.targets import ClassTargets
-from onegrad.layers.rows import ScaledRows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1500, 6))
@@ -43,9 +42,8 @@ def test_it_lowers_the_loss_and_says_by_how_much():
     assert network.held_out_loss < 0.9 * best.score
     rows = training_set.held_out
     f = network.layer.features(rows.z) @ network.readout.coef + network.readout.intercept
-    assert mean_loss(training_set.targets, rows, f) == pytest.approx(
-        network.held_out_loss, rel=1e-3
-    )
+    loss = rows.w @ training_set.targets.log_loss(f, rows.t, 2.0) / rows.w.sum()
+    assert loss == pytest.approx(network.held_out_loss, rel=1e-3)
 
 
 def test_the_same_random_numbers_give_the_same_bits():
@@ -62,6 +60,7 @@ def test_noise_is_not_learned():
     assert network is None or network.held_out_loss > 0.98 * best.score
 
 
+@pytest.mark.full
 def test_heads_make_classes_without_noise_better(monkeypatch):
     monkeypatch.setattr(alternating_settings, "MANY_ROWS", 100)
     nothing = CodedTraining()
@@ -93,17 +92,15 @@ def test_residuals_are_minus_the_gradient_of_the_loss(classes):
     targets = ClassTargets(np.arange(classes))
     t = targets.encode(labels)
     f = np.asarray(RNG.standard_normal(t.shape))
-    rows = ScaledRows(np.zeros((30, 1)), t, np.ones(30))
     h = 1e-6
     gradient = np.empty_like(f)
     for index in np.ndindex(f.shape):
         e = np.zeros_like(f)
         e[index] = h
-        gradient[index] = (
-            (mean_loss(targets, rows, f + e) - mean_loss(targets, rows, f - e)) / 2 / h
-        )
+        above, below = (targets.log_loss(g, t, 2.0).sum() for g in (f + e, f - e))
+        gradient[index] = (above - below) / 2 / h
     slope = 4.0 if classes == 2 else 2.0  # of the logit in f: (-f, f) where there is one score
-    np.testing.assert_allclose(targets.residual(f, t), -gradient * 30 / slope, atol=1e-6)
+    np.testing.assert_allclose(targets.residual(f, t), -gradient / slope, atol=1e-6)
 
 
 def test_balance_changes_no_function():
@@ -124,6 +121,7 @@ def test_interrupted_training_keeps_what_it_has():
     assert joint_training.MAX_EPOCHS > 1
 
 
+@pytest.mark.full
 def test_rounds_on_fewer_rows_than_the_sample(monkeypatch):
     """The search sees some rows of the sample, joint training and neighbours all of them."""
     monkeypatch.setitem(alternating.SEARCH_ROWS, "fast", 600)

@@ -45,6 +45,7 @@ def agrees(problem, seeds):
     assert abs(found.mean() - untrained) > 3 * error
 
 
+@pytest.mark.full
 def test_relu():
     agrees(PROBLEMS[0], 10)
 

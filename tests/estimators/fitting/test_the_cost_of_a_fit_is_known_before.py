@@ -14,6 +14,7 @@ X = RNG.standard_normal((1500, 8))
 Y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * RNG.standard_normal(1500)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [og.AlternatingRegressor, og.AlternatingClassifier])
 def test_seconds_and_memory(kind):
     model = kind(budget="fast", random_state=0)

@@ -43,6 +43,7 @@ def error(model, X=X_NEW, y=Y_NEW):
     return np.mean((model.predict(X) - y) ** 2)
 
 
+@pytest.mark.full
 def test_they_help_where_targets_are_local(local, local_classes):
     plain = og.AlternatingRegressor(corrections="none", **SMALL).fit(X, Y)
     assert plain.fitted_.neighbours == ()
@@ -52,6 +53,7 @@ def test_they_help_where_targets_are_local(local, local_classes):
     assert local_classes.score(X_NEW, Y_NEW > 0.5) > plain.score(X_NEW, Y_NEW > 0.5) + 0.02
 
 
+@pytest.mark.full
 def test_they_are_left_out_where_they_cannot_help():
     """A line with noise: neighbours know nothing that ridge does not."""
     line = X @ [1.0, -2.0] + RNG.standard_normal(len(X))
@@ -73,6 +75,7 @@ class Memory:
         return self
 
 
+@pytest.mark.full
 def test_they_are_chosen_before_parts_that_stay(monkeypatch):
     """Both explain the same; held-out rows join the neighbours after the fit."""
     monkeypatch.setattr(corrections, "grow_trees", lambda rows, *_: Memory(rows))
@@ -81,6 +84,7 @@ def test_they_are_chosen_before_parts_that_stay(monkeypatch):
     assert model.fitted_.fixed_parts == ()
 
 
+@pytest.mark.full
 def test_intervals_cover_with_them(local):
     low, high = local.predict_interval(X_NEW, 0.9)
     assert 0.85 < np.mean((low <= Y_NEW) & (high >= Y_NEW)) < 0.95
@@ -98,16 +102,16 @@ def naive_means(points, rows, count):
     return np.array(means)
 
 
-@pytest.mark.parametrize("count", [1, 4, 16])
-def test_the_mean_is_that_of_the_definition(count):
+def test_the_mean_is_that_of_the_definition():
     rng = np.random.default_rng(1)
     points = rng.standard_normal((300, 3)).astype(np.float32)
     rows = NearbyRows(
         np.arange(300, dtype=np.uint64), points, rng.standard_normal((300, 2)), rng.random(300)
     )
     queries = rng.standard_normal((40, 3)).astype(np.float32)
-    means = np.concatenate([kernel_means(near, rows, count) for near in nearest(queries, rows)])
-    np.testing.assert_allclose(means, naive_means(queries, rows, count), rtol=1e-9)
+    for count in (1, 4, 16):
+        means = np.concatenate([kernel_means(near, rows, count) for near in nearest(queries, rows)])
+        np.testing.assert_allclose(means, naive_means(queries, rows, count), rtol=1e-9)
 
 
 def test_a_row_that_is_left_out_is_not_its_own_neighbour():
@@ -198,6 +202,7 @@ def test_a_frozen_model_and_a_pickle_predict_the_same(kind, request, tmp_path):
         np.testing.assert_allclose(again._scores(X_NEW), model._scores(X_NEW), rtol=1e-9)
 
 
+@pytest.mark.full
 def test_every_member_has_neighbours_of_its_own(tmp_path):
     model = og.AlternatingRegressor(members=2, **SMALL).fit(X, Y)
     assert len(model.fitted_.neighbours) == 2

@@ -2,12 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import onegrad as og
 
@@ -27,6 +21,8 @@ def test_a_rare_class_keeps_its_share():
 
 def test_held_out_rows_that_are_all_right_do_not_prove_certainty():
     """2 % of the labels are flipped: a log-loss of 2.1 without a prior, that of a coin is 0.69."""
+    from sklearn.metrics import log_loss
+
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5300, 3))
     y = (X[:, 0] > 0) ^ (rng.random(5300) < 0.02)
@@ -44,10 +40,18 @@ def test_repeating_and_weighting_rows_are_the_same():
     np.testing.assert_allclose(twice.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-def test_small_tables_are_as_trustworthy_as_logistic_regression(load):
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["iris", "breast_cancer"])
+def test_small_tables_are_as_trustworthy_as_logistic_regression(name):
     """Five folds together: 0.96 and 0.4 without a prior, about 0.15 and 0.08 with it."""
-    X, y = load(return_X_y=True)
+    from sklearn import datasets
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     losses = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         ours = og.AlternatingClassifier(budget="fast", random_state=0).fit(X[train], y[train])
@@ -69,6 +73,8 @@ def test_several_labels_are_bounded_each_by_itself():
 
 def test_balanced_classes_find_the_rare_one():
     """One row in fifty, which the inputs explain in part."""
+    from sklearn.metrics import balanced_accuracy_score
+
     rng = np.random.default_rng(1)
     X = rng.standard_normal((6000, 4))
     y = X[:, 0] + X[:, 1] + rng.standard_normal(6000) > 3.5

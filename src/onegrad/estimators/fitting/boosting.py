@@ -26,6 +26,8 @@ from onegrad.estimators.model.coded_network import FAR
 from onegrad.estimators.model.targets import MultilabelTargets, NumericTargets, Targets
 from onegrad.layers.rows import ScaledRows
 
+# chosen with depth and rate on inner splits of ten sets with 3,000 rows; fewer bins, depth 4, a
+# third of the inputs, three times the penalty and twice the rate (1.03) did not help
 MAX_BINS = 128  # of an input
 PERIOD = 4  # of the edges that one tree looks at
 PENALTY = 1.0  # lambda, and what is added to the second derivatives of a leaf

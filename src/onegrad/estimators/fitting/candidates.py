@@ -20,7 +20,9 @@ from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import row_slices
 from onegrad.ridge import Factor, Readout
 
-RIDGE_DECADES = range(-9, 2)  # exponents of the relative ridges that are tried
+# exponents of the relative ridges that are tried. Features are rounded to a grid before they are
+# summed: that noise, at most 6e-10 of their mean square, is below the smallest
+RIDGE_DECADES = range(-9, 2)
 FIRST_RIDGE = 1e-3  # relative ridge at which the search for the best one begins
 MAX_UPDATE_RIDGE = 1e-2  # largest relative ridge of the readout that first-layer updates use
 MIN_SINGLE_RIDGE = 1e-4  # relative ridges from here down need double precision

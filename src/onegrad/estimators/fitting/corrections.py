@@ -42,12 +42,18 @@ from onegrad.layers.gradient import gradient_outer_product
 from onegrad.ridge import Readout
 
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16)  # neighbours whose distance is tried as width of the kernel
-MIN_STANDARD_ERRORS = 2.0  # by which neighbours must lower the loss: the best of several trials
-MIN_PART_ERRORS = 1.0  # by which networks on codes, or trees, must
+# standard errors by which neighbours, the best of several trials, must lower the loss: with one
+# they are chosen on a line with noise
+MIN_STANDARD_ERRORS = 2.0
+# those by which networks on codes, or trees, must: with a half, networks are chosen on such a line
+# and errors are 0.996 (classes) and 1.003 (numbers) of what they are
+MIN_PART_ERRORS = 1.0
 MIN_ROWS = 50  # rows from which neighbours are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
-LINEAR_SHARE = 2 / 3  # of the logits, where held-out rows are too few to weigh them
+# of the logits, where held-out rows are too few to weigh them; chosen on folds of iris, wine and
+# breast cancer
+LINEAR_SHARE = 2 / 3
 MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
 MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are measured
@@ -188,7 +194,8 @@ def choose_correction(
     correction = weighted(judged, parts)
     if linear is not None and not is_better(judged, correction, plain, 1.0):
         linear, parts, correction = None, {"ridge": plain.predicted}, plain
-    # before the networks, which stay as they are: held-out rows join the neighbours after the fit
+    # before the networks, which stay as they are: held-out rows join the neighbours after the fit.
+    # Mean targets, not mean residuals: 0.959 of the error without neighbours against 0.975
     root = metric_root(training_set, best)
     local = local_means(judged, root, NEIGHBOUR_COUNTS) if root.shape[1] else {}
     count = neighbour_count(judged, parts, local, correction)

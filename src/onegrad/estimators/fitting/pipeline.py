@@ -115,7 +115,8 @@ def fit(
     keep_freed_memory()  # candidates take and free the same memory again and again
     threads, ops = thread_count(), get_ops(execution.device)
     ops.policy(threads)  # a device is ready before threads share it
-    with blas_threads(1):  # kinks lie on rows: the rounding of a product can move the layer
+    # kinks lie on rows: the last bit of a product decides on which side a row is, so one thread
+    with blas_threads(1):
         scaled = settings.choose_inputs(partial(scale_sample, sample, task))
         check_memory(scaled.inputs)  # categories are inputs, too
         hold_out_rows = partial(

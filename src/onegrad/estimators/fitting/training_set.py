@@ -25,7 +25,9 @@ from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
 MINIBATCH_ROWS = 256
-MIN_ROWS_FOR_TURNS = 50  # effective rows from which members hold out different ones
+# effective rows from which members hold out different ones: of fewer, with uneven weights, a member
+# may have nothing to hold out
+MIN_ROWS_FOR_TURNS = 50
 MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
 
 

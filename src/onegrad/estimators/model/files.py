@@ -303,7 +303,7 @@ def _restored(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ArrayReader:
-    """Arrays of a file, which are taken by name once they fit together.
+    """Arrays of a file, which are checked by name once they fit together.
 
     `sizes` are those of the letters of shapes that all parts of a model share.
     """
@@ -318,7 +318,7 @@ class ArrayReader:
 
         Digests only say that they are the ones that were written.
         """
-        taken, known_sizes = [], {**self.sizes, **sizes}
+        checked, known_sizes = [], {**self.sizes, **sizes}
         for plain_name, letters in shapes.items():
             name = numbered(prefix + plain_name, number)
             array, shape = self.arrays[name], tuple(known_sizes[letter] for letter in letters)
@@ -328,8 +328,8 @@ class ArrayReader:
                 raise InvalidInput("array", name, problem=problem)
             if np.isnan(array).any() or (name not in MAY_BE_INFINITE and np.isinf(array).any()):
                 raise InvalidInput("array", name, problem="it has entries that are not finite")
-            taken.append(array)
-        return taken
+            checked.append(array)
+        return checked
 
 
 def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:

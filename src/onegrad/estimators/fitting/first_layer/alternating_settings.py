@@ -11,23 +11,29 @@ from onegrad.estimators.fitting.settings import ScaleSample, check_layer, check_
 from onegrad.estimators.fitting.training_set import ScaledSample
 from onegrad.exceptions import check_choice
 
+# measured: on inner splits of real tables, as docs/real_data.md tells; numbers are ratios of errors
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
 CODED_TRAINING = CodedTraining(2)  # networks on codes of single inputs, of a member
-SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)  # those of the default where rows are few
-MANY_ROWS_SCHEDULES = 3  # of their rates, where targets without noise can take many epochs
+# where rows are few: half the neurons and half the epochs had the same loss, three networks 0.98
+SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)
+# of their rates: targets without noise take many epochs. On jungle chess with 30,000 rows the
+# held-out loss falls from 0.118 to 0.031 in a second schedule
+MANY_ROWS_SCHEDULES = 3
 BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
 MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
-# members of a committee, by budget; of the default, fewer for classes and where rows are many
+# members of a committee, by budget; of the default, fewer for classes and where rows are many.
+# With 3,000 rows two have 0.970 (numbers) and 0.962 (classes) of the error of one, three 0.956 and
+# 0.956, five 0.942 and 0.950; with 12,000 a second network on codes does as much for less time
 MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
 # Adam's first steps of joint training that are tried, by whether targets are classes
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
 
-SEARCH_WIDTH = 600  # neurons of one search
+SEARCH_WIDTH = 600  # neurons of one search; three searches cost less than one of 1,800
 FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
-MAX_NEURONS_PER_ROW = 6  # where rows are few
+MAX_NEURONS_PER_ROW = 6  # keeps fits of few rows small; not tuned
 FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
 MANY_ROWS = 8_000  # rows from which further searches pay
 MANY_CLASSES = 10  # classes from which they do
@@ -107,7 +113,7 @@ class AlternatingSettings:
     def in_single(self) -> bool:
         """True if candidates are compared in single precision where that is enough.
 
-        Networks of a given width have double precision throughout, as in version 0.1.
+        Networks of a given width have double precision throughout.
         """
         return self.width is None
 
@@ -138,7 +144,7 @@ class AlternatingSettings:
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if classes else 24
         further = (1 if fast or rows >= MANY_ROWS else 2) * rounds
-        # gradient steps: of no use to neurons that are pooled, and as costly as rounds
+        # gradient steps on the logistic loss gain nothing for pooled neurons, and cost as rounds do
         steps = 4 if classes and searches == 1 else 0
         return Capacity(width, searches, self.members_for(rows), rounds, further, steps)
 
@@ -147,6 +153,7 @@ class AlternatingSettings:
         many = rows >= MANY_ROWS
         if self.budget == "fast":
             return 2
+        # two searches for classes have the log-loss of three (0.998) in two thirds of the time
         if classes >= MANY_CLASSES:
             return 6 if many else 3
         return 4 if many else 2 if classes else 3
@@ -187,7 +194,8 @@ class AlternatingSettings:
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried.
 
-        None for classes where rows are few: networks on codes leave it nothing to gain.
+        None for classes where rows are few: beside networks on codes, eleven sets did as well
+        without it.
         """
         few = self.classes and sample_rows < MANY_ROWS
         return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]

@@ -63,6 +63,7 @@ def train_jointly(
     rate : Adam's first step.
     patience : epochs without improvement after which training ends.
     """
+    # from the rounds' neurons: from random ones kin8nm has an error of 0.40 instead of 0.28
     layer, targets = candidate.layer, training_set.targets
     rows, held_out = training_set.update, training_set.held_out
     scale = 1.0

@@ -49,14 +49,18 @@ NEURON_SHARES: dict[bool, Mapping[str, float]] = {
     False: {"any": 0.4, "axis": 0.15, "pair": 0.15, "neighbours": 0.3},
     True: {"any": 0.2, "axis": 0.15, "pair": 0.15, "neighbours": 0.25, "rows": 0.25},
 }
-# power of the metric, by whether targets are classes and whether there are several searches
+# power of the metric, by whether targets are classes and whether there are several searches: their
+# errors are one to two per cent smaller (classes' 5 %) than with the powers of a single one
 METRIC_POWER = {(False, True): 0.5, (False, False): 0.75, (True, True): 0.25, (True, False): 0.5}
 
 RELU = resolve_activation("relu:raw")  # the activation of all neurons
+# 25 or 55 % that stay, ten entrants, or 40 rounds: 0.95 to 1.07 of the error, without a trend
 STAYING_SHARE = 0.4  # share of the neurons that stays in a round
 ENTRANTS_PER_PLACE = 4  # new neurons that compete for a place
-NARROW_PERIOD = 4  # one in so many rounds is made at half the width, before the others
-MAX_NOISELESS_RIDGE = 1e-5  # relative ridge up to which targets have next to no noise
+NARROW_PERIOD = 4  # one in so many rounds is made at half the width: a quarter of the time
+# relative ridge up to which targets have next to no noise: with further rounds at full width
+# parkinsons, noiseless, has a tenth of its error
+MAX_NOISELESS_RIDGE = 1e-5
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
