@@ -2,7 +2,6 @@
 
 from onegrad.ridge.dual import solve_dual
 from onegrad.ridge.equations import Fit, NormalEquations, Readout
-from onegrad.ridge.factor import Factor
 from onegrad.ridge.moments import (
     FEATURE_BITS,
     TARGET_BITS,
@@ -11,6 +10,7 @@ from onegrad.ridge.moments import (
     round_to_grid,
     sum_moments,
 )
+from onegrad.ridge.shifted import Factor
 
 __all__ = [
     "FEATURE_BITS",

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from onegrad.arrays import Array, ops_of, symmetric
 from onegrad.ridge.equations import Fit
-from onegrad.ridge.factor import Spectral
-from onegrad.ridge.shifted import solve_shifted
+from onegrad.ridge.shifted import Spectral, solve_shifted
 
 
 def solve_dual(

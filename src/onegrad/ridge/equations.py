@@ -16,9 +16,8 @@ import scipy.linalg
 
 from onegrad.arrays import Array, Floats, ops_of, to_numpy
 from onegrad.exceptions import NotConverged
-from onegrad.ridge.factor import Factor, Spectral
 from onegrad.ridge.moments import Moments
-from onegrad.ridge.shifted import solve_shifted
+from onegrad.ridge.shifted import Factor, Spectral, solve_shifted
 
 
 @dataclass(frozen=True)
