@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import pytest
 
 from onegrad.arrays import blas, get_ops
 from onegrad.parallel import thread_pool
@@ -77,26 +76,22 @@ def test_every_operation_finds_the_same():
         np.testing.assert_allclose(together, alone, rtol=1e-12, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("name", ["apply", "product"])
-def test_functions_of_entries_really_run_on_several_threads(name):
-    A, spy = normal(2, 300, 64), Spy(np.tanh)
-    work = {"apply": lambda: ops.apply(spy, A), "product": lambda: ops.product(A, A, spy)}[name]
-    with thread_pool(THREADS):
-        together = work()
-    assert len(spy.threads) == THREADS and threading.get_ident() not in spy.threads
-    np.testing.assert_allclose(
-        together, np.tanh(A if name == "apply" else A @ np.swapaxes(A, -1, -2)), rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("routine", ["add_gram", "add_product", "cholesky"])
-def test_so_do_products_and_factors(routine, monkeypatch):
-    spy = Spy(getattr(blas, routine))
-    monkeypatch.setattr(blas, routine, spy)
-    work = {"add_gram": gram, "add_product": cross, "cholesky": factors}[routine]
-    with thread_pool(THREADS):
-        work(normal(2, 30, 512))
-    assert len(spy.threads) == THREADS
+def test_the_work_really_runs_on_several_threads(monkeypatch):
+    A = normal(2, 300, 64)
+    for name, work in {
+        "apply": lambda f: ops.apply(f, A),
+        "product": lambda f: ops.product(A, A, f),
+    }.items():
+        spy = Spy(np.tanh)
+        with thread_pool(THREADS):
+            work(spy)
+        assert len(spy.threads) == THREADS and threading.get_ident() not in spy.threads, name
+    for routine, work in {"add_gram": gram, "add_product": cross, "cholesky": factors}.items():
+        spy = Spy(getattr(blas, routine))
+        monkeypatch.setattr(blas, routine, spy)
+        with thread_pool(THREADS):
+            work(normal(2, 30, 512))
+        assert len(spy.threads) == THREADS, routine
 
 
 def test_entries_are_the_same_bit_for_bit():

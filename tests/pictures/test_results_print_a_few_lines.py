@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import onegrad as og
 from onegrad.networks import spectrum as measure
 
 PROBLEM = og.Problem(n=300, d=60, N=80, activation="softplus", teacher="x^2 + x", alpha=0.4)
 MAX_CHARACTERS = 420
-
-
-@pytest.fixture(scope="module")
-def model():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 3))
-    return og.OneStepRegressor(width=300, random_state=0).fit(X, X[:, 0])
 
 
 def test_a_problem_shows_what_is_not_default():
@@ -40,7 +32,9 @@ def test_results_are_short():
         assert len(repr(result)) < MAX_CHARACTERS, type(result)
 
 
-def test_a_model_and_its_spectrum_are_short(model):
+def test_a_model_and_its_spectrum_are_short():
+    X = np.random.default_rng(0).standard_normal((120, 3))
+    model = og.OneStepRegressor(width=300, random_state=0).fit(X, X[:, 0])
     assert repr(model.spectrum_).startswith("FeatureSpectrum(")
     for part in (model, model.spectrum_, model.fitted_):
         assert len(repr(part)) < MAX_CHARACTERS, type(part)

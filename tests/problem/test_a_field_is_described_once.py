@@ -1,6 +1,5 @@
 """What is said of a field of Problem is said in its metadata; every other place follows."""
 
-import argparse
 import importlib.util
 import inspect
 import json
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import onegrad as og
-from onegrad.cli.options import add_problem_command
 from onegrad.experiments import cells_of
 from onegrad.experiments.spec import parse_spec
 from onegrad.explorer import controls, recompute
@@ -30,10 +28,6 @@ def other_value(name: str):
     return field.choices[-1] if field.kind == "choice" else OTHER[field.kind]
 
 
-def problem_parser():
-    return add_problem_command(argparse.ArgumentParser().add_subparsers(), "test", "", "")
-
-
 def test_every_field_is_described():
     about = inspect.getdoc(og.Problem)  # Python 3.13 takes the indentation off, others do not
     for name, field in FIELDS.items():
@@ -43,16 +37,6 @@ def test_every_field_is_described():
         if field.slider:
             (low, high), (left, right) = field.limits, field.slider
             assert field.low <= low <= left < right <= high, name
-
-
-def test_every_field_is_an_option_and_a_key_of_a_sweep():
-    actions = {action.dest: action for action in problem_parser()._actions}
-    for name, field in FIELDS.items():
-        assert actions[name].option_strings == [f"--{name.replace('_', '-')}"]
-        assert field.help in actions[name].help, name
-        value = other_value(name)
-        grid = {"measure": "errors", "problem": REST | {name: value}}
-        assert parse_spec({"grid": grid}, "test", MEASURES).grids[0].problem[name] == value, name
 
 
 def test_every_field_of_the_page_has_its_control():
