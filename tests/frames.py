@@ -1,17 +1,13 @@
 """A table with text, categories, truth values, dates and gaps, in every container."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
 
 
-def people(rows: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
+def people(rows=240):
     """Return a pandas frame with every kind of column, and targets that depend on it."""
+    import pandas as pd
+
     rng = np.random.default_rng(0)
     size = rng.standard_normal(rows).round(6)
     kind = rng.choice(["a", "b", "ü"], rows)
@@ -25,22 +21,14 @@ def people(rows: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.asarray(y, float).round(6)
 
 
-def in_pandas(frame: pd.DataFrame) -> Any:
-    return frame
-
-
-def in_polars(frame: pd.DataFrame) -> Any:
-    return pytest.importorskip("polars").from_pandas(frame)
-
-
-def in_pyarrow(frame: pd.DataFrame) -> Any:
+def in_pyarrow(frame):
     import pyarrow as pa
 
     return pa.Table.from_pandas(frame)
 
 
-CONTAINERS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "pandas": in_pandas,
-    "polars": in_polars,
+CONTAINERS = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
     "pyarrow": in_pyarrow,
 }

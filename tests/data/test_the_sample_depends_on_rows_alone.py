@@ -8,19 +8,17 @@ from hypothesis import strategies as st
 from onegrad.data.sample import row_keys, sample_block
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 20), cut=st.integers(0, 50), size=st.integers(1, 60))
 def test_order_and_chunking(seed, cut, size):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 3, (50, 2)).astype(float), rng.integers(0, 2, 50).astype(float)
     whole = sample_block(X, y, None, size, 7)
     p = rng.permutation(50)
-    parts = [sample_block(X[i], y[i], None, size, 7) for i in (p[:cut], p[cut:])]
-    joined = parts[0] + parts[1]
-    assert np.array_equal(whole.keys, joined.keys)
-    assert np.array_equal(whole.X, joined.X)
-    assert np.array_equal(whole.y, joined.y)
-    assert np.array_equal(whole.w, joined.w)
+    first, second = (sample_block(X[i], y[i], None, size, 7) for i in (p[:cut], p[cut:]))
+    joined = first + second
+    for part in ("keys", "X", "y", "w"):
+        np.testing.assert_array_equal(getattr(whole, part), getattr(joined, part))
     if size >= 18:  # there are at most 18 distinct rows
         assert whole.w.sum() == 50
 
@@ -39,8 +37,7 @@ def test_it_is_uniform():
     X = np.arange(float(n))[:, None]
     hits = np.zeros(n)
     for seed in range(50):
-        chosen = sample_block(X, np.zeros(n), None, size, seed).X[:, 0].astype(int)
-        hits[chosen] += 1
+        hits[sample_block(X, np.zeros(n), None, size, seed).X[:, 0].astype(int)] += 1
     quarters = hits.reshape(4, -1).sum(1)  # each 5000 expected, deviation about 61
     assert np.all(np.abs(quarters - 5000) < 5 * 61)
 

@@ -1,7 +1,6 @@
 """Standard and robust scales, side by side; gradients by column count what all copies do."""
 
 import numpy as np
-import pytest
 
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import gradient_outer_product
@@ -32,24 +31,20 @@ def test_the_bulk_is_on_both_scales_alike():
 
 def test_a_weight_is_as_good_as_repeating_the_row():
     w = RNG.integers(1, 4, len(X)).astype(float)
-    weighted, repeated = (
-        Scaling.robust(X, w),
-        Scaling.robust(X.repeat(w.astype(int), 0), np.ones(int(w.sum()))),
-    )
-    for a, b in zip(weighted.arrays, repeated.arrays, strict=True):
+    repeated = Scaling.robust(X.repeat(w.astype(int), 0), np.ones(int(w.sum())))
+    for a, b in zip(Scaling.robust(X, w).arrays, repeated.arrays, strict=True):
         np.testing.assert_array_equal(a, b)
     quantiles = weighted_quantiles(X, ONES, (0.5,))
     np.testing.assert_array_equal(quantiles[0], np.sort(X, 0)[249])
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e290])
-def test_constants_and_extremes_are_numbers(size):
-    x = np.column_stack([X[:, 0] * size, np.ones(len(X)), (X[:, 1] > 20) * 1.0])
-    z = Scaling.robust(x, ONES)(x)
-    assert np.isfinite(z).all()
-    assert (z[:, 1] == 0).all()
-    assert z[:, 0].std() > 0.5
-    assert len(np.unique(z[:, 2])) == len(np.unique(x[:, 2]))
+def test_constants_and_extremes_are_numbers():
+    for size in (1e-200, 1e290):
+        x = np.column_stack([X[:, 0] * size, np.ones(len(X)), (X[:, 1] > 20) * 1.0])
+        z = Scaling.robust(x, ONES)(x)
+        assert np.isfinite(z).all() and (z[:, 1] == 0).all()
+        assert z[:, 0].std() > 0.5
+        assert len(np.unique(z[:, 2])) == len(np.unique(x[:, 2]))
 
 
 def test_copies_are_the_scales_they_came_from():

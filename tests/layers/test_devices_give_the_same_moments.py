@@ -1,7 +1,6 @@
 """The pass over the data gives the moments of NumPy on every device: its sums are exact."""
 
 import numpy as np
-import pytest
 
 import onegrad as og
 from onegrad.arrays import to_numpy
@@ -10,39 +9,32 @@ from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.layers.scaling import Scaling
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_fits_are_equal_to_the_last_bit(each_backend, weighted):
+def test_fits_are_equal_to_the_last_bit(each_backend):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5000, 4)).astype(np.float32)
     y = np.tanh(X[:, 0] * X[:, 1])
-    weights = rng.integers(1, 4, 5000) if weighted else None
-
-    def fit(device):
-        model = og.OneStepRegressor(50, random_state=0, device=device)
-        return model.fit(X, y, weights)
-
-    ours, reference = fit(each_backend.device), fit("cpu")
-    np.testing.assert_array_equal(
-        ours.fitted_.moments.members[0].FtF, reference.fitted_.moments.members[0].FtF
-    )
-    np.testing.assert_array_equal(
-        ours.fitted_.moments.members[0].Fty, reference.fitted_.moments.members[0].Fty
-    )
-    np.testing.assert_array_equal(ours.readout_, reference.readout_)
+    for weights in (None, rng.integers(1, 4, 5000)):
+        ours, reference = (
+            og.OneStepRegressor(50, random_state=0, device=device).fit(X, y, weights)
+            for device in (each_backend.device, "cpu")
+        )
+        moments, expected = (model.fitted_.moments.members[0] for model in (ours, reference))
+        np.testing.assert_array_equal(moments.FtF, expected.FtF)
+        np.testing.assert_array_equal(moments.Fty, expected.Fty)
+        np.testing.assert_array_equal(ours.readout_, reference.readout_)
 
 
-@pytest.mark.parametrize("skip", [False, True])
-def test_whole_expressions_give_what_the_loops_over_cached_memory_give(each_backend, skip):
+def test_whole_expressions_give_what_the_loops_over_cached_memory_give(each_backend):
     """Run the code for devices on NumPy arrays, too."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((3000, 4)), rng.integers(-9, 9, (3000, 2)) / 8
     scaling = Scaling.standard(X, np.ones(3000), 20.0)
-    layer = Layer(scaling, rng.standard_normal((9, 4)), rng.standard_normal(9),
-                  resolve("relu:raw"), skip, bound=2.0)  # fmt: skip
-    layer = layer.with_grid(scaling(X))
-    there = DeviceLayer.of(layer, each_backend)
+    W, b = rng.standard_normal((9, 4)), rng.standard_normal(9)
     x, t = each_backend.asarray(X), each_backend.asarray(y)
-    np.testing.assert_allclose(to_numpy(there(x)), layer(X), rtol=1e-14, atol=1e-14)
-    a, b = layer.moments(X, y), there.moments(x, t)
-    for sums in ("rows", "weight", "F1", "y1", "FtF", "Fty", "yty"):
-        np.testing.assert_array_equal(getattr(a, sums), to_numpy(getattr(b, sums)))
+    for skip in (False, True):
+        layer = Layer(scaling, W, b, resolve("relu:raw"), skip, bound=2.0).with_grid(scaling(X))
+        there = DeviceLayer.of(layer, each_backend)
+        np.testing.assert_allclose(to_numpy(there(x)), layer(X), rtol=1e-14, atol=1e-14)
+        ours, theirs = layer.moments(X, y), there.moments(x, t)
+        for sums in ("rows", "weight", "F1", "y1", "FtF", "Fty", "yty"):
+            np.testing.assert_array_equal(getattr(ours, sums), to_numpy(getattr(theirs, sums)))

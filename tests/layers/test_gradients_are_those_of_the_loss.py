@@ -28,21 +28,19 @@ def test_in_the_weights():
         return 0.5 * ROWS.w @ square / ROWS.w.sum()
 
     G = weight_gradient(ROWS, layer(W), A, lambda rows, h: rows.t - np.tanh(h) @ A)
-    for i in range(N):
-        for j in range(D):
-            move = np.zeros((N, D))
-            move[i, j] = H
-            slope = (loss(W + move) - loss(W - move)) / (2 * H)
-            np.testing.assert_allclose(G[i, j], -slope, rtol=1e-6, atol=1e-8)
+    for place in np.ndindex(N, D):
+        move = np.zeros((N, D))
+        move[place] = H
+        slope = (loss(W + move) - loss(W - move)) / (2 * H)
+        np.testing.assert_allclose(G[place], -slope, rtol=1e-6, atol=1e-8)
 
 
 def test_in_the_inputs():
     for skip in (False, True):
         network = layer(W, skip)
         coef = RNG.standard_normal((network.width, K))
-        g = [
-            (network(ROWS.z + H * e) - network(ROWS.z - H * e)) @ coef / (2 * H) for e in np.eye(D)
-        ]  # (D, n, K)
+        moves = H * np.eye(D)
+        g = [(network(ROWS.z + e) - network(ROWS.z - e)) @ coef / (2 * H) for e in moves]
         expected = np.einsum("ink,jnk,n->ij", g, g, ROWS.w) / ROWS.w.sum()
         got = gradient_outer_product(ROWS, (network, coef))
         np.testing.assert_allclose(got, expected, rtol=1e-6)
