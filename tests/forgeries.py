@@ -23,21 +23,8 @@ import numpy as np
 
 import mutations
 
-NUMBERS = (
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    1e-320,
-    1e-200,
-    1e16,
-    1e160,
-    1e300,
-    1.7e308,
-    np.inf,
-    -np.inf,
-    np.nan,
-)
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-320, 1e-200, 1e16, 1e160, 1e300, 1.7e308, np.inf, -np.inf,
+           np.nan)  # fmt: skip
 CELLS = ("", " ", "nan", "inf", "1e400", "-1e308", "1e-320", "1,5", "0x10", "1_000", "9" * 40,
          "true", "A", "a\nb", '"', "é", "\x1b[2J", "2020-02-30", "2020-01-01T10:00:00+02:00",
          "0001-01-01", "9999-12-31", "=1+1", "NA", "None", "a" * 5000)  # fmt: skip
@@ -78,12 +65,9 @@ def _csv(rng: np.random.Generator, changes: int) -> bytes:
             rows = [rows[0], *(rows[1:] * 3)[: int(_choose(rng, [0, 1, 2, 150]))]]
         else:
             rows = [[*row, str(_choose(rng, CELLS))] for row in rows]
-    text = io.StringIO()
-    csv.writer(
-        text,
-        delimiter=_choose(rng, ",,,,;"),
-        lineterminator=_choose(rng, ["\n", "\n", "\r\n", "\r"]),
-    ).writerows(rows)
+    text, delimiter = io.StringIO(), _choose(rng, ",,,,;")
+    line_end = _choose(rng, ["\n", "\n", "\r\n", "\r"])
+    csv.writer(text, delimiter=delimiter, lineterminator=line_end).writerows(rows)
     return text.getvalue().encode(_choose(rng, ["utf-8"] * 6 + ["utf-8-sig", "utf-16"]))
 
 
@@ -106,9 +90,8 @@ def _parquet(rng: np.random.Generator, changes: int) -> bytes:
             table = table.select(rng.permutation(table.num_columns)[1:].tolist() or [0])
         if not table.num_columns:
             break
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, row_group_size=int(_choose(rng, [1, 7, 1000])))
-    return buffer.getvalue()
+    size = int(_choose(rng, [1, 7, 1000]))
+    return mutations.written(lambda file: pq.write_table(table, file, row_group_size=size))
 
 
 def _column_of_each_type(rng: np.random.Generator, rows: int) -> list[Any]:
@@ -180,9 +163,9 @@ def _npy(rng: np.random.Generator, changes: int) -> bytes:
 
 
 def _npy_bytes(array: np.ndarray) -> bytes:
-    buffer, array = io.BytesIO(), np.asarray(array)  # an object without a shape is read as itself
-    np.save(buffer, array, allow_pickle=array.dtype.kind == "O")  # what readers must refuse
-    return buffer.getvalue()
+    array = np.asarray(array)  # an object without a shape is read as itself
+    objects = array.dtype.kind == "O"  # what readers must refuse
+    return mutations.written(lambda file: np.save(file, array, allow_pickle=objects))
 
 
 def _npz(rng: np.random.Generator, changes: int) -> bytes:
@@ -193,18 +176,9 @@ def _npz(rng: np.random.Generator, changes: int) -> bytes:
         arrays[name] = _change_array(rng, arrays[name])
         if rng.random() < 0.1:
             arrays[str(_choose(rng, ["y", "w", "X", "x/../y", "é"]))] = arrays.pop(name)
-    return _zip_bytes(
-        {f"{name}.npy": _npy_bytes(a) for name, a in arrays.items()}, rng.random() < 0.3
-    )
-
-
-def _zip_bytes(members: dict[str, bytes], deflated: bool = False) -> bytes:
-    buffer = io.BytesIO()
-    method = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
+    method = zipfile.ZIP_DEFLATED if rng.random() < 0.3 else zipfile.ZIP_STORED
+    members = {f"{name}.npy": _npy_bytes(a) for name, a in arrays.items()}
+    return mutations.zipped(members, method)
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -232,8 +206,7 @@ def example_models() -> tuple[bytes, ...]:
 
 
 def _model(rng: np.random.Generator, changes: int) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(_choose(rng, example_models()))) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = mutations.unzipped(_choose(rng, example_models()))
     header = json.loads(members["model.json"])
     for _ in range(changes):
         arrays = sorted(name for name in members if name.endswith(".npy"))
@@ -244,7 +217,7 @@ def _model(rng: np.random.Generator, changes: int) -> bytes:
             array = np.load(io.BytesIO(members[name]), allow_pickle=True)  # our own forgery
             members[name] = _npy_bytes(_change_array(rng, array))
     members["model.json"] = json.dumps(header).encode()
-    return _zip_bytes(with_digests(members))
+    return mutations.zipped(with_digests(members))
 
 
 def with_digests(members: dict[str, bytes]) -> dict[str, bytes]:

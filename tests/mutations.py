@@ -69,10 +69,9 @@ def _replace_word(rng: np.random.Generator, data: bytes, i: int) -> bytes:
 def _damage_member(rng: np.random.Generator, data: bytes) -> bytes:
     """Change, lose or rename one member of an archive; damage the bytes of one that is damaged."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
+        members = unzipped(data)
     except Exception:  # a damaged archive may raise anything
-        return _damage_bytes(rng, data)
+        members = {}
     if not members:
         return _damage_bytes(rng, data)
     name = sorted(members)[int(rng.integers(len(members)))]
@@ -83,11 +82,28 @@ def _damage_member(rng: np.random.Generator, data: bytes) -> bytes:
         members[sorted(members)[int(rng.integers(len(members)))]] = members[name]
     else:
         members[name] = _damage_bytes(rng, members[name])
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content)
-    return buffer.getvalue()
+    return zipped(members)
+
+
+def unzipped(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    def write(file: io.BytesIO) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(zipfile.ZipInfo(name), content, method)
+
+    return written(write)
+
+
+def written(write: Callable[[io.BytesIO], object]) -> bytes:
+    """Return what a function writes to a file."""
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
 
 
 # -- small valid files of each kind --------------------------------------------------------------
@@ -121,9 +137,7 @@ def parquet_file() -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    buffer = io.BytesIO()
-    pq.write_table(pa.table(_columns()), buffer, row_group_size=20)
-    return buffer.getvalue()
+    return written(lambda file: pq.write_table(pa.table(_columns()), file, row_group_size=20))
 
 
 def _matrix() -> np.ndarray:
@@ -133,17 +147,13 @@ def _matrix() -> np.ndarray:
 @cache
 def npz_file() -> bytes:
     """Arrays X (40, 3) and y."""
-    buffer = io.BytesIO()
-    np.savez(buffer, X=_matrix(), y=_matrix()[:, 0] ** 2)
-    return buffer.getvalue()
+    return written(lambda file: np.savez(file, X=_matrix(), y=_matrix()[:, 0] ** 2))
 
 
 @cache
 def npy_file() -> bytes:
     """A matrix (40, 3); any column can be the target."""
-    buffer = io.BytesIO()
-    np.save(buffer, _matrix())
-    return buffer.getvalue()
+    return written(lambda file: np.save(file, _matrix()))
 
 
 @cache

@@ -1,38 +1,31 @@
 """Cores are counted in one place, and a container's quota is respected."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
 
-import pytest
-
 import onegrad
 from onegrad.parallel import core_count
 
-QUOTAS = {"150000 100000\n": 2, "50000 100000\n": 1, "max 100000\n": 64, "broken": 64}
+OLD = "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"  # control groups of the first version
 
 
-@pytest.fixture
-def sixty_four_cores(monkeypatch):
+def test_a_quota_of_the_container_is_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)), raising=False)
-
-
-@pytest.mark.parametrize(("text", "cores"), QUOTAS.items())
-def test_a_quota_of_the_container_is_the_limit(tmp_path: Path, sixty_four_cores, text, cores):
-    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
-    (tmp_path / "sys/fs/cgroup/cpu.max").write_text(text)
-    assert core_count(tmp_path) == cores
-
-
-@pytest.mark.parametrize(("quota", "cores"), [("300000", 3), ("-1", 64)])
-def test_so_is_one_of_the_older_kind(tmp_path: Path, sixty_four_cores, quota, cores):
-    group = tmp_path / "sys/fs/cgroup/cpu"
-    group.mkdir(parents=True)
-    (group / "cpu.cfs_quota_us").write_text(quota)
-    (group / "cpu.cfs_period_us").write_text("100000")
-    assert core_count(tmp_path) == cores
+    for i, (files, cores) in enumerate((
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({"cpu.max": "max 100000\n"}, 64),
+        ({"cpu.max": "broken"}, 64),
+        (dict(zip(OLD, ("300000", "100000"), strict=True)), 3),
+        (dict(zip(OLD, ("-1", "100000"), strict=True)), 64),
+    )):  # fmt: skip
+        root = tmp_path / str(i)
+        for name, text in files.items():
+            path = root / "sys/fs/cgroup" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert core_count(root) == cores, files
 
 
 def test_nobody_else_counts():

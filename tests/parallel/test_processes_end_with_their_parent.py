@@ -1,7 +1,5 @@
 """kill -9 of a parent takes its processes with it, whatever they do, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -14,37 +12,33 @@ import pytest
 
 from onegrad.parallel.children import child_map
 
-SCENES = {
-    "our own": """
+pytestmark = pytest.mark.full  # starts and kills processes
+SCENES = {  # whose processes they are, and what these do
+    "our own": ("return np.zeros(10**7)", """
 from onegrad.parallel.children import child_map
 for _ in child_map(work, range(10**6), 1, lost=None): pass
-""",
-    "of joblib": """
+"""),
+    "of joblib": ("return np.zeros(10**7)", """
 from onegrad.parallel.children import process_map
 for _ in process_map(work, range(10**6), 2): pass
-""",
-    "of the explorer": """
+"""),
+    "of the explorer": ("while True: np.linalg.eigh(np.eye(150))", """
 import asyncio
 from onegrad.explorer.workers import Workers
 asyncio.run(Workers(1).compute(work, 0))
-""",
-    "a simulation": """
+"""),
+    "a simulation": ("time.sleep(3600)", """
 from onegrad.explorer.simulation_jobs import Simulations
 Simulations(work).start("page", None)
 time.sleep(3600)
-""",
-}
+"""),
+}  # fmt: skip
 SCENE = """
 import time
 from processes import work
 
 if __name__ == "__main__":
 """
-WORK = {
-    "waits": "time.sleep(3600)",
-    "computes": "while True: np.linalg.eigh(np.eye(150))",
-    "is blocked in a pipe": "return np.zeros(10**7)",
-}
 MODULE = """
 import os, pathlib, time
 import numpy as np
@@ -55,7 +49,7 @@ def work(item):
 """
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -63,31 +57,23 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
-@pytest.mark.parametrize(
-    ("whose", "doing"),
-    [
-        ("our own", "waits"),
-        ("our own", "is blocked in a pipe"),
-        ("of joblib", "is blocked in a pipe"),
-        ("of the explorer", "computes"),
-        ("a simulation", "waits"),
-    ],
-)
-def test_a_killed_parent(tmp_path: Path, whose: str, doing: str) -> None:
+@pytest.mark.parametrize("whose", SCENES)
+def test_a_killed_parent(tmp_path, whose):
     said = tmp_path / "said"
     said.mkdir()
-    (tmp_path / "processes.py").write_text(MODULE.format(doing=WORK[doing]))
-    (tmp_path / "scene.py").write_text(SCENE + indent(SCENES[whose], "    "))
-    # the parent is stopped before it reads large results: its processes cannot get rid of them
-    parent = subprocess.Popen([sys.executable, tmp_path / "scene.py"],
-                              env=os.environ | {"SAID": str(said)})  # fmt: skip
+    doing, scene = SCENES[whose]
+    (tmp_path / "processes.py").write_text(MODULE.format(doing=doing))
+    (tmp_path / "scene.py").write_text(SCENE + indent(scene, "    "))
+    environment = os.environ | {"SAID": str(said)}
+    parent = subprocess.Popen([sys.executable, tmp_path / "scene.py"], env=environment)
     try:
         deadline = time.monotonic() + 600
         while not (pids := [int(p.name) for p in said.iterdir()]):
             assert parent.poll() is None and time.monotonic() < deadline, "nobody works"
             time.sleep(0.01)
+        # before it reads large results: its processes cannot get rid of them
         parent.send_signal(signal.SIGSTOP)
-        time.sleep(1.0)  # those that are about to start, start; those with results are stuck
+        time.sleep(0.5)  # those that are about to start, start; those with results are stuck
         pids = [int(p.name) for p in said.iterdir()]
         assert all(map(alive, pids)), "they must be at work when their parent is killed"
     finally:
@@ -99,11 +85,7 @@ def test_a_killed_parent(tmp_path: Path, whose: str, doing: str) -> None:
         time.sleep(0.05)
 
 
-def identity(item: int) -> int:
-    return item
-
-
-def die_once(item: tuple[str, int]) -> int:
+def die_once(item):
     """kill -9 of this process, the first time for each item; odd ones each time."""
     marks, number = Path(item[0]), item[1]
     first = not (marks / str(number)).exists()
@@ -113,44 +95,24 @@ def die_once(item: tuple[str, int]) -> int:
     return number
 
 
-def fail(item: int) -> int:
-    raise ZeroDivisionError(f"at {item}")
-
-
-def unexpected(item: int, message: str) -> int:
-    raise AssertionError(message)
-
-
-def test_what_a_killed_process_had_in_hand_is_done_again(tmp_path: Path) -> None:
+def test_what_a_killed_process_had_in_hand_is_done_again(tmp_path):
     lost = []
-    items = [(str(tmp_path), number) for number in (0, 1, 2)]
+    shared = {path.name for path in Path("/dev/shm").glob("*")}
 
-    def note(item: tuple[str, int], message: str) -> int:
+    def note(item, message):
         lost.append((item[1], message))
         return -1
 
-    found = sorted(child_map(die_once, items, 1, lost=note))
-    assert found == [-1, 0, 2]
+    results = child_map(die_once, [(str(tmp_path), number) for number in (0, 1, 2)], 1, lost=note)
+    assert sorted(results) == [-1, 0, 2]
     assert lost == [(1, "its process ended with -9, 3 times")]
+    left = {path.name for path in Path("/dev/shm").glob("*")} - shared
+    assert not [name for name in left if f"{os.getpid()}" in name]
 
 
-def test_what_the_function_raises_is_raised_here() -> None:
-    with pytest.raises(ZeroDivisionError, match="at 0"):
-        list(child_map(fail, range(3), 1, lost=unexpected))
-
-
-def test_processes_that_cannot_start_are_not_started_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_fails_is_raised_and_processes_are_not_started_for_ever(monkeypatch):
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(child_map(int, ["four", "4"], 1, lost=None))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(RuntimeError, match="processes in a row ended, the last with 1"):
-        list(child_map(identity, range(1000), 2, lost=lambda item, message: -1))
-
-
-def test_nothing_is_made_in_shared_memory() -> None:
-    shared = Path("/dev/shm")
-    before = {path.name for path in shared.glob("*")}
-    found = list(child_map(identity, range(10), 1, lost=unexpected))
-    after = {path.name for path in shared.glob("*")}
-    assert sorted(found) == list(range(10))
-    assert not [name for name in after - before if f"{os.getpid()}" in name]
+        list(child_map(abs, range(1000), 2, lost=lambda item, message: -1))

@@ -4,13 +4,9 @@ The uniform theory is inside: its products are small, and on a busy machine thre
 each other cost ten times the work.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
-from typing import Any
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -21,7 +17,7 @@ from onegrad.parallel.cores import blas_threads, one_blas_thread
 from onegrad.theory.uniform import refinement
 
 
-def threads() -> set[int]:
+def threads():
     return {
         library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
     }
@@ -33,7 +29,7 @@ def _two_threads():
         yield
 
 
-def test_contexts_may_be_nested() -> None:
+def test_contexts_may_be_nested():
     with one_blas_thread:
         with one_blas_thread:
             assert threads() == {1}
@@ -41,18 +37,16 @@ def test_contexts_may_be_nested() -> None:
     assert threads() == {2}
 
 
-def test_threads_share_one_limit_whatever_the_order_they_leave_in(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_share_one_limit_whatever_the_order_they_leave_in(monkeypatch):
     limits, together = [], Barrier(2, timeout=60)
 
     @contextmanager
-    def recorded(count: int) -> Iterator[None]:
+    def recorded(count):
         limits.append(count)
         yield
         limits.append(0)
 
-    def stay(longer: bool) -> None:
+    def stay(longer):
         with one_blas_thread:
             together.wait()
             if longer:
@@ -68,11 +62,11 @@ def test_threads_share_one_limit_whatever_the_order_they_leave_in(
     assert limits == [1, 0]
 
 
-def test_the_uniform_theory_is_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[set[int]] = []
+def test_the_uniform_theory_is_inside(monkeypatch):
+    seen = []
     evaluate = refinement.evaluate_at_nodes
 
-    def watched(*arguments: Any, **named: Any) -> Any:
+    def watched(*arguments, **named):
         seen.append(threads())
         return evaluate(*arguments, **named)
 

@@ -1,7 +1,6 @@
 """One way to map over threads: in order, failures stop the rest, BLAS keeps to its share."""
 
 import threading
-import time
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -17,63 +16,64 @@ from onegrad.parallel import (
 )
 
 
-def blas_counts():
+def blas_counts(_=None):
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8, None])
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_results_come_in_order(threads, count):
-    def slow_first(i):
-        time.sleep(0.01 if i == 0 else 0)
-        return i * i
+def test_results_come_in_order():
+    for count in (0, 1, 2, 7):
+        for threads in (1, 2, 3, 8, None):
+            others = threading.Event()
 
-    assert list(thread_map(slow_first, range(count), threads)) == [i * i for i in range(count)]
+            def first_is_last(i, others=others, several=count > 1 and threads not in (1, None)):
+                if i == 0 and several:
+                    assert others.wait(60)
+                others.set()
+                return i * i
+
+            results = thread_map(first_is_last, range(count), threads)
+            assert list(results) == [i * i for i in range(count)], (count, threads)
 
 
 def test_few_items_are_taken_ahead():
     taken = []
-
-    def items():
-        for i in range(100):
-            taken.append(i)
-            yield i
-
-    results = thread_map(lambda i: i, items(), 2)
+    results = thread_map(abs, (taken.append(i) or i for i in range(100)), 2)
     assert next(results) == 0
     assert len(taken) <= 4
-    results.close()  # type: ignore[attr-defined]
+    results.close()
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_a_failure_is_raised_and_nothing_further_starts(threads):
-    started = []
+def test_a_failure_is_raised_and_nothing_further_starts():
+    for threads in (1, 3):
+        started, failed = [], threading.Event()
 
-    def fail(i):
-        started.append(i)
-        if i == 2:
-            raise KeyError("two")
-        time.sleep(0.01)
-        return i
+        def fail(i, started=started, failed=failed, several=threads > 1):
+            started.append(i)
+            if i == 2:
+                failed.set()
+                raise KeyError("two")
+            if several:
+                assert failed.wait(60)
+            return i
 
-    with pytest.raises(KeyError, match="two"):
-        list(thread_map(fail, range(50), threads))
-    assert len(started) < 12
+        with pytest.raises(KeyError, match="two"):
+            list(thread_map(fail, range(50), threads))
+        assert len(started) < 12
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_what_runs_is_asked_to_stop_and_the_first_failure_is_the_one_raised(first):
-    stop, begun = threading.Event(), threading.Barrier(2)
+def test_what_runs_is_asked_to_stop_and_the_first_failure_is_the_one_raised():
+    for first in (0, 1):
+        stop, begun = threading.Event(), threading.Barrier(2)
 
-    def work(i):
-        begun.wait(60)
-        if i == first:
-            raise ValueError(f"item {i}")
-        assert stop.wait(60)  # set by the failure of the other
-        raise WorkCancelled
+        def work(i, first=first, stop=stop, begun=begun):
+            begun.wait(60)
+            if i == first:
+                raise ValueError(f"item {i}")
+            assert stop.wait(60)  # set by the failure of the other
+            raise WorkCancelled
 
-    with pytest.raises(ValueError, match=f"item {first}"):
-        list(thread_map(work, range(2), 2, stop=stop))
+        with pytest.raises(ValueError, match=f"item {first}"):
+            list(thread_map(work, range(2), 2, stop=stop))
 
 
 def test_a_caller_that_wants_no_more_stops_the_rest():
@@ -92,21 +92,17 @@ def test_a_caller_that_wants_no_more_stops_the_rest():
     assert stop.is_set()
     assert len(started) < 6
     assert set(threading.enumerate()) <= before
-
-
-def test_an_event_that_was_not_needed_stays_clear():
-    stop = threading.Event()
-    assert list(thread_map(abs, [-1, -2, -3], 2, stop=stop)) == [1, 2, 3]
-    assert not stop.is_set()
+    not_needed = threading.Event()
+    assert list(thread_map(abs, [-1, -2, -3], 2, stop=not_needed)) == [1, 2, 3]
+    assert not not_needed.is_set()
 
 
 def test_each_thread_has_one_blas_thread_and_afterwards_all_is_as_before():
     with blas_threads(2):
         before = blas_counts()
-        counts = list(thread_map(lambda _: blas_counts(), range(4), 2))
-        assert counts == [{1}] * 4
+        assert list(thread_map(blas_counts, range(4), 2)) == [{1}] * 4
         assert blas_counts() == before
-        (alone,) = thread_map(lambda _: blas_counts(), [0], 2)
+        (alone,) = thread_map(blas_counts, [0], 2)
         assert alone == before
 
 
@@ -114,8 +110,7 @@ def test_a_pool_outlives_the_call_and_leaves_blas_alone():
     with blas_threads(2), thread_pool(2, blas=None):
         before = blas_counts()
         for _ in range(2):
-            counts = pool_map(lambda _: blas_counts(), range(4))
-            assert counts == [before] * 4
+            assert pool_map(blas_counts, range(4)) == [before] * 4
         with pytest.raises(ZeroDivisionError):
             pool_map(lambda i: 1 / i, [1, 0, 1, 1])
         assert pool_map(abs, [-1, -2]) == [1, 2]
