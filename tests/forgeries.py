@@ -231,10 +231,9 @@ def rewrite_model(
     path: Path, change: Callable[[dict[str, bytes]], Any], digests: Any = with_digests
 ) -> None:
     """Change the members of a model's archive, as an attacker would: with their digests."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = mutations.unzipped(path.read_bytes())
     change(members)
-    path.write_bytes(_zip_bytes(digests(members)))
+    path.write_bytes(mutations.zipped(digests(members)))
 
 
 def change_value(rng: np.random.Generator, value: Any, values: Sequence[Any] = JSON) -> Any:
