@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from onegrad.problem import Problem
 from onegrad.ridge.shifted import MAX_CHOLESKY_SHIFTS, solve_shifted
 
 GRAM_RATE = 0.8  # of the rate of full products, where half a product is computed
-SHARING_LOSS = 0.08  # per thread, where threads share every product instead of the rows
-THREAD_START_SECONDS = 0.01
+# Fitted to the runs on sixteen cores in docs/performance.md: with both, every estimate there is
+# within a factor of 1.5. The loss is per thread, where threads share products instead of rows.
+SHARING_LOSS, THREAD_START_SECONDS = 0.08, 0.01
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def replicate_flops(problem: Problem, step_sizes: int = 1) -> float:
     At `network_rate` operations per second they give its seconds.
     """
     w = count_work(GradientGroup(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
-    return w.flops + 20 * w.activations + 20 * w.normals
+    return w.flops + 20 * w.activations + 20 * w.normals  # 20 operations each
 
 
 def spectrum_flops(problem: Problem) -> float:
@@ -167,7 +168,7 @@ def network_rate() -> float:
 def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
     """Return the shortest of three calls, for all parts at a time by threads or on a device."""
     times = []
-    for _ in range(4):
+    for _ in range(4):  # the first pays for memory and kernels that are not there yet
         ops.executor.wait()
         began = time.perf_counter()
         if ops.device == "cpu" and parts > 1:
@@ -190,17 +191,15 @@ class Cost:
 
 
 P = ParamSpec("P")
-Result = TypeVar("Result")
 
 
 def with_arguments_of(
     model: Callable[P, Any],
-) -> Callable[[Callable[..., Result]], Callable[P, Result]]:
+) -> Callable[[Callable[..., Cost]], Callable[P, Cost]]:
     """Give a function the arguments of another, for `help` and for type checkers."""
 
-    def decorate(function: Callable[..., Result]) -> Callable[P, Result]:
-        result = inspect.signature(function).return_annotation
-        signature = inspect.signature(model).replace(return_annotation=result)
+    def decorate(function: Callable[..., Cost]) -> Callable[P, Cost]:
+        signature = inspect.signature(model).replace(return_annotation="Cost")
         vars(function)["__signature__"] = signature
         return function
 
@@ -227,16 +226,15 @@ def cost(problem: Problem, seeds: int | Sequence[int] = 20, **arguments: Any) ->
     '4.6e+10 operations, ... MB or more'
     """
     arguments.pop("progress", None)
-    plan = make_plan(problem, seeds, **arguments)
-    total = _plan_cost(plan)
-    if plan.ops.exact is plan.ops:
-        return total
-    repeats = _plan_cost(repeat_plan(plan))  # in float64: how far the run is from it
+    plans = [make_plan(problem, seeds, **arguments)]
+    if plans[0].ops.exact is not plans[0].ops:
+        plans.append(repeat_plan(plans[0]))  # in float64: how far the run is from it
+    costs = [_plan_cost(plan) for plan in plans]
     return Cost(
-        total.flops + repeats.flops,
-        total.bytes + repeats.bytes,
-        max(total.memory, repeats.memory),
-        total.seconds + repeats.seconds,
+        sum(c.flops for c in costs),
+        sum(c.bytes for c in costs),
+        max(c.memory for c in costs),
+        sum(c.seconds for c in costs),
     )
 
 

@@ -20,6 +20,7 @@ from onegrad.parallel import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
 from onegrad.ridge.moments import add_rows, empty_moments
 
+# Both bound the features that are held at a time, and the threads share what is held.
 STACKED_ROWS = 2048  # whose features of all networks are made before their products
 TILE_NEURONS = 1024  # when the Gram matrix is over rows
 
@@ -68,7 +69,7 @@ def _primal(
         enumerate(of_networks(sum_over_rows(sampler, ridge_rows(p), zeros, add, arrays)))
     )
 
-    def equations(e: int) -> NormalEquations:  # their memory is free for the next factor
+    def equations(e: int) -> NormalEquations:  # popped: their memory is free for the next factor
         return NormalEquations.of(waiting.pop(e).cast(ops.exact), p.intercept, overwrite=True)
 
     if not leave_one_out:

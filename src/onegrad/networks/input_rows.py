@@ -108,7 +108,7 @@ class InputRows:
         if self.direction is None:
             return X
         assert self.law.parameter is not None
-        if self.law.name == "spiked":  # covariance I + s v v^T
+        if self.law.name == "spiked":  # covariance I + s v v^T = (I + (sqrt(1+s) - 1) v v^T)^2
             projections = (X * self.direction).sum(-1)[..., None]
             shift = (math.sqrt(1 + self.law.parameter) - 1) * projections
         else:  # a mixture of two centres

@@ -134,7 +134,7 @@ class Network:
         """Return the features f (default sigma) after `problem.steps` steps of each size."""
         p, ops = self.sampler.problem, self.sampler.ops
         f = f or p.sigma
-        if p.steps == 1 and len(etas) > 1:
+        if p.steps == 1 and len(etas) > 1:  # weights are linear in eta: two products serve all
             return shared_features(ops, f, self.W, self.first_update, etas)
         maps = [layer_features(ops, f, self.trained_weights(eta)) for eta in etas]
 
@@ -184,6 +184,7 @@ def _covariance(sampler: Sampler, step: int) -> Array:
 
 def draw_weights(problem: Problem, streams: Streams) -> Array:
     """Draw W_0, shape (B, N, d): rows N(0, I/d) or uniform on the unit sphere."""
+    # the same normals for both laws: a seed's directions do not depend on the lengths
     W = streams.entries(GAUSSIAN, (Purpose.WEIGHTS,), 0, problem.N, problem.d)
     sphere = problem.weights == "sphere"
     W /= (W * W).sum(-1)[..., None] ** 0.5 if sphere else math.sqrt(problem.d)

@@ -132,6 +132,7 @@ def run_stack(
     work = partial(stack_errors, plan, group_plan, policy)
     with plan.ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
         errors = repeat(work, seeds, counter.tick)
+    # an indefinite matrix has a solution of NaN, so that no device waits for a check in between
     if not np.isfinite(errors["train"]).all():
         raise NotConverged(
             "ridge failed: the penalty is lost in rounding; use a larger ridge or dtype float64"

@@ -101,11 +101,13 @@ class Streams:
 
 def stream_rows(width: int) -> int:
     """Return the number of rows that share a stream: 1,024, fewer where rows are very long."""
+    # every number drawn depends on it, as on Purpose: it never changes
     return max(16, min(1024, 2**23 >> max(width - 1, 1).bit_length()))
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
     """Return the generator that (seed, key) names."""
+    # a bit generator by name, because NumPy may change the default of default_rng
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
