@@ -22,7 +22,7 @@ from onegrad.problem import Problem, check_axes
 from onegrad.theory import Prediction, Spectrum, predict, spectrum
 
 COMPARED = ("train", "test")
-MAX_Z = 3.0  # a larger deviation is no chance
+MAX_Z = 3.0  # of twelve deviations from a true theory, one is larger in 3 % of comparisons
 MAX_SPECTRUM_SEEDS = 1  # all singular values of a network cost more than its errors
 _NETWORK_STEPS, _CURVE_STEPS = 6, 41  # exponents of the step up to the problem's own
 

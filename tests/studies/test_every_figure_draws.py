@@ -19,7 +19,7 @@ from onegrad.experiments.executors import with_processes
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.measures.giant_step import ONCE, PROTOCOLS
-from onegrad.studies.measures.three_layers import KINDS
+from onegrad.studies.measures.three_layers import STEP_KINDS
 from onegrad.studies.measures.training import METHODS
 from onegrad.studies.reproduce import filled, number_table, texts
 
@@ -72,7 +72,7 @@ def _invented(cell: Cell, device: str) -> dict[str, np.ndarray]:
             **dict.fromkeys(ONCE, (1, 1)),
         },
         "three-layer-errors": {
-            f"test_{kind}": (1 if kind == "none" else steps, ridges) for kind in KINDS
+            f"test_{kind}": (1 if kind == "none" else steps, ridges) for kind in STEP_KINDS
         },
         "three-layer-spectrum": dict.fromkeys(("two", "first", "linear"), (steps, 1, 6, 4)),
         "training-methods": {

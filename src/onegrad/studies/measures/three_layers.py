@@ -22,7 +22,7 @@ from onegrad.problem import Problem
 from onegrad.studies.measures.matrices import leading_vectors
 
 SINGULAR_VECTORS, MAX_ALIGNED_DEGREE = 6, 4  # that are returned
-KINDS = ("none", "first", "second", "both", "two")
+STEP_KINDS = ("none", "first", "second", "both", "two")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def three_layers(cell: Cell, device: str, seed: int) -> CellValues:
         fit = normal_equations(ops, F[None], y[None], False).path(cell.ridges)
         return to_numpy(((clean - F_test @ fit.coef[0]) ** 2).mean(0)) + p.noise**2
 
-    etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in KINDS}
+    etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in STEP_KINDS}
     return {f"test_{k}": [errors(k, eta) for eta in of_kind] for k, of_kind in etas.items()}
 
 
