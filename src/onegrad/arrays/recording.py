@@ -26,18 +26,9 @@ _capturing = threading.Lock()
 _old_graphs: dict[Any, deque[Any]] = {}  # by device: kept for their memory, which the next uses
 
 
-def current_recording() -> Rehearsal | Recording | None:
-    """Return what this thread rehearses or records, if it does."""
+def current_recording() -> Recording | None:
+    """Return the stack that this thread calls for the first time or records, if it does."""
     return getattr(_this_thread, "recording", None)
-
-
-@contextmanager
-def _as_current(recording: Rehearsal | Recording) -> Iterator[None]:
-    _this_thread.recording = recording
-    try:
-        yield
-    finally:
-        _this_thread.recording = None
 
 
 class Recorder:
@@ -54,77 +45,79 @@ class Recorder:
         self._per_thread = threading.local()
 
     def __call__(self, work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
-        recordings: dict[int, Rehearsal | Recording]
+        recordings: dict[int, Recording]
         recordings = self._per_thread.__dict__.setdefault("recordings", {})
         recording = recordings.get(len(seeds))
         if recording is None:
-            recording = recordings[len(seeds)] = Rehearsal()
-            with _as_current(recording):
+            recording = recordings[len(seeds)] = Recording()
+            with recording.as_current():
                 return _fetch(work(seeds, tick))
-        if isinstance(recording, Rehearsal) and not self.failure:
-            recording = recordings[len(seeds)] = self._record(work, seeds, recording)
-        if isinstance(recording, Recording):
-            return recording(seeds, tick)
-        return _fetch(work(seeds, tick))
-
-    def _record(self, work: Work, seeds: Seeds, rehearsal: Rehearsal) -> Rehearsal | Recording:
-        try:
-            return Recording(self.executor, work, seeds, rehearsal.arrays)
-        except RuntimeError as error:  # torch's: something that cannot be recorded
-            self.failure = f"{type(error).__name__}: {error}"
-            logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
-            return rehearsal
-
-
-class Rehearsal:
-    """A stack that is called directly: the arrays that it draws into, or copies to, are kept."""
-
-    def __init__(self) -> None:
-        self.arrays: list[Array] = []
-
-    def array(self, make: Callable[[], Array]) -> Array:
-        """Return a new array, and keep it."""
-        self.arrays.append(make())
-        return self.arrays[-1]
+        if recording.graph is None and not self.failure:
+            try:
+                recording.capture(self.executor, work, seeds)
+            except RuntimeError as error:  # torch's: something that cannot be recorded
+                self.failure = f"{type(error).__name__}: {error}"
+                logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
+        return _fetch(work(seeds, tick)) if recording.graph is None else recording(seeds, tick)
 
 
 class Recording:
-    """One stack: arrays for its random numbers, a graph of what follows, and the results."""
+    """One stack: arrays for its random numbers, a graph of what follows, and the results.
 
-    def __init__(self, executor: Any, work: Work, seeds: Seeds, arrays: list[Array]) -> None:
-        self.draws: list[Callable[[Seeds], None]] = []
+    The stack is first called directly, which makes the arrays that it draws into or copies to. They
+    are kept, and a second call is captured with them.
+    """
+
+    def __init__(self) -> None:
+        self.graph: Any = None
+        self.draws: list[Callable[[Seeds], None]] | None = None  # from the second call on
         self.ticks = 0
-        self._arrays, self._unused = arrays, iter(arrays)
-        old_graphs = _old_graphs.setdefault(executor.place, deque())
-        with _capturing:  # torch counts the graphs that there are without a lock of its own
-            before = old_graphs.pop() if old_graphs else None
-            self.graph = executor.graph()
-            self.graph.capture_begin(
-                **({} if before is None else {"pool": before.pool()}),
-                capture_error_mode="thread_local",
-            )
-            try:
-                with _as_current(self):
-                    results = work(seeds, self._count)
-                self.flat = executor.torch.cat([x.reshape(-1) for x in results.values()])
-            except BaseException:
-                with suppress(RuntimeError):
-                    self.graph.capture_end()
-                raise
-            self.graph.capture_end()
-            del before
-        self.shapes = {name: tuple(x.shape) for name, x in results.items()}
-        self._old_graphs = old_graphs
+        self._arrays: list[Array] = []
 
-    def array(self, _: Callable[[], Array]) -> Array:
-        """Return the next array of the rehearsal."""
+    @contextmanager
+    def as_current(self) -> Iterator[None]:
+        _this_thread.recording = self
+        try:
+            yield
+        finally:
+            _this_thread.recording = None
+
+    def array(self, make: Callable[[], Array]) -> Array:
+        """Return a new array in the first call, and the next one of these in the second."""
+        if self.draws is None:
+            self._arrays.append(make())
+            return self._arrays[-1]
         array = next(self._unused, None)
         if array is None:
             raise RuntimeError("a stack needs more arrays than the first one did")
         return array
 
+    def capture(self, executor: Any, work: Work, seeds: Seeds) -> None:
+        """Record the work on a stack; it is not done yet."""
+        self.draws, self._unused = [], iter(self._arrays)
+        self._old_graphs = _old_graphs.setdefault(executor.place, deque())
+        with _capturing:  # torch counts the graphs that there are without a lock of its own
+            before = self._old_graphs.pop() if self._old_graphs else None
+            graph = executor.graph()
+            graph.capture_begin(
+                **({} if before is None else {"pool": before.pool()}),
+                capture_error_mode="thread_local",
+            )
+            try:
+                with self.as_current():
+                    results = work(seeds, self._count)
+                self.flat = executor.torch.cat([x.reshape(-1) for x in results.values()])
+            except BaseException:
+                with suppress(RuntimeError):
+                    graph.capture_end()
+                raise
+            graph.capture_end()
+            del before
+        self.shapes = {name: tuple(x.shape) for name, x in results.items()}
+        self.graph = graph
+
     def __call__(self, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
-        for draw in self.draws:
+        for draw in self.draws or ():
             draw(seeds)
         self.graph.replay()
         results = _split(to_numpy(self.flat), self.shapes)
@@ -133,7 +126,7 @@ class Recording:
         return results
 
     def __del__(self) -> None:
-        if hasattr(self, "_old_graphs"):
+        if self.graph is not None:
             self._old_graphs.append(self.graph)
 
     def _count(self) -> None:

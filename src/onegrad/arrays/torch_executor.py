@@ -19,7 +19,7 @@ from onegrad.arrays.executor import (
     splitmix64,
 )
 from onegrad.arrays.namespace import Array
-from onegrad.arrays.recording import Recorder, Recording, current_recording
+from onegrad.arrays.recording import Recorder, current_recording
 
 STREAM_ROWS = 8192  # rows that share a random stream
 # Entries of a stack up to which launches take longer than the work: some 140 of them kept the
@@ -92,10 +92,10 @@ class TorchExecutor(DeviceExecutor):
                         rows.uniform_(generator=generator)
 
         recording = current_recording()
-        if isinstance(recording, Recording):
-            recording.draws.append(fill)
-        else:
+        if recording is None or recording.draws is None:
             fill(seeds)
+        else:
+            recording.draws.append(fill)
         return out.to(self.kind)
 
     def _generator(self) -> Any:

@@ -134,10 +134,6 @@ def _tanh_slope_in_place(x: Array, out: Array) -> None:
     np.subtract(1, out, out=out)
 
 
-def _erf_in_place(x: Array, out: Array) -> None:
-    scipy.special.erf(x, out=out)
-
-
 def _relu_in_place(x: Array, out: Array) -> None:
     np.maximum(x, 0, out=out)
 
@@ -151,7 +147,7 @@ IDENTITY = Function("identity", _identity, _one, homogeneous=True)
 NAMED_FUNCTIONS = (
     Function("tanh", _tanh, _tanh_slope, value_in_place=np.tanh,
              slope_in_place=_tanh_slope_in_place),
-    Function("erf", erf, _erf_slope, value_in_place=_erf_in_place),
+    Function("erf", erf, _erf_slope, value_in_place=scipy.special.erf),
     Function("erf2", _erf2, _erf2_slope),  # erf(x / sqrt 2)
     Function("relu", _relu, _relu_slope, kinks=(0.0,), homogeneous=True,
              value_in_place=_relu_in_place, slope_in_place=_relu_slope_in_place),
