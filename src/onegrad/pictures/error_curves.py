@@ -71,6 +71,7 @@ def draw_predicted_errors(
                 label = _series_label(layout, quantity, f"{theory} theory", i, k)
                 options = _series_style(quantity, i, k, len(layout.series))
                 options |= {"linestyle": dash, "label": label} | line
+                # a line through one point, or between two gaps, would be invisible
                 options |= {"marker": "_"} if len(means) == 1 or jumps else {}
                 x, y, half = _in_order(layout, jumps, means, half_widths)
                 ax.plot(x, y, gid="error", **options)
@@ -202,7 +203,7 @@ def _draw_levels(ax: Any, levels: Mapping[str, Any]) -> None:
     margin = _MAX_LEVEL_DISTANCE * (high - low)
     names: dict[float, list[str]] = {}
     for name, value in levels.items():
-        for error in {round(float(v), 12) for v in np.ravel(value)}:
+        for error in {round(float(v), 12) for v in np.ravel(value)}:  # equal but for rounding
             names.setdefault(error, []).append(name)
     if len(names) == 1:
         ((error, same),) = names.items()

@@ -76,7 +76,7 @@ class Layout:
             return
         positive = self.x[self.x > 0]
         if field.logarithmic and len(positive) and self.x.max() > MIN_LOG_RATIO * positive.min():
-            if self.x.min() < 0 or len(positive) < len(self.x):
+            if self.x.min() < 0 or len(positive) < len(self.x):  # eta = 0, the untrained network
                 ax.set_xscale("symlog", linthresh=float(positive.min()))
             else:
                 ax.set_xscale("log")

@@ -68,5 +68,5 @@ def with_error(value: float, error: float) -> str:
     """
     if not (math.isfinite(error) and error > 0):
         return f"{value:.5g}"
-    decimals = min(max(1 - math.floor(math.log10(error)), 0), 12)
+    decimals = min(max(1 - math.floor(math.log10(error)), 0), 12)  # float64 has no more to show
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"

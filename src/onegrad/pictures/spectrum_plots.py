@@ -16,7 +16,7 @@ from onegrad.pictures.result_tables import network_count
 
 DEGREE_NAMES = ("", "linear", "quadratic", "cubic", "quartic")
 _DEGREE_COLOURS = (style.DARK_GREY, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
-_HISTOGRAM_BINS, _HISTOGRAM_GREY = 70, "#9a9a9a"
+_HISTOGRAM_BINS, _HISTOGRAM_GREY = 70, "#9a9a9a"  # bins: for the eye, not tuned
 _MIN_DENSITY = 0.004  # of the highest density: below it there is nothing to see
 _TICKS_WITHOUT_EDGE = 4  # singular values that are ticks where the edge is not known
 

@@ -43,9 +43,9 @@ RC: Any = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
-    "svg.fonttype": "none",
+    "svg.fonttype": "none",  # text stays text, which a page can search
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    "svg.hashsalt": "onegrad",
+    "svg.hashsalt": "onegrad",  # the same picture has the same bytes
     "figure.dpi": 100,
 }
 

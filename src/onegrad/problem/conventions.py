@@ -119,6 +119,7 @@ def complete_step(n: int, alpha: float | None, eta: float | None) -> tuple[float
     """Return alpha and eta = n**alpha, given either of them; alpha is None for eta = 0."""
     if alpha is not None and eta is not None:
         check_number("eta", eta, 0.0, above=True)
+        # both are given where a stored problem is read again; digits may have been rounded
         if not math.isclose(alpha * math.log(n), math.log(eta), abs_tol=1e-9):
             both = f"give alpha or eta, not both; alpha is {alpha:g}"
             raise InvalidInput("eta", eta, problem=both)

@@ -35,7 +35,7 @@ TEACHERS = ("H1", "H1 + H2/sqrt(2)", "H1 + H2/2 + H3/6", "tanh", "erf", "relu", 
 # of the mean eigenvalue, added to the covariance of a preconditioned step: enough where the batch
 # has fewer rows than inputs
 PRECONDITIONER_SHIFT = 0.1
-_MIN_SHARE = 1e-4  # of the labels' variance that is worth a warning
+_MIN_SHARE = 1e-4  # of the labels' variance that is worth a warning; not tuned
 
 
 @named_arguments
@@ -187,6 +187,7 @@ class Problem(Conventions):
             object.__setattr__(self, "steps", max(self.steps, len(self.alpha)))
             object.__setattr__(self, "alpha", self.alpha[0] if self.alpha else None)
         values = {name: f.check(getattr(self, name)) for name, f in FIELDS.items()}
+        # stored and not left open: equal problems are equal however they were written
         values["n_step"] = values["n_step"] or values["n"]
         values["alpha"], values["eta"] = complete_step(values["n"], values["alpha"], values["eta"])
         for name, value in values.items():
@@ -235,6 +236,7 @@ class Problem(Conventions):
     @property
     def later_steps(self) -> tuple[float, ...]:
         """Sizes of the second, third, ... step; by default that of the first."""
+        # the exponents are those of n, also where the step has n_step rows
         etas = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
         return tuple((etas or [self.step])[min(k, len(etas) - 1)] for k in range(self.steps - 1))
 
@@ -282,7 +284,7 @@ class Problem(Conventions):
         for name in changes:
             if name not in fields:
                 raise UnknownArgument("replace", name, fields)
-        if "n" in changes and self.n_step == self.n:
+        if "n" in changes and self.n_step == self.n:  # whether it was written or left out
             fields["n_step"] = None
         if "alpha" in changes or "eta" in changes:
             fields["alpha"] = fields["eta"] = None

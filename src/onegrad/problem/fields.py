@@ -131,10 +131,11 @@ def described_fields(problem: type) -> dict[str, Field]:
 def check_size(name: str, value: Any) -> int:
     """Return the value as a whole number >= 1; raise InvalidInput if it is not one."""
     try:
+        # 1000.0 is a size, as a command line or a JSON file may write it; 1.5 and "many" are not
         size = int(value) if float(value).is_integer() else operator.index(value)
     except (TypeError, ValueError, OverflowError):
         size = 0
-    if isinstance(value, bool) or size < 1:
+    if isinstance(value, bool) or size < 1:  # True is an int to Python
         raise InvalidInput(name, value, "a whole number >= 1")
     if size > _MAX_SIZE:
         raise InvalidInput(name, value, f"a whole number <= {_MAX_SIZE:.0e}")

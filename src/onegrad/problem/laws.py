@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from onegrad.exceptions import InvalidInput, not_a_choice
 
+# a parameter is any text here, so that one that is no number gets a message about the number
 _SYNTAX = re.compile(r"\s*([a-z][a-z-]*)\s*(?:\(\s*([^()]{1,40})\s*\))?\s*")
 
 
