@@ -5,11 +5,9 @@ import pytest
 
 import naive
 import onegrad as og
-from onegrad.arrays import get_ops
 from onegrad.networks import simulate
 from onegrad.networks.input_rows import RowSet
-from onegrad.networks.network import Network
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.one_network import network_of
 from onegrad.networks.streams import Purpose
 
 ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37
@@ -35,15 +33,14 @@ def problem_of(name):
 
 
 def data(problem, purpose, n, index=0):
-    sampler = Sampler.of(problem, (3,), get_ops())
-    parts = list(sampler.blocks(RowSet(purpose, n, index)))
+    parts = list(network_of(problem, 3).sampler.blocks(RowSet(purpose, n, index)))
     return [np.concatenate([getattr(r, k)[0] for r in parts]) for k in ("X", "y", "clean")]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_errors_match(name):
     p = problem_of(name)
-    network = Network.of(Sampler.of(p, (3,), get_ops()))
+    network = network_of(p, 3)
     W_0, a = network.W[0], network.a[0]
     errors = simulate(p, [3], n_test=N_TEST, leave_one_out=True, eta=ETAS, ridge=RIDGES)
     purpose = Purpose.STEP if p.ridge_rows == "same" else Purpose.RIDGE
@@ -71,10 +68,9 @@ def test_errors_match(name):
 
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
     p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
-    sampler = Sampler.of(p, (0,), get_ops())
-    network = Network.of(sampler)
+    network = network_of(p, 0)
     G = network.first.G[0]
-    (rows,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
+    (rows,) = network.sampler.blocks(RowSet(Purpose.STEP, p.n))
     X, y, a = rows.X[0], rows.y[0], network.a[0]
 
     def loss(W):
@@ -90,7 +86,7 @@ def test_the_gradient_is_minus_the_derivative_of_the_loss():
 
 def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
     p = og.Problem(n=50, d=8, N=10, noise=0.2, eta=1.0, teacher="H1@1 + H2@2")
-    sampler = Sampler.of(p, (1,), get_ops())
+    sampler = network_of(p, 1).sampler
     (rows,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
     beta = rows.X[0].T @ rows.y[0]
     inside = sampler.beta_star[0].T @ beta
@@ -105,7 +101,7 @@ def test_overlap_is_the_part_of_the_learned_direction_in_the_teachers_span():
 @pytest.mark.parametrize("model", ["ntk", "inner-product-kernel", "rbf-kernel", "linear"])
 def test_kernels_match(model, sizes, intercept):
     p = og.Problem(**sizes, noise=0.3, intercept=intercept, activation="relu")
-    network = Network.of(Sampler.of(p, (3,), get_ops()))
+    network = network_of(p, 3)
     W, a = network.W[0], network.a[0]
     X, y, _ = data(p, Purpose.RIDGE, p.n)
     Y, _, clean = data(p, Purpose.TEST, N_TEST)

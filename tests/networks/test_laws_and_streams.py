@@ -6,7 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.networks.input_rows import RowSet
-from onegrad.networks.network import Network
+from onegrad.networks.one_network import network_of
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 
@@ -15,9 +15,8 @@ D = 6
 
 def rows(n, seed=0, purpose=Purpose.RIDGE, **fields):
     p = og.Problem(**({"n": n, "d": D, "N": 5} | fields))
-    sampler = Sampler.of(p, (seed,), get_ops())
-    network = Network.of(sampler)
-    parts = list(sampler.blocks(RowSet(purpose, n)))
+    network = network_of(p, seed)
+    parts = list(network.sampler.blocks(RowSet(purpose, n)))
     X = np.concatenate([r.X[0] for r in parts])
     y = np.concatenate([r.y[0] for r in parts])
     return X, y, network

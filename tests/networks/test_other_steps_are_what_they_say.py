@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import get_ops
+from onegrad.networks import one_network
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Sampler
 from onegrad.networks.streams import Purpose
 
 SMALL = {"n": 90, "d": 20, "N": 30, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.1}
 
 
 def network_of(problem: og.Problem, seed: int = 3) -> Network:
-    return Network.of(Sampler.of(problem, (seed,), get_ops()))
+    return one_network.network_of(problem, seed)
 
 
 def weights_after(network: Network) -> np.ndarray:
@@ -115,7 +114,7 @@ def test_a_spectral_step_has_equal_singular_values_and_the_gradients_length():
 def test_the_inputs_direction_has_the_cosine_asked_for():
     for law in ("spiked(30)", "mixture(5)"):
         problem = og.Problem(n=4000, d=10, N=5, teacher="H1", inputs=law, input_overlap=0.6)
-        sampler = Sampler.of(problem, (1,), get_ops())
+        sampler = network_of(problem, 1).sampler
         X = np.concatenate([r.X[0] for r in sampler.blocks(RowSet(Purpose.STEP, 4000))])
         top = np.linalg.svd(X, full_matrices=False)[2][0]
         assert abs(top @ sampler.beta_star[0, :, 0]) == pytest.approx(0.6, abs=0.03)

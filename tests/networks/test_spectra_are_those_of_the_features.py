@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.arrays import get_ops
 from onegrad.networks import spectrum
-from onegrad.networks.network import Network
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.one_network import network_of
 
 
 def test_singular_values_and_alignments():
     p = og.Problem(n=60, d=20, N=30, activation="relu", eta=3.0)
     measured = spectrum(p, [4])
-    sampler = Sampler.of(p, (4,), get_ops())
-    network = Network.of(sampler)
+    network = network_of(p, 4)
     first = network.first
-    X = sampler.all_ridge_rows().X[0]
+    X = network.sampler.all_ridge_rows().X[0]
     W = network.W[0] + 3 * first.G[0]
     U, s, _ = np.linalg.svd(p.sigma(X @ W.T), full_matrices=False)
     np.testing.assert_allclose(measured.F[0], s, rtol=1e-10)
