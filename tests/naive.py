@@ -5,17 +5,40 @@ from __future__ import annotations
 import numpy as np
 
 
-def gradient(X, y, W, a, f, df, full):
-    """Minus the gradient of |y - sigma(X W^T) a|^2 / 2n in W, one neuron and one row at a time."""
+def gradient(X, y, W, a, f, df, scale):
+    """Minus the gradient in W of half the mean square, one neuron and one row at a time.
+
+    The residual has the output times `scale`: 0 for the labels alone.
+    """
     n = len(X)
     G = np.zeros_like(W)
     for i in range(n):
         residual = y[i]
-        if full:
-            residual -= sum(a[j] * f(W[j] @ X[i]) for j in range(len(W)))
+        if scale:
+            residual -= scale * sum(a[j] * f(W[j] @ X[i]) for j in range(len(W)))
         for j in range(len(W)):
             G[j] += residual * a[j] * df(W[j] @ X[i]) * X[i] / n
     return G
+
+
+def direction(G, X, update):
+    """The direction of a step that is no gradient step, as long as the gradient."""
+    if update == "gradient":
+        return G
+    S = X.T @ X / len(X)
+    shifted = S + 0.1 * np.trace(S) / len(S) * np.eye(len(S))
+    U, _, Vt = np.linalg.svd(G, full_matrices=False)
+    D = U @ Vt if update == "spectral" else G @ np.linalg.inv(shifted)
+    return D * np.linalg.norm(G) / np.linalg.norm(D)
+
+
+def fit_of_labels(X, y, kind):
+    """Constant and coefficients that labels lose; of least norm where rows are few."""
+    if kind == "residual-least-squares":
+        beta = np.linalg.lstsq(X - X.mean(0), y - y.mean(), rcond=None)[0]
+        return y.mean() - X.mean(0) @ beta, beta
+    linear = X.T @ y / len(y) if kind == "residual-linear" else 0 * X[0]
+    return (0.0 if kind == "plain" else y.mean()), linear
 
 
 def ridge(F, y, lam, intercept=False):

@@ -24,6 +24,20 @@ VARIANTS = {
     "two steps, one batch": {"n": 30, "d": 5, "N": 8, "steps": 2, "batches": "same"},
     "several indices": {"n": 40, "d": 6, "N": 11, "teacher": "H1@1*H1@2 + H2@3"},
     "corrupted": {"n": 40, "d": 6, "N": 11, "corrupted": 0.4, "noise_law": "student-t(4)"},
+    "steps of several sizes": {"n": 30, "d": 5, "N": 8, "steps": 3, "later_alpha": "0.1,0.3"},
+    "part of the output": {"n": 40, "d": 6, "N": 11, "residual": "mean-field"},
+    "preconditioned": {"n": 40, "d": 6, "N": 11, "update": "preconditioned", "steps": 2},
+    "spectral": {"n": 40, "d": 6, "N": 11, "update": "spectral"},
+    "less the mean": {"n": 40, "d": 6, "N": 11, "labels": "centred"},
+    "less moments": {"n": 40, "d": 6, "N": 11, "labels": "residual-linear", "activation": "relu"},
+    "less a fit": {"n": 40, "d": 6, "N": 11, "labels": "residual-least-squares"},
+    "less a fit of least norm": {
+        "n": 40,
+        "d": 16,
+        "N": 11,
+        "n_step": 9,
+        "labels": "residual-least-squares",
+    },
     "mixture": {"n": 40, "d": 6, "N": 11, "inputs": "mixture(2)", "readout": "rademacher"},
 }
 
@@ -44,15 +58,20 @@ def test_errors_match(name):
     W_0, a = network.W[0], network.a[0]
     errors = simulate(p, [3], n_test=N_TEST, leave_one_out=True, eta=ETAS, ridge=RIDGES)
     purpose = Purpose.STEP if p.ridge_rows == "same" else Purpose.RIDGE
-    X_tilde, y_tilde, _ = data(p, purpose, p.n)
-    X_test, _, clean = data(p, Purpose.TEST, N_TEST)
+    drawn = p.replace(labels="plain")
+    mean, beta = naive.fit_of_labels(*data(drawn, Purpose.STEP, p.n_step)[:2], p.labels)
+    X_tilde, y_tilde, _ = data(drawn, purpose, p.n)
+    X_test, _, clean = data(drawn, Purpose.TEST, N_TEST)
+    y_tilde, clean = y_tilde - mean - X_tilde @ beta, clean - mean - X_test @ beta
+    scale = {"labels": 0.0, "full": 1.0, "mean-field": p.N**-0.5}[p.residual]
     for i, eta in enumerate(ETAS):
-        W = W_0
-        for step in range(p.steps):
+        W, sizes = W_0, (eta, *p.replace(eta=eta).later_steps)
+        for step, size in enumerate(sizes):
             batch = step if p.batches == "fresh" else 0
-            X, y, _ = data(p, Purpose.STEP, p.n_step, batch)
-            full = p.residual == "full"
-            W = W + eta * naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, full)
+            X, y, _ = data(drawn, Purpose.STEP, p.n_step, batch)
+            y = y - mean - X @ beta
+            G = naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, scale)
+            W = W + size * naive.direction(G, X, p.update)
         F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
         for j, lam in enumerate(RIDGES):
             a_hat, c = naive.ridge(F, y_tilde, lam, p.intercept)

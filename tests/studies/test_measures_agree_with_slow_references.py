@@ -201,7 +201,7 @@ def test_the_notebook_takes_the_linear_part_of_the_test_rows_off():
     y, left = y - y.mean() - X @ (X.T @ y / p.n), z - z.mean() - Z @ (Z.T @ z / 2000)
     W, a = network.W[0], network.a[0]
     residual = y - np.maximum(X @ W.T, 0) @ a / math.sqrt(p.N)
-    W = W + p.step * naive.gradient(X, residual, W, a, p.sigma, p.sigma.derivative, False)
+    W = W + p.step * naive.gradient(X, residual, W, a, p.sigma, p.sigma.derivative, 0.0)
     coef, _ = naive.ridge(np.maximum(X @ W.T, 0), y, p.ridge, False)
     miss = left - np.maximum(Z @ W.T, 0) @ coef
     assert errors["notebook"] == pytest.approx((miss**2).mean())
