@@ -23,7 +23,9 @@ from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.input_covariance import InputSpectrum
 
 Column = np.ndarray[Any, Any]
-MIN_COVARIANCE_ROWS = 20  # of which a covariance is estimated
+MIN_COVARIANCE_ROWS = 20  # of which a covariance is estimated: fewer say little; not tuned
+# columns of Errors that a prediction has in the shape of its grid
+SHAPED = ("train", "test", "squared_loss", "residual", "iterations", "quadrature_error", "nodes")
 
 
 def predict(
@@ -107,9 +109,7 @@ def predict(
         axes=lists,
         printed=printed,
         warnings=warnings,
-        train=shaped(errors.train),
-        test=shaped(errors.test),
-        squared_loss=shaped(errors.squared_loss),
+        **{name: shaped(getattr(errors, name)) for name in SHAPED},
         risk=shaped(errors.test - noise),
         accuracy=errors.accuracy.map(bars),
         spread=errors.spread.map(bars),
@@ -117,10 +117,6 @@ def predict(
         eta=shaped(np.array([p.step for p in problems])),
         ridge=shaped(np.array([p.ridge for p in problems])),
         kernel_bound=shaped(kernel_bound),
-        residual=shaped(errors.residual),
-        iterations=shaped(errors.iterations),
-        quadrature_error=shaped(errors.quadrature_error),
-        nodes=shaped(errors.nodes),
         label_energy=bars(errors.label_energy),
         label=chosen.label,
         dash=chosen.dash,

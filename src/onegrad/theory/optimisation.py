@@ -164,15 +164,11 @@ class Optimum:
 
     def __repr__(self) -> str:
         if self.axes:
-            (name, values), low, high = next(iter(self.axes.items())), *self._ends()
-            return (
-                f"Optimum(over {', '.join(self.over)}: {len(values)} {name}: test {low} to {high})"
-            )
+            (name, values), low, high = *self.axes.items(), np.min(self.test), np.max(self.test)
+            ends = f"test {low:.6g} to {high:.6g}"
+            return f"Optimum(over {', '.join(self.over)}: {len(values)} {name}: {ends})"
         best = ", ".join(f"{name}={value:.4g}" for name, value in self.values.items())
         return f"Optimum({best}: test={self.test:.6g})"
-
-    def _ends(self) -> tuple[str, str]:
-        return f"{np.min(self.test):.6g}", f"{np.max(self.test):.6g}"
 
 
 def optimum(

@@ -17,8 +17,12 @@ import onegrad as og
 from onegrad.functions import resolve
 from onegrad.theory import bounds
 from onegrad.theory.asymptotic import small_step, staircase
-from onegrad.theory.asymptotic.limiting_spectrum import untrained_bulk
-from onegrad.theory.asymptotic.outliers import outliers_beyond, perturbation, profiles
+from onegrad.theory.asymptotic.outliers import (
+    outliers_beyond,
+    perturbation,
+    profiles,
+    untrained_bulk,
+)
 from onegrad.theory.asymptotic.random_features import untrained
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction

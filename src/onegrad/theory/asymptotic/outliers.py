@@ -1,4 +1,4 @@
-r"""Eigenvalues of :math:`F F^\top/n` beyond the bulk, at the actual strength of every spike.
+r"""Eigenvalues of :math:`F F^\top/n`: the untrained bulk, and outliers at their actual strength.
 
 The trained features are :math:`F_0` plus functions of the learned index u = x.beta/b with a profile
 over neurons. Functions: :math:`\hat q` (the fluctuation of |x|^2), :math:`f_a = F_0 a`, and
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -18,14 +19,17 @@ from onegrad.arrays import Floats
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite, gaussian_rule, normalised_hermite
 from onegrad.problem import Problem
+from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
 from onegrad.theory.asymptotic.bulk import Bulk
 from onegrad.theory.asymptotic.resolvent import Traces
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
+from onegrad.theory.spectral_law import Spectrum, density_grid, make_spikes
 
 MAX_SPIKE_DEGREE = 20  # of the functions h_j of the learned index
 READOUT_NODES = 80
 MIN_RELATIVE_STRENGTH = 1e-12  # spikes this much weaker than the strongest are rounding
+GRID_POINTS = 400  # of the density
 
 
 @dataclass(frozen=True)
@@ -172,3 +176,42 @@ def outliers_beyond(bulk: Bulk, change: Perturbation) -> list[tuple[float, Float
         norm = -c @ change.G(float(t.M1_prime), float(t.M2_prime)) @ c + Gc @ dGamma @ Gc
         outliers.append((-float(t.lam), Gc[3:] ** 2 / norm))
     return outliers
+
+
+def limiting_spectrum(problem: Problem) -> Spectrum:
+    """Return the untrained bulk, with outliers at the actual strength of their spikes.
+
+    Holds for isotropic Gaussian inputs, Gaussian readout, n, d, N proportional.
+    See Moniri et al. 2024, Theorem 3.3; tests/theory/asymptotic/test_reference_values.py (task 8),
+    test_bulk_is_a_probability_law.py.
+    """
+    require_linear_part("asymptotic", [problem])
+    bulk, x, rho = _with_density(untrained_bulk(problem))
+    return Spectrum(
+        problem=problem,
+        method="asymptotic",
+        edge=bulk.edge,
+        lower_edge=bulk.support[0][0] or None,  # zero where the bulk touches it
+        atom=bulk.atom,
+        x=x,
+        rho=rho,
+        spikes=make_spikes(problem.n, outliers_beyond(bulk, perturbation(problem))),
+        density=bulk.density,
+        support=bulk.support,
+        warnings=assumption_warnings("asymptotic", [problem]),
+    )
+
+
+@lru_cache(maxsize=256)
+def _with_density(bulk: Bulk) -> tuple[Bulk, Floats, Floats]:
+    """Return the bulk with its grid and density, cached: the step moves spikes only."""
+    x = density_grid(bulk.support, GRID_POINTS)
+    rho = bulk.density(x)
+    x.flags.writeable = rho.flags.writeable = False
+    return bulk, x, rho
+
+
+def untrained_bulk(problem: Problem) -> Bulk:
+    """Return the law of the eigenvalues of the untrained features."""
+    c1, b = float(problem.sigma.c[1]), problem.sigma.nonlinear_energy
+    return Bulk(a=c1**2, b=b, psi=problem.psi, r=problem.n / problem.N)

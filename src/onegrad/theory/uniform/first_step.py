@@ -102,7 +102,7 @@ def _learned_direction(
     .. math:: b^2 = |E[r\tau]|^2 + \phi_0E_{free}r^2 \;(+\,c_1^2)
 
     where :math:`E_{free}r^2` is the mean square of r, less what a fit to the rows of the step
-    leaves nothing of (`label_fit`).
+    leaves nothing of (`label_law`).
 
     constant : of the output, as it is in the residual.
     """

@@ -95,7 +95,7 @@ class Refinement:
     """The finest evaluation of a problem, with the estimated error of its quadrature.
 
     resolved : whether the tolerance was met before the largest number of nodes.
-    spacings, last : where the next problem starts.
+    spacings : where the next problem starts.
     changes : relative changes by coarser rules of the index and of a neuron, see `COARSER`.
     """
 
@@ -103,7 +103,6 @@ class Refinement:
     quadrature_error: float
     resolved: bool
     spacings: tuple[float, float]
-    last: WarmStart
     changes: tuple[float, ...] = ()
 
 
@@ -132,9 +131,9 @@ def fresh_row_errors(
             refinement = refine(mean, constants, rtol, start, spacings, discretise)
         else:
             fixed = evaluate_at_nodes(constants, nodes, start, discretise)
-            refinement = Refinement(fixed, float("nan"), True, spacings, fixed.last)
+            refinement = Refinement(fixed, float("nan"), True, spacings)
         points.append(_errors_of_one(problem, constants, refinement, route, more_sizes(mean)))
-        start, spacings = refinement.last, refinement.spacings
+        start, spacings = refinement.finest.last, refinement.spacings
     return points
 
 
@@ -187,9 +186,7 @@ def refine(
         estimates[i] = change * min(max(change / changes[i], 0.1), 1.0) if change else 0.0
         changes[i], finest = change, finer
     following = min(spacing[0] * COARSER, SPACINGS[0]), min(spacing[1] * COARSER, SPACINGS[1])
-    return Refinement(
-        finest, sum(estimates), resolved, following, finest.last, changes=tuple(changes)
-    )
+    return Refinement(finest, sum(estimates), resolved, following, tuple(changes))
 
 
 def evaluate_at_nodes(

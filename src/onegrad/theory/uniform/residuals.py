@@ -86,7 +86,7 @@ def residual_law(
 def _law_on_fitted_rows(
     labels: LabelLaw, noise: float, rows: int, output: float, mean: float
 ) -> ResidualLaw:
-    """Return the law of label - fit + Gaussian noise + mean on the rows of the fit (`label_fit`).
+    """Return the law of label - fit + Gaussian noise + mean on the rows of the fit (`label_law`).
 
     Nodes are indices, labels' noise that is not Gaussian, and one standard normal g for all that
     is: given g its parts are jointly Gaussian.

@@ -25,8 +25,8 @@ from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
-from onegrad.theory.uniform.same_rows.prediction import same_row_errors
-from onegrad.theory.uniform.two_steps.prediction import two_step_errors
+from onegrad.theory.uniform.same_rows.errors import same_row_errors
+from onegrad.theory.uniform.two_steps.discretisation import two_step_errors
 
 ErrorsOfProblems = Callable[[Sequence[Problem], float, NodeCounts | None], list[Errors]]
 

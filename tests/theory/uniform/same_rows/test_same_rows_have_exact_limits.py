@@ -11,13 +11,11 @@ from onegrad.theory.uniform.same_rows.errors import (
     RowsOfStep,
     SameNodes,
     derivatives,
-    same_equations,
-    solve,
-)
-from onegrad.theory.uniform.same_rows.prediction import (
     evaluate_same_rows,
     readout_count,
     rows_at_constants,
+    same_equations,
+    solve,
 )
 from onegrad.theory.uniform.same_rows.response import Parameter
 from uniform_point import uniform_point

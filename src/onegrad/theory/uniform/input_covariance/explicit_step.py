@@ -38,8 +38,7 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
-from onegrad.theory.uniform.input_covariance.teacher_draws import TeacherDraw
+from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum, TeacherDraw
 from onegrad.theory.uniform.label_law import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 

@@ -25,8 +25,7 @@ from onegrad.theory.uniform.input_covariance.preparation import (
     prepare_draws,
     with_fewer_nodes,
 )
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
-from onegrad.theory.uniform.input_covariance.teacher_draws import MANY_DRAWS
+from onegrad.theory.uniform.input_covariance.spectrum import MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
@@ -173,12 +172,12 @@ def _mean_over_draws(
     before: Refinement | None,
 ) -> tuple[Refinement, CoarserRule]:
     """Return means over the draws; the one that asks for most nodes decides for all."""
-    start, spacings = (before.last, before.spacings) if before else (None, SPACINGS)
+    start, spacings = (before.finest.last, before.spacings) if before else (None, SPACINGS)
     hardest = max(draws, key=lambda draw: sum(astuple(node_counts(draw))))
     if nodes is not None:
         means = evaluate_at_nodes(draws, nodes, start, draw_equations)
         rule = CoarserRule(nodes, means.operations)
-        return Refinement(means, float("nan"), True, spacings, means.last), rule
+        return Refinement(means, float("nan"), True, spacings), rule
     counts = node_counts(hardest, *spacings)
     largest = max(number_of_nodes(draw, counts) for draw in draws)
     if largest > MAX_NODES_OF_A_DRAW:

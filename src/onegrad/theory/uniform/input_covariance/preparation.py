@@ -27,8 +27,12 @@ from onegrad.theory.uniform.input_covariance.explicit_step import (
     mean_activation,
     take_explicit_step,
 )
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum, gauss_rule
-from onegrad.theory.uniform.input_covariance.teacher_draws import FEW_DRAWS, teacher_draws
+from onegrad.theory.uniform.input_covariance.spectrum import (
+    FEW_DRAWS,
+    InputSpectrum,
+    gauss_rule,
+    teacher_draws,
+)
 from onegrad.theory.uniform.label_law import along_linear
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, TWO_POINT_RULE
 
@@ -51,14 +55,12 @@ FOUR_NODE_GROWTH = 16.0  # of the variance along v that four nodes across it res
 class Lengths:
     r"""Fluctuations of the squared lengths of weights and samples off v.
 
-    fraction : part of each group that v and the lean along it leave to the bulk, (R,).
     t1, t2 : :math:`\sum_r f_rm_rs_r^k/d`, the traces of what is left for weights.
     weights : relative deviation of a weight's squared length; sphere : whether its length is fixed.
     samples, flattening : the same of a sample's, and how much flatter than Gaussian it is then.
     sample_trace : :math:`\mathrm{tr}P\Sigma P/d`.
     """
 
-    fraction: Floats
     t1: float
     t2: float
     weights: float
@@ -174,6 +176,11 @@ def _prepare(step: ExplicitStep, second: Floats | None, share: float) -> Prepare
     slopes = np.asarray(gaussian_averages(sigma, biases, sizes).slope / sizes)
     growth = _largest_along_v(step) / step.initial_along_v
     index, neuron = _rules(step, growth)
+    # more nodes across the weight along v where the step multiplies that weight
+    across = TWO_POINT_RULE
+    if problem.readout == "gaussian" and growth >= 1.6**2:
+        few = growth <= FOUR_NODE_GROWTH or second is not None
+        across = gauss_hermite(4 if few else 8)
     return PreparedDraw(
         problem,
         step,
@@ -182,7 +189,7 @@ def _prepare(step: ExplicitStep, second: Floats | None, share: float) -> Prepare
         slopes,
         index,
         neuron,
-        _across(problem, growth if second is None else min(growth, FOUR_NODE_GROWTH)),
+        across,
         indices,
         None if second is None else _second_rules(step, second, share),
     )
@@ -255,7 +262,6 @@ def _lengths(step: ExplicitStep, indices: Floats) -> Lengths:
     # lengths of a user's rows may fluctuate less than Gaussian ones
     narrower = min(spectrum.length_deviation / spectrum.gaussian_deviation, 1.0)
     return Lengths(
-        fraction=np.clip((m - removed) / m, 0.0, 1.0),
         t1=t1,
         t2=t2,
         weights=math.sqrt(max(2 * (t2 - sphere * t1**2) / d, 0.0)) / t1,
@@ -299,13 +305,6 @@ def _largest_along_v(step: ExplicitStep) -> float:
 
 def _large_readout(problem: Problem) -> float:
     return LARGE_DEVIATION if problem.readout == "gaussian" else 1.0
-
-
-def _across(problem: Problem, growth: float) -> tuple[Floats, Floats]:
-    """Return nodes across the weight along v; more where the step multiplies that weight."""
-    if problem.readout != "gaussian" or growth < 1.6**2:
-        return TWO_POINT_RULE
-    return gauss_hermite(4 if growth <= FOUR_NODE_GROWTH else 8)
 
 
 def _rules(step: ExplicitStep, growth: float) -> tuple[GradedRule, GradedRule]:

@@ -1,4 +1,4 @@
-r"""Training and test error of ridge on the rows of the step, with given numbers of nodes.
+r"""Errors of ridge on the rows of the step, with their accuracy, spread and warnings.
 
 The test error is the derivative of the training objective by a weight of fresh rows, the squared
 norm of the readout that by the penalty. The mean squared leave-one-out residual of ridge, with the
@@ -8,23 +8,32 @@ first layer as it is, :math:`E_j[(y_j - f_j)^2/\hat\pi_j^2]`, is the derivative 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
 from onegrad.problem import Problem
+from onegrad.theory.direction import output_constants
+from onegrad.theory.prediction import Errors
+from onegrad.theory.uniform import accuracy
+from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.graded_rule import GradedRule, index_rule
+from onegrad.theory.uniform.graded_rule import index_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.preparation import NodeCounts
+from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
-from onegrad.theory.uniform.same_rows.acceleration import Acceleration, LinearEquations
 from onegrad.theory.uniform.same_rows.features import fresh_features, training_features
 from onegrad.theory.uniform.same_rows.fixed_point import (
     HALF_STEPS,
+    Acceleration,
     FieldSolution,
     FieldState,
     FreshForms,
+    LinearEquations,
     Packing,
     RowForms,
     Shares,
@@ -40,7 +49,7 @@ from onegrad.theory.uniform.same_rows.label_fit import (
     label_problem,
     quadratic_problem,
 )
-from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types
+from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types, readout_rule
 from onegrad.theory.uniform.same_rows.response import (
     Linearisation,
     Parameter,
@@ -52,22 +61,27 @@ from onegrad.theory.uniform.same_rows.response import (
     special_shares,
 )
 from onegrad.theory.uniform.same_rows.training_rows import (
+    MAX_INDICES,
     RowGrid,
+    energy_of_long_rows,
     fine_grids,
     fresh_rows,
+    residual_moments,
     step_on_its_rows,
     training_rows,
 )
+from onegrad.theory.uniform.spread import spread
 
-TOLERANCES: tuple[float, ...] = (
-    1e-3,
-    1e-5,
-    1e-6,
-    1e-7,
-)  # of the equations, between updates of the shares
+# of the equations, between updates of the shares
+TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
 # of the linear response, relative, between updates of the shares, which are a few percent
 RESPONSE_TOLERANCES = (1e-3, 1e-4, 1e-6)
 MAX_RESPONSE_ITERATIONS = 200
+NODES_PER_BIN = 7
+BINS = (12, 24, 48)
+BINS_OF_NORMAL_READOUTS = (4, 8, 16)
+READOUT_SPACING = 1.25  # of normal readouts, in the variable of their rule
+REMAINING = 0.25  # share of the change by the last level that may still be missing
 
 
 @dataclass(frozen=True)
@@ -131,7 +145,8 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     training = training_rows(rows.grids, energy, nodes.bins, nodes.index)
     types = neuron_types(problem, step, training, nodes.readout)
     second_order = problem.readout != "gaussian" or step.c2 != 0.0
-    rule = _fresh_rule(problem, step, types)
+    strength = float(np.abs(types.s / types.rho).max())
+    rule = index_rule(problem.sigma, strength, along_linear(labels), step.theta)
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
     features = training_features(problem, step, types, training.rows)
     of_fresh = fresh_features(problem, types, fresh)
@@ -232,7 +247,150 @@ def solve(eq: SameEquations, start: FieldState | None = None) -> FieldSolution:
     return FieldSolution(solution.state, solution.shares, solution.residual, iterations)
 
 
-def _fresh_rule(problem: Problem, step: StepNumbers, types: NeuronTypes) -> GradedRule:
-    """Return the rule for the index of fresh rows."""
-    strength = float(np.abs(types.s / types.rho).max())
-    return index_rule(problem.sigma, strength, along_linear(LabelLaw.of(problem)), step.theta)
+@dataclass(frozen=True)
+class SameEvaluation:
+    """Errors with given numbers of nodes: means over the constants, and one value for each."""
+
+    nodes: SameNodes
+    train: float
+    test: float
+    squared_loss: float
+    values: tuple[SameErrors, ...]
+
+
+@dataclass(frozen=True)
+class SameRefinement:
+    """The finest evaluation of a problem, with the estimated error of its nodes.
+
+    resolved : whether the tolerance was met before the last level.
+    """
+
+    finest: SameEvaluation
+    quadrature_error: float
+    resolved: bool
+
+
+def same_row_errors(
+    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
+) -> list[Errors]:
+    """Return the errors of ridge on the rows of the step, one value per problem.
+
+    Holds for one step on Gaussian inputs. Without a step it does not matter on which rows it was.
+    See docs/same_rows.md; tests/theory/uniform/same_rows.
+    """
+    if nodes is not None:
+        raise InvalidInput("nodes", problem="ridge on the rows of the step chooses its own nodes")
+    for problem in problems:
+        _require_covered_here(problem)
+    points = []
+    for problem in problems:
+        if problem.step:
+            points.append(_errors_of_one(problem, refine_same_rows(problem, rtol)))
+        else:
+            points += fresh_row_errors([problem.replace(ridge_rows="fresh")], rtol, None)
+    return points
+
+
+def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
+    """Evaluate a problem with more and more bins until rtol is met.
+
+    Their error falls like one over the square of their number: the finest values are extrapolated.
+    """
+    constants, normal = rows_at_constants(problem), problem.readout == "gaussian"
+    levels = [
+        SameNodes(bins, NODES_PER_BIN, readout_count(constants[0]) if normal else 1)
+        for bins in (BINS_OF_NORMAL_READOUTS if normal else BINS)
+    ]
+    finer = evaluate_same_rows(constants, levels[0])
+    for nodes in levels[1:]:
+        coarser, finer = finer, evaluate_same_rows(constants, nodes, finer)
+        change = max(abs(coarser.train / finer.train - 1), abs(coarser.test / finer.test - 1))
+        error = REMAINING * change
+        if error <= rtol:
+            break
+
+    def extrapolated(fine: float, coarse: float) -> float:
+        return fine + (fine - coarse) / 3
+
+    finest = replace(
+        finer,
+        train=extrapolated(finer.train, coarser.train),
+        test=extrapolated(finer.test, coarser.test),
+        squared_loss=extrapolated(finer.squared_loss, coarser.squared_loss),
+    )
+    return SameRefinement(finest, error, error <= rtol)
+
+
+def readout_count(rows: RowsOfStep) -> int:
+    """Return the number of nodes that resolve normal readouts."""
+    rule = readout_rule(rows.problem, rows.step, *residual_moments(rows.grids))
+    return rule.count(READOUT_SPACING)
+
+
+def rows_at_constants(problem: Problem) -> tuple[RowsOfStep, ...]:
+    """Return the rows of the step at each constant of the initial output."""
+    constants = output_constants(problem) if problem.residual == "full" else (0.0,)
+    return tuple(RowsOfStep.of(problem, constant) for constant in constants)
+
+
+def evaluate_same_rows(
+    constants: Sequence[RowsOfStep], nodes: SameNodes, before: SameEvaluation | None = None
+) -> SameEvaluation:
+    """Return the errors of a problem with given numbers of nodes.
+
+    before : an evaluation with other nodes, to start from.
+    """
+    starts = [v.solution.state for v in before.values] if before else [None] * len(constants)
+    values = tuple(
+        same_errors(same_equations(rows, nodes), start)
+        for rows, start in zip(constants, starts, strict=True)
+    )
+    return SameEvaluation(
+        nodes,
+        train=float(np.mean([v.values.train for v in values])),
+        test=float(np.mean([v.values.test for v in values])),
+        squared_loss=float(np.mean([v.values.train - v.values.penalty for v in values])),
+        values=values,
+    )
+
+
+def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
+    """Return the errors of one problem with their accuracy, spread and warnings."""
+    finest, error = refinement.finest, refinement.quadrature_error
+    first = finest.values[0]
+    sizes = accuracy.neglected_sizes(problem, first.step, first.values)
+    teacher = LabelLaw.of(problem).teacher
+    energy = teacher.second_moment + problem.noise**2
+    # the sums of r x are fixed along v and the teacher's directions too, where long rows count
+    sizes["labels with heavy tails at a small d"] = energy_of_long_rows(teacher) / (
+        energy * problem.d
+    )
+    stated, reason = accuracy.stated_accuracy(sizes, "same rows")
+    scatter = spread(problem, first.values)
+    warnings = concerns(problem, stated, reason, scatter.test / first.values.test)
+    if not refinement.resolved:
+        text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
+        warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
+    return Errors(
+        train=finest.train,
+        test=finest.test,
+        squared_loss=finest.squared_loss,
+        residual=first.solution.residual,
+        iterations=first.solution.iterations,
+        accuracy=stated.map(lambda value: float(np.hypot(value, error))),
+        spread=scatter,
+        quadrature_error=error,
+        nodes=(2 * finest.nodes.bins * finest.nodes.index, len(first.solution.state.a)),
+        warnings=warnings,
+    )
+
+
+def _require_covered_here(problem: Problem) -> None:
+    """Raise OutOfScope for what is covered on fresh rows only."""
+    if problem.n_step != problem.n:
+        covered = "n_step=n with ridge_rows='same'"
+        raise OutOfScope("uniform", "n_step", problem.n_step, covered)
+    indices = LabelLaw.of(problem).indices
+    if indices > MAX_INDICES:
+        covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
+        raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -74,8 +74,7 @@ def training_features(
     """Return the features of rows of the step."""
     sigma = problem.sigma
     parts = [_features_of_type(problem, step, types, rows, u) for u in range(len(types.g))]
-    names = [field.name for field in fields(_TypeFeatures)]
-    of = {name: np.stack([getattr(part, name) for part in parts], -1) for name in names}
+    of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
     root = np.sqrt(rows.length)[:, None, None]
     A, B1, beta = of["A"], of["B1"], of["beyond"]
     if step.nu > NEGLIGIBLE_SLOPE_ENERGY:
@@ -98,32 +97,16 @@ def training_features(
     )
 
 
-@dataclass(frozen=True)
-class _TypeFeatures:
-    """Averages of F and sigma'(pre) of one type, each (G, K).
+def _features_of_type(
+    problem: Problem, step: StepNumbers, types: NeuronTypes, rows: RowPopulation, u: int
+) -> dict[str, Floats]:
+    """Return averages of F and sigma'(pre) of one type, each (G, K).
 
     A, along, across, square : E F, E[F z_0], E[F z_perp], E F^2.
     beyond, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, z_0 sigma'(z_0) and
         sigma(z_0).
     B1, bend, A_by_r, A_by_own : as in Features.
     """
-
-    A: Floats
-    along: Floats
-    across: Floats
-    square: Floats
-    beyond: Floats
-    turning: Floats
-    value: Floats
-    B1: Floats
-    bend: Floats
-    A_by_r: Floats
-    A_by_own: Floats
-
-
-def _features_of_type(
-    problem: Problem, step: StepNumbers, types: NeuronTypes, rows: RowPopulation, u: int
-) -> _TypeFeatures:
     sigma, size, P, Q = problem.sigma, types.size[u], types.along[u], types.across[u]
     root = np.sqrt(rows.length)[:, None]  # (G, 1)
     share = problem.phi_step * root**2 * types.gamma[u]  # of the own slope, times r
@@ -146,19 +129,19 @@ def _features_of_type(
         B1, bend = across / (Q * root), slope_across / (Q * root)
     else:
         across, bend = B1 * Q * root, (P * slope_along + Q * slope_across) / ((P**2 + Q**2) * root)
-    return _TypeFeatures(
-        A=_average(mean_F, p0),
-        along=_average(mean_F, p0 * z0),
-        across=across,
-        square=_average(_average(F * F, pq), p0),
-        beyond=_average(mean_F, p0 * (slope0 - step.c1 - 2 * step.c2 * z0)),
-        turning=_average(mean_F, p0 * (z0 * slope0)),
-        value=_average(mean_F, p0 * sigma(z0)),
-        B1=B1,
-        bend=bend,
-        A_by_r=_average(mean_slope, p0 * own_slope(z0)) * share,
-        A_by_own=slope_along * size * root,
-    )
+    return {
+        "A": _average(mean_F, p0),
+        "along": _average(mean_F, p0 * z0),
+        "across": across,
+        "square": _average(_average(F * F, pq), p0),
+        "beyond": _average(mean_F, p0 * (slope0 - step.c1 - 2 * step.c2 * z0)),
+        "turning": _average(mean_F, p0 * (z0 * slope0)),
+        "value": _average(mean_F, p0 * sigma(z0)),
+        "B1": B1,
+        "bend": bend,
+        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
+        "A_by_own": slope_along * size * root,
+    }
 
 
 def fresh_features(problem: Problem, types: NeuronTypes, rows: RowPopulation) -> Features:

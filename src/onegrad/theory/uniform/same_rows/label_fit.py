@@ -112,7 +112,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Population:
-    """RowPopulation with how they read what is read directly: design (G, K, q, variables).
+    """Rows with how they read what is read directly: design (G, K, q, variables).
 
     row_reading : h, how neurons read the readout row, (G, K, U); empty without the full residual.
     """

@@ -123,7 +123,7 @@ class RowPopulation:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """RowPopulation of the step with what M and S are made of.
+    """Rows of the step with what M and S are made of.
 
     rows : the population.
     residual_mean, residual_square : E r and E r^2.
