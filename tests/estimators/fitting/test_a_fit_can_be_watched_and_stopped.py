@@ -18,13 +18,13 @@ X = RNG.standard_normal((300, 3))
 Y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
 
 
-def interrupting(monkeypatch, after):
+def interrupting(monkeypatch, number, times=1):
     """Ctrl-C while the trial of this number is made."""
     tried = FitProgress.tried
 
     def and_interrupt(progress, score):
         tried(progress, score)
-        if progress.done in after:
+        for _ in range(times if progress.done == number else 0):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(FitProgress, "tried", and_interrupt)
@@ -33,7 +33,7 @@ def interrupting(monkeypatch, after):
 @pytest.mark.parametrize("kind", [og.AlternatingRegressor, og.OneStepRegressor])
 def test_the_first_interrupt_keeps_the_best_so_far(kind, monkeypatch):
     whole = kind(30, random_state=0).fit(X, Y)
-    interrupting(monkeypatch, {3})
+    interrupting(monkeypatch, 3)
     with pytest.warns(AssumptionWarning, match="interrupted after 3 trials.*best so far is kept"):
         some = kind(30, random_state=0).fit(X, Y)
     assert some.choice_["interrupted"]
@@ -46,21 +46,14 @@ def test_the_first_interrupt_keeps_the_best_so_far(kind, monkeypatch):
 
 
 def test_an_interrupted_committee_has_the_members_so_far(monkeypatch):
-    interrupting(monkeypatch, {2})
+    interrupting(monkeypatch, 2)
     with pytest.warns(AssumptionWarning, match="interrupted"):
         some = og.AlternatingRegressor(20, members=3, rounds=4, random_state=0).fit(X, Y)
     assert len(some.fitted_.members) == 1
 
 
 def test_the_second_interrupt_ends_it(monkeypatch):
-    interrupting(monkeypatch, {1})
-    seen = FitProgress.tried
-
-    def twice(progress, score):
-        seen(progress, score)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(FitProgress, "tried", twice)
+    interrupting(monkeypatch, 1, times=2)
     model = og.AlternatingRegressor(30, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
@@ -68,6 +61,10 @@ def test_the_second_interrupt_ends_it(monkeypatch):
 
 
 def test_verbose_tells_how_far_it_is(monkeypatch, capsys):
+    og.AlternatingRegressor(20, rounds=2, verbose=True, random_state=0).fit(X, Y)
+    log = capsys.readouterr().err.splitlines()  # no terminal: lines
+    assert log[0].startswith("first pass:")
+    assert any(line.startswith("first layer, best loss") for line in log)
     monkeypatch.setattr(TerminalProgress, "_is_terminal", lambda self: True)
     monkeypatch.setattr("onegrad.io.progress.time.monotonic", iter(range(10**6)).__next__)
     og.AlternatingRegressor(20, rounds=4, verbose=True, random_state=0).fit(X, Y)
@@ -82,7 +79,7 @@ def test_the_command_saves_the_best_so_far_and_says_that_it_was_interrupted(
     monkeypatch, tmp_path, capsys
 ):
     np.savez(tmp_path / "d.npz", X=X, y=Y)
-    interrupting(monkeypatch, {3})
+    interrupting(monkeypatch, 3)
     out = tmp_path / "m"
     command = ["fit", str(tmp_path / "d.npz"), "--target", "y", "--width", "20"]
     assert main([*command, "--out", str(out)]) == 130

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import onegrad as og
 
@@ -78,17 +74,6 @@ def test_the_choice_and_its_score_are_on_record(single_index):
     assert model.choice_["held_out_rows"] == 300
     assert model.fitted_.statistics.trials[0]["update"] == "none"
     assert "<table>" in model._repr_mimebundle_()["text/html"]
-
-
-def test_inside_scikit_learn(single_index):
-    X, y = single_index
-    label = np.where(y > 0, "high", "low")
-    features = og.OneStepFeatures(30, random_state=0).set_output(transform="pandas")
-    pipe = make_pipeline(StandardScaler(), features, LogisticRegression(max_iter=500))
-    search = GridSearchCV(pipe, {"onestepfeatures__width": [10, 30]}, cv=2).fit(X, label)
-    assert search.best_score_ > 0.7
-    names = search.best_estimator_[1].get_feature_names_out()
-    assert names[0] == "onestepfeatures0"
 
 
 def test_rows_may_come_in_any_order(single_index):

@@ -56,19 +56,23 @@ def test_every_member_holds_out_rows_of_its_own(three):
     alone = committee(1).fit(X, Y).fitted_.statistics.residuals
     np.testing.assert_allclose(residuals[:120], alone, rtol=1e-12)
     assert three.choice_["held_out_rows"] == 360
-    assert three.fitted_.statistics.effective_rows == 360
+    statistics = three.fitted_.statistics
+    assert statistics.effective_rows == 360
+    best = [min(t["score"] for t in statistics.trials if t["member"] == m) for m in range(3)]
+    assert three.held_out_loss_ == pytest.approx(np.mean(best), rel=1e-9)
+    many = committee(7).fit(X, Y).fitted_.statistics  # more members than turns
+    assert len(many.residuals) == 840
+    assert many.effective_rows == pytest.approx(600)
 
 
 def test_rows_take_turns_in_being_held_out():
+    """But a row with most of the weight, which is never held out."""
     w = np.random.default_rng(1).random(1000) + 0.5
     masks = [held_rows(w, 0.2, member) for member in range(6)]
     np.testing.assert_array_equal(np.sum(masks[:5], 0), 1)
     np.testing.assert_array_equal(masks[5], masks[0])
     for mask in masks:
         assert w[mask].sum() == pytest.approx(0.2 * w.sum(), rel=0.01)
-
-
-def test_a_row_with_most_of_the_weight_is_never_held_out():
     w = np.ones(50)
     w[20] = 1000
     masks = [held_rows(w, 0.2, member) for member in range(5)]
@@ -87,12 +91,6 @@ def test_few_rows_of_any_weights_make_a_committee():
         assert np.isfinite(model.fitted_.predict(x)).all(), seed
         total = model.feature_importances_.sum()
         assert total == pytest.approx(1) or total == 0, seed
-
-
-def test_intervals_of_more_members_than_turns_count_every_row_once():
-    many = committee(7).fit(X, Y).fitted_.statistics
-    assert len(many.residuals) == 840
-    assert many.effective_rows == pytest.approx(600)
 
 
 @pytest.mark.full
@@ -159,11 +157,3 @@ def test_a_saved_committee_is_the_committee(three, tmp_path):
     assert back.choice_ == three.choice_
     assert len(three.choice_["round"]) == 3
     assert "members" in str(back.report())
-
-
-def test_the_loss_on_record_is_the_mean_of_the_members(three):
-    best = [
-        min(t["score"] for t in three.fitted_.statistics.trials if t["member"] == m)
-        for m in (0, 1, 2)
-    ]
-    assert three.held_out_loss_ == pytest.approx(np.mean(best), rel=1e-9)

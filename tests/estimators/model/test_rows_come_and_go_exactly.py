@@ -40,13 +40,12 @@ def test_merged_estimators_are_the_whole(data, start):
     np.testing.assert_array_equal(a.merge(b).readout_, filled(start, X, y).readout_)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_layer_of_few_rows_counts_many_exactly(seed):
+def test_a_layer_of_few_rows_counts_many_exactly():
     """Some neurons have their kink on the last of the few rows, and are off but for rounding."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 8))
     y = np.maximum(X[:, 0] + X[:, 1], 0) + 0.3 * rng.standard_normal(3000)
-    few = og.AlternatingRegressor(budget="fast", random_state=seed).fit(X[:300], y[:300])
+    few = og.AlternatingRegressor(budget="fast", random_state=0).fit(X[:300], y[:300])
     whole = filled(few, X, y)
     np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).readout_, whole.readout_)
 

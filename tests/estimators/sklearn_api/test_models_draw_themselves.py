@@ -1,13 +1,10 @@
-"""`plot` draws importances, predictions, intervals and calibration; verbose lines reach a log."""
+"""`plot` draws importances, predictions, intervals and calibration."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
-
-mpl.use("agg")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((300, 3))
@@ -48,10 +45,3 @@ def test_unknown_pictures_and_missing_rows_are_one_line():
         model.plot("calibration")
     with pytest.raises(InvalidInput, match="needs rows"):
         model.plot("predicted")
-
-
-def test_verbose_reaches_a_log(capsys):
-    og.AlternatingRegressor(20, rounds=2, verbose=True, random_state=0).fit(X, Y)
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.partition(":")[0] for line in lines][:1] == ["first pass"]
-    assert any(line.startswith("first layer, best loss") for line in lines)
