@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 import sweeping
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import RunOptions, executor
-from onegrad.parallel.cluster import cluster_map, cluster_sum
+from onegrad.parallel.cluster import cluster_map
 from programs import ONEGRAD
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("default")]  # dask's, about ports, forks
@@ -34,10 +33,6 @@ def slowly(x: int) -> int:
 
 def unexpected(item: int, message: str) -> int:
     raise AssertionError(message)
-
-
-def plus(a: int, b: int) -> int:
-    return a + b
 
 
 def cluster(workers: int) -> Any:
@@ -82,23 +77,12 @@ def test_the_last_worker_goes_away(distributed: Any, monkeypatch: pytest.MonkeyP
             list(results)
 
 
-@pytest.mark.parametrize("sums", [False, True])
-def test_the_scheduler_goes_away(distributed: Any, sums: bool) -> None:
+def test_the_scheduler_goes_away(distributed: Any) -> None:
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
         client._timeout = 3  # of finding it again; the first time takes what it takes
-
-        def work() -> Iterator[int]:
-            if not sums:
-                yield from cluster_map(slowly, range(50), client, lost=unexpected)
-                return
-            yield 0
-            items = [(i,) for i in range(50)]
-            yield cluster_sum(slowly, items, client, plus, lambda *_: one.close())
-
-        results = work()
+        results = cluster_map(slowly, range(50), client, lost=unexpected)
         next(results)
-        if not sums:
-            one.close()
+        one.close()
         with pytest.raises(RuntimeError, match=r"the scheduler .* went away; finished work"):
             list(results)
 

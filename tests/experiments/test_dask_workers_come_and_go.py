@@ -60,21 +60,12 @@ def test_a_worker_killed_in_mid_cell(cluster: Any, tmp_path: Path) -> None:
     assert sweeping.contents(tmp_path / "dask") == sweeping.contents(tmp_path / "serial")
 
 
-def test_an_existing_scheduler_by_its_address(cluster: Any, tmp_path: Path) -> None:
-    cells = sweeping.rehearsal(12)
-    address = cluster.scheduler_address
-    with executor(RunOptions(cluster=address)) as execute, Store(tmp_path / "store") as store:
-        assert run_cells(cells, store, MEASURES, execute).computed == 12
-        assert run_cells(cells, store, MEASURES, execute).computed == 0
-
-
 def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path) -> None:
-    from distributed import Client
-
     cells = sweeping.rehearsal(3, wait=-1.0)  # time.sleep refuses
     good = sweeping.rehearsal(3)
-    with Client(cluster, set_as_default=False) as client, Store(tmp_path) as store:
-        summary = run_cells([*cells, *good], store, MEASURES, with_dask(client))
+    address = RunOptions(cluster=cluster.scheduler_address)
+    with executor(address) as execute, Store(tmp_path) as store:
+        summary = run_cells([*cells, *good], store, MEASURES, execute)
         assert (summary.computed, summary.failed) == (3, 3)
         failures = store.failures()
     assert set(failures) == {c.key for c in cells}

@@ -7,8 +7,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from onegrad.studies import gallery
 
 ROOT = Path(__file__).parents[2]
@@ -16,32 +14,32 @@ PAGES = ROOT / "docs" / "open"
 OPEN = gallery.select(["open"])
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_a_page_has_finding_picture_numbers_and_command(name: str) -> None:
-    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    title, picture, finding = text.split("\n\n")[:3]
-    assert title.startswith("# ") and picture.endswith(f"({name}.svg)")
-    assert re.search(r"± \d|\d+ of \d+", finding), "with its error or its count"
-    assert len(finding) < 900, "a finding is a few sentences"
-    parts = ("## Numbers", "## What explains it", "## Limits", "## Literature")
-    places = [text.index(part) for part in (*parts, "## Networks", f"reproduce {name}")]
-    assert places == sorted(places)
-    assert "breaks rules" not in text
-    assert re.search(r"[\d,]+ networks", text)
-    assert (PAGES / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
-    with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) > 10 and {"quantity", "mean", "se", "seeds"} <= set(rows[0])
+def test_a_page_has_finding_picture_numbers_and_command() -> None:
+    parts = ("## Numbers", "## What explains it", "## Limits", "## Literature", "## Networks")
+    for name in OPEN:
+        text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+        title, picture, finding = text.split("\n\n")[:3]
+        assert title.startswith("# ") and picture.endswith(f"({name}.svg)")
+        assert re.search(r"± \d|\d+ of \d+", finding), f"{name}: with its error or its count"
+        assert len(finding) < 900, f"{name}: a finding is a few sentences"
+        places = [text.index(part) for part in (*parts, f"reproduce {name}")]
+        assert places == sorted(places), name
+        assert re.search(r"[\d,]+ networks", text)
+        assert (PAGES / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
+        with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) > 10 and {"quantity", "mean", "se", "seeds"} <= set(rows[0]), name
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_a_page_is_of_full_sizes_and_breaks_no_rule(name: str) -> None:
-    record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
-    assert record["method"]["violations"] == []
-    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    assert "Sizes: full;" in text
-    assert text.startswith(f"# {record['text']['title']}".replace("*", r"\*"))
-    assert f"[{name}]({name}.md)" in (PAGES / "method.md").read_text(encoding="utf-8")
+def test_a_page_is_of_full_sizes_and_breaks_no_rule() -> None:
+    method = (PAGES / "method.md").read_text(encoding="utf-8")
+    for name in OPEN:
+        record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+        assert record["method"]["violations"] == []
+        text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+        assert "Sizes: full;" in text and "breaks rules" not in text, name
+        assert text.startswith(f"# {record['text']['title']}".replace("*", r"\*"))
+        assert f"[{name}]({name}.md)" in method
 
 
 def test_the_index_names_all_and_all_is_light() -> None:

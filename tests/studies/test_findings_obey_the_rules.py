@@ -13,7 +13,6 @@ from onegrad.experiments.results import Points
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies import gallery, rules
 from onegrad.studies.findings import (
-    BestPoint,
     Estimate,
     Selection,
     lowest_point,
@@ -56,11 +55,9 @@ def study(
 def points(values: list[float], field: str = "ridge") -> Points:
     grid = [0.01, 0.1, 1.0, 10.0]
     problem = Problem(n=100, d=50, N=80)
+    pairs = zip(grid, values, strict=True)
     return Points(
-        [
-            Point(problem.replace(**{field: x}), {"test": v * SEEDS}, True)
-            for x, v in zip(grid, values, strict=True)
-        ]
+        [Point(problem.replace(**{field: x}), {"test": v * SEEDS}, True) for x, v in pairs]
     )
 
 
@@ -93,13 +90,10 @@ def test_a_best_value_at_the_end_of_a_grid_breaks_a_rule() -> None:
 def test_competitors_that_are_tuned_differently_break_a_rule() -> None:
     fewer = {"n": [200, 400, 800], "d": 100, "N": 100, "teacher": "H1", "ridge": [0.1, 1.0]}
     assert broken(study(first={"problem": fewer})) == ["same tuning"]
-    unequal = [
-        {"name": "A", "settings": 54, "rows": 500},
-        {"name": "B", "settings": 54, "rows": 375},
-    ]
-    assert broken(study({"competitors": unequal})) == ["same tuning"]
-    unequal[1]["rows"] = 500
-    assert broken(study({"competitors": unequal})) == []
+    for rows, rules_broken in ((375, ["same tuning"]), (500, [])):
+        budgets = [{"name": "A", "settings": 54, "rows": 500}]
+        budgets.append({"name": "B", "settings": 54, "rows": rows})
+        assert broken(study({"competitors": budgets})) == rules_broken
 
 
 def test_competitors_without_a_paired_difference_break_a_rule() -> None:
@@ -157,19 +151,13 @@ def test_a_trend_has_the_error_of_a_slope() -> None:
 def test_an_optimum_over_two_axes_knows_both_ends() -> None:
     grid = [(n, ridge, abs(np.log(ridge)) + n / 100) for n in (100, 200) for ridge in (0.1, 1, 10)]
     problem = Problem(n=100, d=50, N=80)
-    found = lowest_point(
-        Points(
-            [Point(problem.replace(n=n, ridge=r), {"test": v * SEEDS}, True) for n, r, v in grid]
-        ),
-        "test",
-        ["n", "ridge"],
-    )
-    assert isinstance(found, BestPoint) and found.at == {"n": 100, "ridge": 1.0}
+    points = [Point(problem.replace(n=n, ridge=r), {"test": v * SEEDS}, True) for n, r, v in grid]
+    found = lowest_point(Points(points), "test", ["n", "ridge"])
+    assert found.at == {"n": 100, "ridge": 1.0}
     assert found.axes_at_end == ("n",) and found.bound == "at most "
 
 
-@pytest.mark.parametrize("name", gallery.select(gallery.groups()))
-def test_the_grids_of_a_study_obey_the_rules(name: str) -> None:
-    spec = gallery.select([name])[name].spec
-    if rules.is_judged(spec):
-        assert rules.spec_violations(spec) == []
+def test_the_grids_of_all_studies_obey_the_rules() -> None:
+    for study in gallery.select(gallery.groups()).values():
+        if rules.is_judged(study.spec):
+            assert rules.spec_violations(study.spec) == [], study.name

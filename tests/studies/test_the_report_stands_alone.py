@@ -131,10 +131,9 @@ def test_words_can_be_read_by_day_and_by_night(out: Path) -> None:
     assert "invert(" in text[text.index(night) : text.index("@media print")]  # figures follow
     pages = []
     for colours in (dict(re.findall(r"--(\w+): (#\w+)", rule)) for rule in (day, night)):
-        page = _light(colours["page"])
-        pages.append(page)
+        pages.append(_light(colours["page"]))
         for name in ("ink", "soft", "faint", "good", "bad", "link"):
-            high, low = sorted((page, _light(colours[name])), reverse=True)
+            high, low = sorted((pages[-1], _light(colours[name])), reverse=True)
             assert (high + 0.05) / (low + 0.05) >= 4.5, name  # WCAG AA
     assert pages[0] > 0.9 and pages[1] < 0.02
 
