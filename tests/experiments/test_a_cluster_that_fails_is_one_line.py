@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ import pytest
 import sweeping
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import RunOptions, executor
-from onegrad.parallel.cluster import cluster_map
+from onegrad.parallel.cluster import cluster_map, cluster_sum
 from programs import ONEGRAD
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("default")]  # dask's, about ports, forks
@@ -77,14 +78,20 @@ def test_the_last_worker_goes_away(distributed: Any, monkeypatch: pytest.MonkeyP
             list(results)
 
 
-def test_the_scheduler_goes_away(distributed: Any) -> None:
+@pytest.mark.parametrize("sums", [False, True])
+def test_the_scheduler_goes_away(distributed: Any, sums: bool) -> None:
     with cluster(1) as one, distributed.Client(one, set_as_default=False) as client:
         client._timeout = 3  # of finding it again; the first time takes what it takes
-        results = cluster_map(slowly, range(50), client, lost=unexpected)
-        next(results)
-        one.close()
+
+        def work() -> None:
+            if sums:
+                items = [(i,) for i in range(50)]
+                cluster_sum(slowly, items, client, operator.add, lambda *_: one.close())
+            for _ in cluster_map(slowly, range(50), client, lost=unexpected):
+                one.close()
+
         with pytest.raises(RuntimeError, match=r"the scheduler .* went away; finished work"):
-            list(results)
+            work()
 
 
 def test_ctrl_c(tmp_path: Path) -> None:
