@@ -9,9 +9,9 @@ set. The kind that a column had when the encoding was learned decides how it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,6 @@ from onegrad.data.target_means import MAX_VALUES_WITH_MEANS, Codes, TargetMeans,
 from onegrad.exceptions import InvalidInput
 from onegrad.io.json_values import json_values
 
-Measured = TypeVar("Measured")
 # Per column: a less frequent value has no indicator of its own. Mean targets beside or instead of
 # the indicators of fewer values cost 1 to 2 % of log-loss on six tables (docs/real_data.md).
 MAX_INDICATORS = 64
@@ -155,24 +154,11 @@ class Encoding:
         table = self.select(table)
         seeds = [c.target_means.seed for c in self.columns if c.target_means is not None]
         folds = folds_of(row_keys(table, None, seeds[0])) if training and seeds else None
-        pairs = zip(self.columns, table.columns, strict=True)
-        return np.concatenate([c.encode(column, folds) for c, column in pairs]).T
+        return np.concatenate([c.encode(values, folds) for c, values in self.pairs(table)]).T
 
-    def unseen_values(self, table: Tabular) -> dict[str, list[str]]:
-        """Return, by column, the values of rows that were not seen when it was learned."""
-        return self._by_column(table, ColumnEncoding.unseen_values)
-
-    def unexpected_gaps(self, table: Tabular) -> dict[str, int]:
-        """Return, by column, the number of rows with gaps or infinities that the fit had not."""
-        return self._by_column(table, ColumnEncoding.count_gaps)
-
-    def _by_column(
-        self, table: Tabular, measure: Callable[[ColumnEncoding, Any], Measured]
-    ) -> dict[str, Measured]:
-        """Return a measure of each column, by name, where it is not zero or empty."""
-        pairs = zip(self.columns, self.select(table).columns, strict=True)
-        measures = {c.name: measure(c, column) for c, column in pairs}
-        return {name: value for name, value in measures.items() if value}
+    def pairs(self, table: Tabular) -> Iterator[tuple[ColumnEncoding, Any]]:
+        """Return the encodings with their columns of a table, in the type of their kind."""
+        return zip(self.columns, self.select(table).columns, strict=True)
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as JSON values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import zipfile
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +30,11 @@ from onegrad.data.partitions import (
 )
 from onegrad.data.table import Values, check_unique_names, not_a_column
 from onegrad.exceptions import InvalidInput
+from onegrad.io.files import suggest_file
 from onegrad.io.npy import Header, read_header
 
+FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
+READER_ERRORS = (OSError, ValueError, OverflowError, KeyError, MemoryError)  # of NumPy and pyarrow
 # what zipfile raises of damaged archives; StopIteration: an array has fewer rows than X
 DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
 
@@ -38,10 +42,7 @@ DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopI
 @contextmanager
 def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Iterator[None]:
     """Turn the complaint of a reader, which may be one of `others`, into one line."""
-    reasons: tuple[type[Exception], ...] = (
-        *(OSError, ValueError, OverflowError, KeyError, MemoryError),
-        *others,
-    )
+    reasons: tuple[type[Exception], ...] = READER_ERRORS + others
     try:
         yield
     except InvalidInput:
@@ -59,6 +60,64 @@ def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Ite
         elif "conversion error" not in reason:
             reason = f"not {file_format}, or damaged: {reason}"
         raise InvalidInput(path, problem=f"{reason:.240}") from None
+
+
+# -- finding files --------------------------------------------------------------------------------
+
+
+def file_partitions(path: str, roles: ColumnRoles, target: str | int | None) -> list[Partition]:
+    """Return the partitions of the files that a path, a directory or a pattern names."""
+    files = _find_files(path)
+    suffix, *others = sorted({Path(file).suffix for file in files})
+    if others or suffix not in FILE_SUFFIXES:
+        formats = ", ".join([suffix, *others])
+        problem = f"holds {formats} files; allowed is one kind of {', '.join(FILE_SUFFIXES)}"
+        raise InvalidInput("data", path, problem=problem)
+    if suffix == ".npy":
+        return [partition for file in files for partition in npy_partitions(file, target)]
+    if suffix == ".npz":
+        return [NpzPartition(file, columns=roles) for file in files]
+    if suffix == ".csv":
+        return [CsvPartition(file, columns=roles) for file in files]
+    return [partition for file in files for partition in parquet_partitions(file, roles)]
+
+
+def _find_files(path: str) -> list[str]:
+    """Return the files that a path, a directory or a pattern names, in order.
+
+    Raises
+    ------
+    InvalidInput : there are none, or a folder may not be read, whatever is in it.
+    """
+    try:
+        if Path(path).is_dir():
+            walk = os.walk(path, onerror=_raise)
+            paths = (Path(folder) / name for folder, _, names in walk for name in names)
+            files = [str(file) for file in paths if file.suffix in FILE_SUFFIXES]
+        else:
+            files = [path] if Path(path).is_file() else _matching_files(path)
+    except OSError as error:
+        problem = f"cannot be read: {str(error.strerror or error).lower()}"
+        raise InvalidInput("data", error.filename or path, problem=problem) from None
+    if not files:
+        allowed = f"; allowed are {', '.join(FILE_SUFFIXES)}"
+        problem = f"no such file{suggest_file(Path(path), FILE_SUFFIXES) or allowed}"
+        raise InvalidInput("data", path, problem=problem)
+    return sorted(files)
+
+
+def _matching_files(pattern: str) -> list[str]:
+    """Return the files of a pattern; glob itself passes over folders that may not be read."""
+    for part in reversed((Path(pattern), *Path(pattern).parents)):  # from the outermost on
+        if glob.has_magic(part.name):
+            for folder in glob.glob(str(part.parent)):  # noqa: PTH207
+                if Path(folder).is_dir():
+                    os.scandir(folder).close()  # raises where glob is silent
+    return glob.glob(pattern)  # noqa: PTH207
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 # -- tables --------------------------------------------------------------------------------------

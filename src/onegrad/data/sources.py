@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from onegrad.data.file_partitions import (
-    CsvPartition,
-    FilePartition,
-    NpzPartition,
-    npy_partitions,
-    parquet_partitions,
-)
+from onegrad.data.file_partitions import CsvPartition, FilePartition, file_partitions
 from onegrad.data.kinds import KINDS, ColumnType
 from onegrad.data.partitions import (
     PARTITION_ROWS,
@@ -32,9 +24,6 @@ from onegrad.data.partitions import (
 )
 from onegrad.data.table import Tabular, as_table, is_frame, is_table, slice_rows
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
-from onegrad.io.files import suggest_file
-
-FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
 
 
 @dataclass(frozen=True)
@@ -136,7 +125,7 @@ def source(
         drop_missing=drop_missing,
     )
     if isinstance(data, str | Path):
-        return Source(_file_partitions(str(data), roles, target))
+        return Source(file_partitions(str(data), roles, target))
     if type(data).__module__.startswith("dask"):
         return Source(_dask_partitions(data, y, sample_weight, roles))
     if isinstance(data, np.ndarray) or issparse(data):
@@ -151,60 +140,6 @@ def source(
         return Source([IteratorPartition(partial(iter, data))])
     allowed = "a path, an array, a table, an iterator of blocks or a Dask collection"
     raise InvalidInput("data", type(data).__name__, allowed)
-
-
-def _file_partitions(path: str, roles: ColumnRoles, target: str | int | None) -> list[Partition]:
-    files = _find_files(path)
-    suffix, *others = sorted({Path(file).suffix for file in files})
-    if others or suffix not in FILE_SUFFIXES:
-        formats = ", ".join([suffix, *others])
-        problem = f"holds {formats} files; allowed is one kind of {', '.join(FILE_SUFFIXES)}"
-        raise InvalidInput("data", path, problem=problem)
-    if suffix == ".npy":
-        return [partition for file in files for partition in npy_partitions(file, target)]
-    if suffix == ".npz":
-        return [NpzPartition(file, columns=roles) for file in files]
-    if suffix == ".csv":
-        return [CsvPartition(file, columns=roles) for file in files]
-    return [partition for file in files for partition in parquet_partitions(file, roles)]
-
-
-def _find_files(path: str) -> list[str]:
-    """Return the files that a path, a directory or a pattern names, in order.
-
-    Raises
-    ------
-    InvalidInput : there are none, or a folder may not be read, whatever is in it.
-    """
-    try:
-        if Path(path).is_dir():
-            walk = os.walk(path, onerror=_raise)
-            paths = (Path(folder) / name for folder, _, names in walk for name in names)
-            files = [str(file) for file in paths if file.suffix in FILE_SUFFIXES]
-        else:
-            files = [path] if Path(path).is_file() else _matching_files(path)
-    except OSError as error:
-        problem = f"cannot be read: {str(error.strerror or error).lower()}"
-        raise InvalidInput("data", error.filename or path, problem=problem) from None
-    if not files:
-        allowed = f"; allowed are {', '.join(FILE_SUFFIXES)}"
-        problem = f"no such file{suggest_file(Path(path), FILE_SUFFIXES) or allowed}"
-        raise InvalidInput("data", path, problem=problem)
-    return sorted(files)
-
-
-def _matching_files(pattern: str) -> list[str]:
-    """Return the files of a pattern; glob itself passes over folders that may not be read."""
-    for part in reversed((Path(pattern), *Path(pattern).parents)):  # from the outermost on
-        if glob.has_magic(part.name):
-            for folder in glob.glob(str(part.parent)):  # noqa: PTH207
-                if Path(folder).is_dir():
-                    os.scandir(folder).close()  # raises where glob is silent
-    return glob.glob(pattern)  # noqa: PTH207
-
-
-def _raise(error: OSError) -> NoReturn:
-    raise error
 
 
 def common_types(kinds_by_path: Mapping[str, Mapping[str, str]]) -> dict[str, ColumnType]:

@@ -242,9 +242,11 @@ class UnknownValues:
 
     def count(self, encoding: Encoding, table: Any) -> UnknownValues:
         """Count the values of one more table."""
-        for name, values in encoding.unseen_values(table).items():
-            self.counts.setdefault(name, Counter()).update(values)
-        self.gaps.update(encoding.unexpected_gaps(table))
+        for column, values in encoding.pairs(table):
+            if unseen := column.unseen_values(values):
+                self.counts.setdefault(column.name, Counter()).update(unseen)
+            if gaps := column.count_gaps(values):
+                self.gaps[column.name] += gaps
         return self
 
     @property
