@@ -27,7 +27,7 @@ from simulate import useful_flops
 import onegrad as og
 from onegrad.arrays import PRECISIONS, get_ops
 from onegrad.networks import make_plan, run_plan, simulate
-from onegrad.parallel import blas_threads, thread_count
+from onegrad.parallel.cores import blas_threads, thread_count
 
 AGREEMENT = (
     {"n": 700, "d": 120, "N": 300, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.5},

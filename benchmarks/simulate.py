@@ -22,7 +22,7 @@ import numpy as np
 
 import onegrad as og
 from onegrad.networks import cost, make_plan, run_plan, simulate
-from onegrad.parallel import thread_count
+from onegrad.parallel.cores import thread_count
 
 
 def useful_flops(p: og.Problem, etas: int, ridges: int) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onegrad.explorer.api import CURVE_ALPHAS
 from onegrad.explorer.export import Grids, write_page
-from onegrad.parallel import core_count
+from onegrad.parallel.cores import core_count
 
 PAGE = Path(__file__).parent / "extra" / "moving.html"
 

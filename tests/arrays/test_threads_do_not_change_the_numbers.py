@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from onegrad.arrays import blas, get_ops
-from onegrad.parallel import thread_pool
+from onegrad.parallel.threads import thread_pool
 
 THREADS = 3
 ops = get_ops()

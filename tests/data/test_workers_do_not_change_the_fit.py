@@ -9,7 +9,7 @@ import pytest
 
 import onegrad as og
 from onegrad.data import Source, source
-from onegrad.parallel import blas_threads
+from onegrad.parallel.cores import blas_threads
 
 N_ROWS, PARTS = 12_000, 24
 RNG = np.random.default_rng(3)

@@ -141,7 +141,7 @@ def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
 
 
 def test_a_stop_while_recording_ends_the_run(monkeypatch):
-    from onegrad.parallel import WorkCancelled
+    from onegrad.parallel.threads import WorkCancelled
 
     ops = get_ops("torch")
     monkeypatch.setattr(ops.executor, "graph", tape)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import onegrad
-from onegrad.parallel import core_count
+from onegrad.parallel.cores import core_count
 
 OLD = "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"  # control groups of the first version
 

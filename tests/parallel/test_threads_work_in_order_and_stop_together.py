@@ -5,15 +5,8 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info
 
-from onegrad.parallel import (
-    WorkCancelled,
-    blas_threads,
-    core_count,
-    pool_map,
-    thread_count,
-    thread_map,
-    thread_pool,
-)
+from onegrad.parallel.cores import blas_threads, core_count, thread_count
+from onegrad.parallel.threads import WorkCancelled, pool_map, thread_map, thread_pool
 
 
 def blas_counts(_=None):

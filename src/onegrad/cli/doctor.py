@@ -15,7 +15,7 @@ import onegrad as og
 from onegrad.arrays import gpus
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json, styled
-from onegrad.parallel import core_count
+from onegrad.parallel.cores import core_count
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "pyarrow", "jinja2", "torch",

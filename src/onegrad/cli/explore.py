@@ -15,7 +15,7 @@ from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
-from onegrad.parallel import core_count
+from onegrad.parallel.cores import core_count
 
 _EXAMPLES = ("onegrad explore --port 8321", "onegrad explore --export page.html")
 LOOPBACK_ADDRESS = "127.0.0.1"

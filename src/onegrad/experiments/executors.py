@@ -12,9 +12,9 @@ from typing import Any
 from onegrad.arrays import get_ops, visible_gpus
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.runner import CellExecutor, lost_outcome
-from onegrad.parallel import core_count
 from onegrad.parallel.children import child_map
 from onegrad.parallel.cluster import cluster_client, cluster_map
+from onegrad.parallel.cores import core_count
 
 MAX_WORKERS = 1024
 

@@ -18,8 +18,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from onegrad.exceptions import NotConverged
-from onegrad.parallel import core_count
 from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
+from onegrad.parallel.cores import core_count
 
 BACKGROUND_NICENESS = 15  # of curves and networks: browser, server and single points go first
 MAX_CACHE_BYTES = 64 * 2**20  # of answers and questions

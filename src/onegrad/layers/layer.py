@@ -21,7 +21,7 @@ from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
 from onegrad.layers.rows import DEVICE_BLOCK_ROWS, FEATURE_BLOCK_ROWS, ScaledRows, row_slices
 from onegrad.layers.scaling import Scaling, clip
-from onegrad.parallel import thread_map
+from onegrad.parallel.threads import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
 
 CACHE_ROWS = 64  # rows of elementwise work that stay in cache: half a megabyte at width 1000

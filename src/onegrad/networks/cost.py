@@ -24,7 +24,7 @@ from onegrad.networks.plan import (
 )
 from onegrad.networks.simulation import simulate
 from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
-from onegrad.parallel import pool_map, thread_pool
+from onegrad.parallel.threads import pool_map, thread_pool
 from onegrad.problem import Problem
 from onegrad.ridge.shifted import MAX_CHOLESKY_SHIFTS, solve_shifted
 

@@ -16,7 +16,7 @@ from onegrad.arrays import Array, Ops, namespace, transpose
 from onegrad.networks.input_rows import ridge_rows
 from onegrad.networks.network import FeatureMap
 from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
-from onegrad.parallel import pool_size
+from onegrad.parallel.threads import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
 from onegrad.ridge.moments import add_rows, empty_moments
 

@@ -17,7 +17,7 @@ from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.fits import STACKED_ROWS, TILE_NEURONS
 from onegrad.networks.input_rows import RowSet, rows_before
 from onegrad.networks.streams import DEVICE_LAWS, Purpose
-from onegrad.parallel import thread_count
+from onegrad.parallel.cores import thread_count
 from onegrad.problem import FIELDS, Problem
 
 STEP_MODELS = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")

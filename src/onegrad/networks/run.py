@@ -28,7 +28,7 @@ from onegrad.networks.network import FeatureMap, Network, input_features
 from onegrad.networks.plan import KERNEL_MODELS, GroupPlan, Plan
 from onegrad.networks.sampling import SampleBlock, Sampler, Tick, sum_over_rows
 from onegrad.networks.streams import Purpose
-from onegrad.parallel import WorkCancelled, thread_map, thread_pool
+from onegrad.parallel.threads import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
 
 LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from onegrad.arrays import Array, ExecutionPolicy, Floats, Ops, namespace
 from onegrad.networks.input_rows import InputRows, RowSet, ridge_rows, step_rows
 from onegrad.networks.streams import GAUSSIAN, UNIT_INTERVAL, Purpose, Streams
-from onegrad.parallel import pool_map
+from onegrad.parallel.threads import pool_map
 from onegrad.problem import Problem
 
 MIN_RELATIVE_EIGENVALUE = 1e-6  # of a covariance of full rank; smaller ones are rounding

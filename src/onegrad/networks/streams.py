@@ -16,7 +16,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats, Ops, RandomBlock
 from onegrad.exceptions import InvalidInput
-from onegrad.parallel import pool_submit
+from onegrad.parallel.threads import pool_submit
 from onegrad.problem import Law
 
 

@@ -12,25 +12,3 @@
 `core_count` (in `cores`) is the only place where cores are counted. What starts processes is
 imported from its own file, so that threads alone cost no import of it.
 """
-
-from onegrad.parallel.cores import blas_threads, core_count, thread_count
-from onegrad.parallel.threads import (
-    WorkCancelled,
-    pool_map,
-    pool_size,
-    pool_submit,
-    thread_map,
-    thread_pool,
-)
-
-__all__ = [
-    "WorkCancelled",
-    "blas_threads",
-    "core_count",
-    "pool_map",
-    "pool_size",
-    "pool_submit",
-    "thread_count",
-    "thread_map",
-    "thread_pool",
-]

@@ -10,7 +10,7 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
     AlternatingSettings,
 )
 from onegrad.exceptions import InvalidInput
-from onegrad.parallel import blas_threads
+from onegrad.parallel.cores import blas_threads
 from onegrad.ridge import NormalEquations
 
 RNG = np.random.default_rng(0)

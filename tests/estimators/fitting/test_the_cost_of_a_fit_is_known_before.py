@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.parallel import blas_threads
+from onegrad.parallel.cores import blas_threads
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1500, 8))

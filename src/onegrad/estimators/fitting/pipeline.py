@@ -54,7 +54,7 @@ from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer, SingleLayer
 from onegrad.layers.rows import ScaledRows
-from onegrad.parallel import blas_threads, thread_count
+from onegrad.parallel.cores import blas_threads, thread_count
 from onegrad.ridge import Moments
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed

@@ -25,7 +25,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import DeviceLayer, Layer
 from onegrad.layers.rows import ScaledRows
-from onegrad.parallel import thread_map
+from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
 
 MAX_WEIGHT = 1e100  # its products with squares of anything scaled are finite

@@ -31,7 +31,7 @@ from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.report import listed
 from onegrad.layers.layer import Layer
 from onegrad.layers.scaling import Scaling
-from onegrad.parallel import thread_map
+from onegrad.parallel.threads import thread_map
 
 
 def learn(

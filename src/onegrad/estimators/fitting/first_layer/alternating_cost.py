@@ -21,7 +21,7 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
 )
 from onegrad.estimators.model.coded_network import MAX_CODES, MAX_RAMPS
 from onegrad.networks.cost import Cost, product_rate
-from onegrad.parallel import blas_threads
+from onegrad.parallel.cores import blas_threads
 
 TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
