@@ -66,11 +66,6 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     teacher : a name or a formula, as in `Problem`.
     activation : the network's activation; without one, it is assumed to have all degrees.
 
-    Returns
-    -------
-    Exponents : information and generative exponent, the first degree that one step sees, the
-        degrees out of reach, and the teacher as a Hermite sum.
-
     Examples
     --------
     >>> import onegrad as og
