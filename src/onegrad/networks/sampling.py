@@ -94,15 +94,8 @@ class Sampler:
         streams = Streams(tuple(seeds), ops, device_random)
         beta_star = draw_directions(problem, streams)
         inputs = InputRows.of(problem, streams, beta_star, data)
-        sampler = cls(
-            problem,
-            streams,
-            beta_star,
-            inputs,
-            policy or ops.policy(threads=1),
-            tick,
-            data_set=data_set,
-        )
+        policy = policy or ops.policy(threads=1)
+        sampler = cls(problem, streams, beta_star, inputs, policy, tick, None, data_set)
         if problem.labels == "plain":
             return sampler
         first_batch = step_rows(problem, 0)

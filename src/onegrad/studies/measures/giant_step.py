@@ -77,6 +77,7 @@ def errors_on_tests(
     p, totals = sampler.problem, [0.0] * len(taken_off)
     features = Network.of(sampler).trained((p.step,))
     (fit,) = fits(sampler, features, (p.ridge,))
+    # labels as they are: several linear parts are taken off below, with one pass over the rows
     for block in replace(sampler, label_fit=None).blocks(tests):
         (F,) = features.tiles(block)
         miss = block.y - sampler.ops.read_out(F, fit.coef)[..., 0]

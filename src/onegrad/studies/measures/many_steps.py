@@ -40,7 +40,7 @@ def trajectories(cell: Cell, device: str, seed: int) -> CellValues:
     W = rng.standard_normal((N, d)) / math.sqrt(d)
     y = np.maximum(X[:, :2], 0).sum(1)
     readout = g / (N if scaling == "mean-field" else math.sqrt(N))
-    rate = STEP * (N if scaling == "mean-field" else 1)
+    rate = STEP * (N if scaling == "mean-field" else 1)  # mean-field gradients are 1/N as large
     relu = resolve_activation("relu:raw")
     X, y, W, a = map(ops.asarray, (X, y, W, readout))
     positions = []
@@ -99,6 +99,7 @@ def _teacher(u1: Any, u2: Any) -> Floats:
 def _error_of_two(W: Floats, a: Floats, Z: Floats) -> float:
     """Return half the mean square over fresh inputs, by the four numbers that it depends on."""
     directions = np.vstack([np.eye(2, W.shape[1]), W])
+    # the part in 1e-12: neurons that lie in the teacher's plane have a singular covariance
     V = Z @ np.linalg.cholesky(directions @ directions.T + 1e-12 * np.eye(4)).T
     miss = _teacher(V[:, 0], V[:, 1]) - np.maximum(V[:, 2:], 0) @ a
     return 0.5 * float(miss @ miss) / len(Z)

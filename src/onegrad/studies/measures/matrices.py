@@ -103,6 +103,7 @@ def weights(cell: Cell, _device: str, seed: int) -> CellValues:
 
 def leading_vectors(A: Floats, count: int) -> tuple[Floats, Floats]:
     """Return the largest squared singular values of A (m, k), and its left vectors (m, count)."""
+    # by the smaller Gram matrix: leading vectors lose nothing by it, small values would
     small = A @ A.T if len(A) <= A.shape[1] else A.T @ A
     last = len(small) - 1
     values, V = scipy.linalg.eigh(small, subset_by_index=[last + 1 - count, last])

@@ -29,6 +29,7 @@ from onegrad.studies.measures.data_sets import read_images
 
 METHODS = ("untrained", "one-step", "five-steps", "trained")
 STEPS = {"untrained": 0, "one-step": 1, "five-steps": 5}
+# Both grids reach so far that few choices lie at an end; the page counts those that do.
 RATES = {  # of the steps, and of AdamW
     "untrained": np.zeros(1),
     "one-step": np.geomspace(2**-5, 2**11, 9),
@@ -60,7 +61,7 @@ class Start(NamedTuple):
 
     W: Floats  # (N, d)
     a: Floats  # (N,)
-    orders: Floats  # (steps, BATCH_ROWS) in [0, 1): shares of the rows
+    orders: Floats  # (steps, BATCH_ROWS) in [0, 1): shares of the rows, however many they are
 
 
 @per_seed

@@ -75,6 +75,7 @@ def of_unit_index(problem: Problem) -> Problem:
             ways = math.factorial(k) / (2**j * math.factorial(j) * math.factorial(k - 2 * j))
             scaled[k - 2 * j] += c[k] * ways * t ** (k - 2 * j) * (t**2 - 1) ** j
     terms = [f"{x!r}*H{k}" for k, x in enumerate(scaled.tolist()) if k and abs(x) > 1e-12]
+    # a teacher is its text: repr keeps every digit
     return problem.replace(teacher=" + ".join(terms), labels="centred")
 
 
