@@ -27,31 +27,20 @@ def sized(rows, budget="default", classes=0, **parameters):
     return settings.capacity(rows, classes)
 
 
-def test_few_rows_get_few_neurons():
-    assert sized(20).width == 120
-    assert sized(20).searches == 1
-    assert sized(3000).width == 3 * SEARCH_WIDTH
-    assert sized(20_000).width > sized(3000).width
-
-
-def test_many_classes_get_more_neurons():
+def test_width_follows_rows_and_classes():
+    assert (sized(20).width, sized(20).searches) == (120, 1)
+    assert sized(3000).width == 3 * SEARCH_WIDTH < sized(20_000).width
     for rows in (3000, 20_000):
-        two, ten = (sized(rows, classes=classes) for classes in (2, 10))
-        assert two.width < ten.width
+        assert sized(rows, classes=2).width < sized(rows, classes=10).width
     assert sized(3000, "fast", classes=10) == sized(3000, "fast", classes=2)
 
 
-def test_budgets_are_in_order():
+def test_budgets_are_in_order_and_what_is_asked_for_is_given():
     fast, default, best = (sized(3000, budget) for budget in ("fast", "default", "best"))
-    assert fast.width < default.width
-    assert fast.members == 1
-    assert best.members > default.members > 1
-    assert fast.further < default.further
+    assert fast.width < default.width and fast.further < default.further
+    assert best.members > default.members > fast.members == 1
     assert sized(500).members == 3
     assert sized(500, "fast").members == sized(500, width=100).members == 1
-
-
-def test_what_is_asked_for_is_given():
     for classes, steps in ((0, 0), (2, 4)):
         size = sized(3000, classes=classes, width=1000, members=1, rounds=32)
         assert (size.width, size.searches, size.members) == (1000, 1, 1)
@@ -112,9 +101,7 @@ def test_bad_parameters_are_named_by_their_argument():
 def test_patience_ends_rounds_that_do_not_help():
     """Noise: rounds do not help, and the sooner they end the fewer trials there are."""
     noise = RNG.standard_normal(150)
-    trials = [
-        len(og.AlternatingRegressor(30, patience=patience, rounds=12, random_state=0)
-            .fit(X, noise).fitted_.statistics.trials)
-        for patience in (1, 12)
-    ]  # fmt: skip
-    assert trials[0] < trials[1]
+    settings = {"width": 30, "rounds": 12, "random_state": 0}
+    models = [og.AlternatingRegressor(patience=patience, **settings) for patience in (1, 12)]
+    few, many = (len(model.fit(X, noise).fitted_.statistics.trials) for model in models)
+    assert few < many

@@ -16,20 +16,14 @@ from onegrad.ridge import NormalEquations
 pytestmark = pytest.mark.torch
 
 RNG = np.random.default_rng(0)
-ROWS = ScaledRows(
-    RNG.standard_normal((300, 5)), RNG.standard_normal((300, 2)), RNG.uniform(1, 2, 300)
-)
-
-
-def layer():
-    W, b = RNG.standard_normal((40, 5)), RNG.standard_normal(40)
-    return Layer(Scaling.identity(5), W, b, resolve_activation("relu:raw"), True, 3.0).with_grid(
-        ROWS.z
-    )
+Z, T = RNG.standard_normal((300, 5)), RNG.standard_normal((300, 2))
+ROWS = ScaledRows(Z, T, RNG.uniform(1, 2, 300))
 
 
 def test_sums_over_rows_are_the_same():
-    host, ops = layer(), get_ops("torch")
+    W, b = RNG.standard_normal((40, 5)), RNG.standard_normal(40)
+    host = Layer(Scaling.identity(5), W, b, resolve_activation("relu:raw"), True, 3.0)
+    host, ops = host.with_grid(Z), get_ops("torch")
     there, rows = host.on(ops), ROWS.on(ops)
     expected, found = host.scaled_moments(ROWS), there.scaled_moments(rows)
     np.testing.assert_allclose(to_numpy(found.FtF), expected.FtF, rtol=1e-12, atol=1e-12)

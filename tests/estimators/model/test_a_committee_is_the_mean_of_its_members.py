@@ -111,20 +111,6 @@ def test_a_committee_of_classes_is_better_than_its_members():
     assert max(sizes) < 2 * min(sizes)
 
 
-def test_the_metric_is_that_of_the_mean(three):
-    """Against finite differences of the committee's function, away from kinks."""
-    fitted, h = three.fitted_, 1e-6
-    z = fitted.layers[0].scaling(X)
-
-    def f(z):
-        each = [m.layer.features(z) @ m.readout.coef[:, 0] for m in fitted.members]
-        return np.mean(each, 0)
-
-    slopes = np.stack([(f(z + h * e) - f(z - h * e)) / (2 * h) for e in np.eye(4)], 1)
-    metric = slopes.T @ slopes / len(z)
-    np.testing.assert_allclose(np.diag(three.metric_), np.diag(metric), rtol=0.02)
-
-
 def test_rows_come_and_go_exactly(three):
     start = committee().fit(X[:400], Y[:400])
     later = start.blank().partial_fit(X[400:500], Y[400:500])

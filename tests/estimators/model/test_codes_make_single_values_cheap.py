@@ -134,6 +134,8 @@ def test_files_and_pickles_keep_them(model, tmp_path):
     model.save(tmp_path / "board.model")
     for again in (load(tmp_path / "board.model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        again.remove(X[:100], Y[:100]).partial_fit(X[:100], Y[:100])
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 def test_a_network_that_does_not_fit_is_refused(model, tmp_path):
@@ -148,9 +150,3 @@ def test_a_network_that_does_not_fit_is_refused(model, tmp_path):
     rewrite_model(path, change)
     with pytest.raises(InvalidInput, match="network"):
         load(path)
-
-
-def test_rows_that_come_and_go_leave_them_as_they_are(model):
-    changed = pickle.loads(pickle.dumps(model)).remove(X[:100], Y[:100])
-    changed.partial_fit(X[:100], Y[:100])
-    np.testing.assert_array_equal(changed.decision_function(X), model.decision_function(X))

@@ -1,12 +1,12 @@
 """The nearest rows in the learned metric: where they help, what they are, how they come and go."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.data import source
 from onegrad.estimators import load
 from onegrad.estimators.fitting import corrections
 from onegrad.estimators.fitting.corrections import local_means
@@ -84,12 +84,6 @@ def test_they_are_chosen_before_parts_that_stay(monkeypatch):
     assert model.fitted_.fixed_parts == ()
 
 
-@pytest.mark.full
-def test_intervals_cover_with_them(local):
-    low, high = local.predict_interval(X_NEW, 0.9)
-    assert 0.85 < np.mean((low <= Y_NEW) & (high >= Y_NEW)) < 0.95
-
-
 def naive_means(points, rows, count):
     means = []
     for x in points.astype(float):
@@ -114,24 +108,21 @@ def test_the_mean_is_that_of_the_definition():
         np.testing.assert_allclose(means, naive_means(queries, rows, count), rtol=1e-9)
 
 
+def neighbours_of(z, t, first=0, count=1):
+    keys = np.arange(first, len(z), dtype=np.uint64)
+    empty = Neighbours(np.eye(z.shape[1]), count, 1.0, None, seed=0)
+    return replace(empty, rows=empty.rows_of(keys, z[first:], t[first:], np.ones(len(keys))))
+
+
 def test_a_row_that_is_left_out_is_not_its_own_neighbour():
     rng = np.random.default_rng(2)
-    keys = np.arange(100, dtype=np.uint64)
     z, t = rng.standard_normal((100, 2)), rng.standard_normal((100, 1))
-    near = Neighbours(np.eye(2), 1, 1.0, None, seed=0)
-    whole = near.rows_of(keys, z, t, np.ones(100))
-    without = near.rows_of(keys[1:], z[1:], t[1:], np.ones(99))
-    near, other = (Neighbours(np.eye(2), 1, 1.0, rows, seed=0) for rows in (whole, without))
-    np.testing.assert_allclose(near(z[:1], exclude=keys[:1]), other(z[:1]), rtol=1e-12)
+    near, other = neighbours_of(z, t), neighbours_of(z, t, first=1)
+    left_out = near(z[:1], exclude=np.zeros(1, np.uint64))
+    np.testing.assert_allclose(left_out, other(z[:1]), rtol=1e-12)
     assert near(z[:1])[0, 0] == pytest.approx(t[0, 0], abs=1e-6)
-
-
-def test_few_rows_have_fewer_neighbours():
-    near = Neighbours(np.eye(1), 4, 1.0, None, seed=0)
-    t = np.array([[1.0], [3.0]])
-    rows = near.rows_of(np.arange(2, dtype=np.uint64), np.array([[-1.0], [1.0]]), t, np.ones(2))
-    near = Neighbours(np.eye(1), 4, 1.0, rows, seed=0)
-    np.testing.assert_allclose(near(np.zeros((1, 1))), [[2.0]])
+    few = neighbours_of(np.array([[-1.0], [1.0]]), np.array([[1.0], [3.0]]), count=4)
+    np.testing.assert_allclose(few(np.zeros((1, 1))), [[2.0]])
 
 
 def test_parts_in_any_order_are_the_whole(local):
@@ -143,6 +134,24 @@ def test_parts_in_any_order_are_the_whole(local):
     merged = local.blank().partial_fit(X[:700], Y[:700])
     merged.merge(local.blank().partial_fit(X[700:], Y[700:]))
     np.testing.assert_array_equal(merged.predict(X_NEW), whole.predict(X_NEW))
+    alone = np.concatenate([whole.predict(X_NEW[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, whole.predict(X_NEW[:20]), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["local", "local_classes"])
+def test_files_and_pickles_keep_them(kind, request, tmp_path):
+    model = request.getfixturevalue(kind)
+    y = Y if kind == "local" else Y > 0.5
+    model.save(tmp_path / "local.model")
+    model.save(tmp_path / "frozen.model", rows="frozen")
+    again, frozen = (load(tmp_path / f"{name}.model") for name in ("local", "frozen"))
+    np.testing.assert_array_equal(again._scores(X_NEW), model._scores(X_NEW))
+    for other in (frozen, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(other._scores(X_NEW), model._scores(X_NEW), rtol=1e-9)
+    merged = model.blank().merge(model).remove(X[:10], y[:10])
+    np.testing.assert_array_equal(
+        again.remove(X[:10], y[:10])._scores(X_NEW), merged._scores(X_NEW)
+    )
 
 
 @pytest.mark.parametrize("kind", ["local", "local_classes"])
@@ -167,39 +176,6 @@ def test_only_so_many_are_kept_those_with_the_smallest_keys(monkeypatch):
         total = rows[:cut].distinct() + rows[cut:].distinct()
         np.testing.assert_array_equal(total.keys, np.arange(10))
         np.testing.assert_array_equal(total.t, rows.distinct().t)
-
-
-@pytest.mark.parametrize("kind", ["local", "local_classes"])
-def test_a_saved_model_predicts_the_same(kind, request, tmp_path):
-    model = request.getfixturevalue(kind)
-    model.save(tmp_path / "local.model")
-    again = load(tmp_path / "local.model")
-    np.testing.assert_array_equal(again._scores(X_NEW), model._scores(X_NEW))
-    y = Y if kind == "local" else Y > 0.5
-    for each in (again, model.blank().merge(model)):
-        each.remove(X[:10], y[:10])
-    np.testing.assert_array_equal(
-        again._scores(X_NEW), model.blank().merge(model).remove(X[:10], y[:10])._scores(X_NEW)
-    )
-
-
-def test_a_source_in_blocks_gives_the_same(local):
-    def blocks():
-        for start in range(0, len(X), 333):
-            yield X[start : start + 333], Y[start : start + 333]
-
-    streamed = og.AlternatingRegressor(**SMALL).fit(source(blocks))
-    np.testing.assert_array_equal(streamed.predict(X_NEW), local.predict(X_NEW))
-    alone = np.concatenate([local.predict(X_NEW[i : i + 1]) for i in range(20)])
-    np.testing.assert_allclose(alone, local.predict(X_NEW[:20]), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["local", "local_classes"])
-def test_a_frozen_model_and_a_pickle_predict_the_same(kind, request, tmp_path):
-    model = request.getfixturevalue(kind)
-    model.save(tmp_path / "frozen.model", rows="frozen")
-    for again in (load(tmp_path / "frozen.model"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_allclose(again._scores(X_NEW), model._scores(X_NEW), rtol=1e-9)
 
 
 @pytest.mark.full

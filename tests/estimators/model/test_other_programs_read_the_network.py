@@ -11,9 +11,13 @@ X = RNG.standard_normal((200, 4)) * [1, 10, 0.1, 3]
 X_NEW = RNG.standard_normal((50, 4)) * [2, 10, 0.1, 5]
 
 
+@pytest.fixture(autouse=True)
+def onnx():
+    return pytest.importorskip("onnx")
+
+
 def run(path):
     runtime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
     session = runtime.InferenceSession(path)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, {"X": X_NEW}), strict=True))
@@ -23,7 +27,6 @@ def run(path):
     "settings", [{"width": 30}, {"width": 30, "members": 2, "inputs": "robust"}, {"budget": "fast"}]
 )
 def test_regression(tmp_path, settings):
-    pytest.importorskip("onnx")
     y = np.column_stack([np.maximum(X[:, 0], 0), X[:, 1]])
     model = og.AlternatingRegressor(corrections="none", random_state=0, **settings).fit(X, y)
     model.save_onnx(tmp_path / "m.onnx")
@@ -33,7 +36,6 @@ def test_regression(tmp_path, settings):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_classification(tmp_path, classes):
-    pytest.importorskip("onnx")
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [0, 0.7][: classes - 1])]
     model = og.OneStepClassifier(30, random_state=0).fit(X, labels)
     model.save_onnx(tmp_path / "m.onnx")
@@ -43,7 +45,6 @@ def test_classification(tmp_path, classes):
 
 
 def test_what_has_no_graph_is_refused(tmp_path):
-    pytest.importorskip("onnx")
     table = og.OneStepRegressor(10, random_state=0).fit({"x": X[:, 0]}, X[:, 0])
     with pytest.raises(InvalidInput, match="fitted on a table"):
         table.save_onnx(tmp_path / "m.onnx")

@@ -61,16 +61,6 @@ def test_small_tables_are_as_trustworthy_as_logistic_regression(name):
     assert ours < 1.25 * linear
 
 
-def test_several_labels_are_bounded_each_by_itself():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 3))
-    y = np.column_stack([X[:, 0] > 0, X[:, 1] > 1]).astype(int)
-    p = small().fit(X, y).predict_proba(X)
-    assert p.shape == (300, 2)
-    assert (p > 1e-4).all()
-    assert (p < 1 - 1e-4).all()
-
-
 def test_balanced_classes_find_the_rare_one():
     """One row in fifty, which the inputs explain in part."""
     from sklearn.metrics import balanced_accuracy_score
@@ -78,10 +68,6 @@ def test_balanced_classes_find_the_rare_one():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((6000, 4))
     y = X[:, 0] + X[:, 1] + rng.standard_normal(6000) > 3.5
-    found = {
-        weight: balanced_accuracy_score(
-            y[3000:], small(class_weight=weight).fit(X[:3000], y[:3000]).predict(X[3000:])
-        )
-        for weight in (None, "balanced")
-    }
-    assert found["balanced"] > 0.85 > found[None]
+    models = [small(class_weight=weight).fit(X[:3000], y[:3000]) for weight in (None, "balanced")]
+    plain, balanced = (balanced_accuracy_score(y[3000:], m.predict(X[3000:])) for m in models)
+    assert balanced > 0.85 > plain

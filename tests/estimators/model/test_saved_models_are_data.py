@@ -91,16 +91,29 @@ def test_a_model_of_named_columns_finds_them_again(tmp_path):
     assert again.input_names_ == ["size", "kind=a", "kind=b"]
 
 
-def test_the_file_is_the_same_for_the_same_model(files, tmp_path):
-    MODELS["numbers"]().save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (files / "numbers").read_bytes()
+def encrypted(data):
+    """The flag that says that members are encrypted, in every header of the archive."""
+    changed = bytearray(data)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = changed.find(mark)
+        while place >= 0:
+            changed[place + offset] |= 1
+            place = changed.find(mark, place + 4)
+    return bytes(changed)
 
 
-def test_a_truncated_file_is_refused(saved):
+def test_a_damaged_archive_is_refused(saved):
     data = saved.read_bytes()
-    for share in (0.0, 0.2, 0.5, 0.9, 0.999):
-        saved.write_bytes(data[: int(share * len(data))])
-        assert "truncated" in refused(saved)
+    with zipfile.ZipFile(saved) as archive:
+        content = {name: archive.read(name) for name in ("W.npy", "model.json")}
+    cases = [(data[: int(share * len(data))], "truncated") for share in (0, 0.2, 0.5, 0.9, 0.999)]
+    cases += [(data.replace(part, part[:-1] + b"\x41"), "damaged") for part in content.values()]
+    for changed, message in [*cases, (encrypted(data), "encrypted")]:
+        saved.write_bytes(changed)
+        assert message in refused(saved)
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.json", " " * 10**6)
+    assert "compressed" in refused(saved)
 
 
 def test_any_changed_byte_is_noticed_or_harmless(saved):
@@ -117,7 +130,9 @@ def test_any_changed_byte_is_noticed_or_harmless(saved):
         np.testing.assert_array_equal(predicted, expected)  # a byte that says nothing
 
 
-def test_numpy_opens_it_without_this_package(saved):
+def test_numpy_opens_it_without_this_package(saved, tmp_path):
+    MODELS["numbers"]().save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == saved.read_bytes()
     with np.load(saved, allow_pickle=False) as archive:
         np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
         assert json.loads(archive["model.json"])["format"] == 5
@@ -149,6 +164,10 @@ def in_array(name, change):
     return changed
 
 
+def nested(depth):
+    return b'{"format": 5, "choice": ' + b"[" * depth + b"]" * depth + b"}"
+
+
 UNKNOWN_COLUMN = [{"name": "a", "categories": None}]
 EDITS = [  # what an attacker changes, and what the refusal says
     (lambda m: m.pop("W.npy"), "array 'W.npy': it is missing"),
@@ -157,6 +176,8 @@ EDITS = [  # what an attacker changes, and what the refusal says
     (lambda m: m.update({"W.npy": m["b.npy"]}), "not a valid model"),
     (lambda m: m.update({"model.json": b"[1"}), "not a valid model"),
     (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
+    (lambda m: m.update({"model.json": nested(500)}), "not a valid model"),
+    (lambda m: m.update({"model.json": nested(200_000)}), "not a valid model"),
     (in_header(lambda h: h.update(format=99)), "this version reads format 5"),
     (in_header(lambda h: h.update(format=4)), "this version reads format 5"),
     (in_header(lambda h: h.update(estimator="os.system")), "estimator 'os.system': it is unknown"),
@@ -215,15 +236,6 @@ def test_a_file_that_may_not_be_read_is_called_that(saved, public_folder):
         os.seteuid(0)
 
 
-def test_damage_is_found_by_the_archive(files, saved):
-    for member in ("W.npy", "model.json"):
-        with zipfile.ZipFile(files / "numbers") as archive:
-            content = archive.read(member)
-        data = (files / "numbers").read_bytes()
-        saved.write_bytes(data.replace(content, content[:-1] + b"\x41"))
-        assert "damaged" in refused(saved)
-
-
 def test_pickles_are_never_read(saved, tmp_path):
     marker = tmp_path / "ran"
 
@@ -240,34 +252,10 @@ def test_pickles_are_never_read(saved, tmp_path):
     assert not marker.exists()
 
 
-def test_compressed_members_are_refused(saved):
-    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("model.json", " " * 10**6)
-    assert "compressed" in refused(saved)
-
-
 def test_a_python_function_cannot_be_saved(tmp_path):
     model = og.OneStepRegressor(5, activation=(np.sin, np.cos), random_state=0).fit(X, Y)
     with pytest.raises(InvalidInput, match="cannot be saved; give it by name"):
         model.save(tmp_path / "m")
-
-
-def test_encrypted_members_are_refused(saved):
-    changed = bytearray(saved.read_bytes())
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # every header of the archive
-        place = changed.find(mark)
-        while place >= 0:
-            changed[place + offset] |= 1
-            place = changed.find(mark, place + 4)
-    saved.write_bytes(bytes(changed))
-    assert "encrypted" in refused(saved)
-
-
-def test_deep_json_is_refused(saved):
-    for depth in (500, 5_000, 200_000):
-        deep = b'{"format": 5, "choice": ' + b"[" * depth + b"]" * depth + b"}"
-        rewrite_model(saved, lambda m, deep=deep: m.update({"model.json": deep}))
-        refused(saved)
 
 
 def forged(shape, descr="<f8"):

@@ -108,12 +108,6 @@ def test_several_outputs_share_their_trees():
     assert both.score(X[1500:], labels[1500:]) > 0.9
 
 
-@pytest.mark.full
-def test_intervals_cover_with_them(model):
-    low, high = model.predict_interval(X[1500:], 0.9)
-    assert 0.86 < np.mean((low <= Y[1500:]) & (high >= Y[1500:])) < 0.94
-
-
 def test_files_and_pickles_keep_them(model, tmp_path):
     model.save(tmp_path / "box.model")
     for again in (load(tmp_path / "box.model"), pickle.loads(pickle.dumps(model))):
