@@ -164,7 +164,7 @@ def named_arguments(cls: C) -> C:
             init(self, *args, **kwargs)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise
+                raise  # from inside, so that it is not about the arguments of this call
             text = str(error).replace(f"{init.__qualname__}()", f"{type(self).__name__}()")
             raise TypeError(text) from None
 
@@ -218,6 +218,7 @@ class AssumptionWarning(UserWarning):
 def warn(*concerns: Warning) -> None:
     """Issue each warning at the line outside this package that led here."""
     frame = sys._getframe()
+    # warnings.warn has skip_file_prefixes from Python 3.12 on only
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
     place = {

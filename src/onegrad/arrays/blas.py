@@ -34,6 +34,7 @@ def _routine(name: str, dtype: str) -> tuple[Callable[..., None], Any, Any]:
     api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
     signature = api.PyCapsule_GetName(capsule)
     pointer = api.PyCapsule_GetPointer(capsule, signature)
+    # SciPy may be built with integers of 32 or 64 bits; the signature says which
     integer = ctypes.c_int if b" int *" in signature else ctypes.c_int64
     real = ctypes.c_double if dtype == "float64" else ctypes.c_float
     return ctypes.CFUNCTYPE(None)(pointer), integer, real
@@ -103,7 +104,7 @@ def reflect(P: Matrix) -> tuple[Matrix, Matrix]:
     T, work = np.empty((r, r), P.dtype), np.empty(r * w, P.dtype)
     _call("geqrt", P.dtype, k, w, r, P, _stride(P), T, r, work)
     V = np.triu(P[:r], 1)
-    V.flat[:: k + 1] = 1.0
+    V.flat[:: k + 1] = 1.0  # LAPACK leaves the ones on the diagonal out
     return V, np.tril(T)
 
 

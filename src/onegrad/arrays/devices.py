@@ -81,6 +81,6 @@ def one_line_memory_errors(advice: str) -> Iterator[None]:
     except MemoryError as error:
         raise MemoryError(f"out of memory ({error}): {advice}") from None
     except RuntimeError as error:
-        if type(error).__name__ != "OutOfMemoryError":
+        if type(error).__name__ != "OutOfMemoryError":  # torch's, which may not be installed
             raise
         raise MemoryError(f"the GPU is out of memory: {advice}") from None

@@ -75,6 +75,7 @@ class NumpyOps(Ops):
         out: Array | None = None,
     ) -> Array:
         result = np.empty_like(x) if out is None else out
+        # rows of a slice: as many as the cache holds, and few enough that every thread gets some
         step = max(1, min(_cache_entries() // max(1, x.shape[-1]), -(-x.shape[1] // pool_size())))
         rows = [
             (i, slice(r, r + step)) for i in range(x.shape[0]) for r in range(0, x.shape[1], step)
@@ -172,7 +173,7 @@ class NumpyOps(Ops):
             copy_upper(C[..., None, :, :], A)
         np.einsum("...ii->...i", A)[...] += np.asarray(shifts, C.dtype)[:, None]
         places = list(np.ndindex(A.shape[:-2]))
-        if len(places) > 1:
+        if len(places) > 1:  # a thread for each matrix, or all threads of BLAS for the only one
             definite = pool_map(lambda i: blas.cholesky(A[i]), places)
         else:
             with all_blas_threads():

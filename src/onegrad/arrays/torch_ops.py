@@ -129,6 +129,7 @@ class TorchOps(Ops):
         if m <= leaf:
             self._add_matmul(C, A, B)
             return
+        # torch has no product that fills one triangle: halves, of which the lower left is left out
         h = max(64, m // 128 * 64)  # about half of m, at a multiple of 64
         self._add_upper(C[:, :h, :h], A[:, :h], B[..., :h], leaf)
         self._add_matmul(C[:, :h, h:], A[:, :h], B[..., h:])
@@ -151,7 +152,8 @@ class TorchOps(Ops):
             A = A.repeat_interleave(len(shifts), -3)
         s = float(shifts[0]) if len(shifts) == 1 else self.asarray(shifts)[:, None]
         A.diagonal(dim1=-2, dim2=-1).add_(s)
-        # to the solvers, which count columns, an upper triangle is the lower one of its transpose
+        # To the solvers, which count columns, an upper triangle is the lower one of its transpose.
+        # cholesky_ex does not wait for the device, as cholesky would to raise an exception.
         L, info = self.torch.linalg.cholesky_ex(transpose(A))
         return transpose(L), info == 0
 

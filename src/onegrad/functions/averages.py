@@ -133,6 +133,7 @@ def _legendre(k: int) -> tuple[Floats, Floats]:
 
 
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
+    # a kink of f at q is one of f(m + s z) at (q - m)/s, which every mean and deviation moves
     kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
     breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -_PANEL_WIDTH, _PANEL_WIDTH)
     t, w = _legendre(_PANEL_NODES)

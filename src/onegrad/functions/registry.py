@@ -107,6 +107,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if is_name and base.lower() not in functions:
         more = " or a formula such as 'H1 + H2/sqrt(2)' or 'tanh(2*x)'"
         raise not_a_choice(argument, base, REGISTRY, more)
+    # He2, he2 and h2 are one function, also to those who compare names
     text = re.sub(r"(?<![A-Za-z_])[Hh]e?(?=\d)", "H", text)
     try:
         expression = formula.parse_formula(base, functions)

@@ -149,6 +149,7 @@ def class_energies(f: Function | MultiIndex) -> Iterator[float]:
     y = np.asarray(f.labels(x[positions].T)) / np.sqrt(f.second_moment)
     y = np.round(y, 9)  # f(z) = f(-z) up to rounding
     _, rank = np.unique(y, return_inverse=True)
+    # the mean given a label is approximated by that given its class
     quantile = np.cumsum(np.bincount(rank, p))
     label_class = np.minimum((quantile * _LABEL_CLASSES).astype(int), _LABEL_CLASSES - 1)[rank]
     weight = np.bincount(label_class, p, _LABEL_CLASSES)
