@@ -104,8 +104,8 @@ def folds_of(keys: np.ndarray[Any, np.dtype[np.uint64]]) -> Codes:
 def _strength(weights: Floats, sums: Floats, mean: Floats, squares: Floats) -> float:
     """Return the variance within values over that between them, of all outputs together.
 
-    With this m the mean of a value is its best linear prediction where values are drawn from a
-    normal law. Estimated from few rows the ratio can be anything: it is held within 1 to 1000 rows.
+    With the true ratio a shrunk mean is the best linear prediction of its value's own. Estimated
+    from few rows the ratio can be anything: it is held within 1 to 1000 rows.
     """
     between = ((sums - weights[:, None] * mean) ** 2 / np.maximum(weights, TINY)[:, None]).sum()
     total = weights.sum()

@@ -68,6 +68,7 @@ def _link(draft: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # a file system without links
+        # two writers may both find no file: then the later one wins, with a whole file
         if target.exists():
             raise FileExistsError from None
         draft.replace(target)

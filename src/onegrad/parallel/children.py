@@ -29,6 +29,7 @@ from onegrad.parallel.threads import Item, Value
 TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task
 MAX_ATTEMPTS = 3  # of an item over which its process dies
 MAX_DEATHS_IN_A_ROW = 8  # beside one per process, after which no more are started
+# Processes share the cores already; BLAS reads these once, when it is loaded.
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
 _watched = set[int]()  # processes that are watched already: a fork starts without the thread
 

@@ -44,6 +44,7 @@ def cluster_map(
     in_flight: dict[Any, list[Item]] = {}
     finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
+    # a second task waits at each thread while the result of its first travels
     def submit(size: int) -> None:
         """Submit as many tasks of `size` items as the window has room for, at least one."""
         window = 2 * max(1, int(sum(client.nthreads().values())))
