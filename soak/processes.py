@@ -75,7 +75,7 @@ def _end_with(work: Callable[[], int]) -> NoReturn:
     os._exit(code)
 
 
-class ForkedPopen:
+class ForkedPopen(Forked):
     """What a runner starts, without the start of Python: `serve` behind the same two pipes."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -89,15 +89,10 @@ class ForkedPopen:
             children.serve(parent)
             return 0
 
-        self.process = Forked(work)
+        super().__init__(work)
         os.close(tasks)
         os.close(results)
         self.stdin, self.stdout = os.fdopen(task_end, "wb", 0), os.fdopen(result_end, "rb", 0)
-        self.kill, self.wait = self.process.kill, self.process.wait
-
-    @property
-    def returncode(self) -> int | None:
-        return self.process.returncode
 
 
 def environment() -> dict[str, str]:
