@@ -33,6 +33,17 @@ def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
     return json.loads(capsys.readouterr().out)
 
 
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Return the one line with which a command, run in this process, refuses its arguments."""
+    try:
+        code: Any = main(list(arguments))
+    except SystemExit as exit_:  # of the parser
+        code = exit_.code
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1), (arguments, code, out, err)
+    return err
+
+
 def run_with_field(folder: Path, lines: str, script: str) -> str:
     """Return what a script prints with a copy of the package whose Problem has one more field."""
     shutil.copytree(PACKAGE, folder / "onegrad")

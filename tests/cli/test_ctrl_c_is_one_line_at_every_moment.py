@@ -36,6 +36,7 @@ def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tup
     return process.returncode, told
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="libraries are seen in /proc")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "libarrow"])
 def test_while_libraries_load(tmp_path: Path, library: str) -> None:
@@ -45,6 +46,7 @@ def test_while_libraries_load(tmp_path: Path, library: str) -> None:
         assert (code, told.count("\n")) == (130, 1) and "interrupted" in told
 
 
+@pytest.mark.full
 def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(rehearsal_toml(400, wait=0.05))
     command = ("sweep", "run", "s.toml", "--store", "store")
@@ -69,6 +71,7 @@ def test_outside_of_imports_it_is_an_exception() -> None:
         program._interrupt(signal.SIGINT, sys._getframe())
 
 
+@pytest.mark.full
 def test_processes_never_see_it() -> None:
     """The parent ends them: one that saw Ctrl-C would print a traceback while it starts."""
     from onegrad.parallel.children import child_map

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from onegrad.cli import main
+from programs import complaint
 
-SIZES = ["--n", "60", "--d", "30", "--N", "40"]
+SIZES = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
 SPEC = """
 [[grid]]
 measure = "theory"
@@ -31,37 +32,32 @@ def folder(tmp_path_factory):
     return here
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        [*FIT, "--out"],
-        ["apply", "m", "d.npz", "--out"],
-        ["predict", *SIZES, "--theory", "random-features", "--ridge", "1,2", "--plot"],
-        ["sweep", "export", "grid.toml", "--store", "store", "--out"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_force_is_needed(command, folder, monkeypatch, capsys):
+def test_force_is_needed(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    name = "there.svg" if "--plot" in command else "there.csv"
-    (folder / name).write_text("dear")
-    assert main([*command, name]) == 2
-    err = capsys.readouterr().err
-    assert name in err and "--force" in err and err.count("\n") == 1
-    assert (folder / name).read_text() == "dear"
-    assert main([*command, name, "--force"]) == 0
-    assert (folder / name).read_bytes() != b"dear"
+    for name, command in (
+        ("new.model", [*FIT, "--out"]),
+        ("there.csv", ["apply", "m", "d.npz", "--out"]),
+        ("there.svg", ["predict", *SIZES, "--ridge", "1,2", "--plot"]),
+        ("table.csv", ["sweep", "export", "grid.toml", "--store", "store", "--out"]),
+    ):
+        (folder / name).write_text("dear")
+        line = complaint(capsys, *command, name)
+        assert name in line and "--force" in line
+        assert (folder / name).read_text() == "dear"
+        assert main([*command, name, "--force"]) == 0
+        assert (folder / name).read_bytes() != b"dear"
+        capsys.readouterr()
 
 
 def test_a_card_is_not_replaced_either(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     (folder / "new.html").write_text("dear")
     command = [word for word in FIT if word != "--no-card"]
-    assert main([*command, "--out", "new"]) == 2
-    assert "--card 'new.html'" in capsys.readouterr().err and not (folder / "new").exists()
+    assert "--card 'new.html'" in complaint(capsys, *command, "--out", "new")
+    assert not (folder / "new").exists()
 
 
-def test_the_table_of_a_store_is_made_anew(folder, monkeypatch, capsys):
+def test_the_table_of_a_store_is_made_anew(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for _ in range(2):
         assert main(["sweep", "export", "grid.toml", "--store", "store"]) == 0

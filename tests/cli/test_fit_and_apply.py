@@ -1,17 +1,20 @@
-"""onegrad fit and apply: files in, model, predictions out; JSON, exit codes, one-line errors."""
+"""onegrad fit and apply: files in, a model, predictions out."""
 
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from onegrad.cli import main
 from programs import json_of
 
+pytestmark = pytest.mark.compat  # tables are pandas' and Arrow's
+
 
 @pytest.fixture
 def table(tmp_path):
+    import pandas as pd
+
     rng = np.random.default_rng(0)
     size, kind = rng.standard_normal(300), rng.choice(["a", "b"], 300)
     frame = pd.DataFrame({"size": size, "kind": kind, "w": 1.0})
@@ -24,17 +27,18 @@ def table(tmp_path):
 
 
 def fit(folder, data, target, *options):
-    return main(
-        ["fit", str(folder / data), "--target", target, "--out", str(folder / "m"),
-         "--width", "30", "--no-card", *options]
-    )  # fmt: skip
+    command = ["fit", str(folder / data), "--target", target, "--out", str(folder / "m")]
+    assert main([*command, "--width", "30", "--no-card", *options]) == 0
 
 
-@pytest.mark.parametrize("data", ["d.csv", "d.parquet"])
-@pytest.mark.parametrize("estimator", ["alternating", "one-step"])
+@pytest.mark.parametrize(
+    ("data", "estimator"), [("d.csv", "alternating"), ("d.parquet", "one-step")]
+)
 def test_regression(tmp_path, table, data, estimator, capsys):
+    import pandas as pd
+
     options = ["--estimator", estimator, "--columns", "size,kind", "--weight", "w", "--json"]
-    assert fit(tmp_path, data, "price", *options) == 0
+    fit(tmp_path, data, "price", *options)
     summary = json.loads(capsys.readouterr().out)
     assert summary["rows"] == 300
     assert summary["inputs"] == ["size", "size missing", "kind=a", "kind=b"]
@@ -48,7 +52,9 @@ def test_regression(tmp_path, table, data, estimator, capsys):
 
 
 def test_classification(tmp_path, table, capsys):
-    assert fit(tmp_path, "d.parquet", "label", "--columns", "size,kind") == 0
+    import pandas as pd
+
+    fit(tmp_path, "d.parquet", "label", "--columns", "size,kind")
     assert "AlternatingClassifier" in capsys.readouterr().out
     out = tmp_path / "p.parquet"
     command = ["apply", str(tmp_path / "m"), str(tmp_path / "d.csv"), "--out", str(out), "--proba"]
@@ -58,39 +64,10 @@ def test_classification(tmp_path, table, capsys):
     assert np.mean(got["prediction"] == table["label"]) > 0.85
 
 
-def test_arrays(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 3))
+def test_arrays(tmp_path):
+    X = np.random.default_rng(0).standard_normal((200, 3))
     np.savez(tmp_path / "d.npz", X=X, y=X[:, 0])
-    assert fit(tmp_path, "d.npz", "y") == 0
+    fit(tmp_path, "d.npz", "y")
     out = tmp_path / "p.npz"
     assert main(["apply", str(tmp_path / "m"), str(tmp_path / "d.npz"), "--out", str(out)]) == 0
     assert np.corrcoef(np.load(out)["prediction"], X[:, 0])[0, 1] > 0.99
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (["fit", "{}/none.csv", "--target", "y", "--out", "{}/m"], "no such file"),
-        (
-            ["fit", "{}/d.csv", "--target", "cost", "--out", "{}/new"],
-            "--target must be one of size, kind, w, price, label; got 'cost'",
-        ),
-        (["fit", "{}/d.csv", "--target", "price", "--out", "{}/no/m"], "no such directory"),
-        (["fit", "{}/d.csv", "--target", "label", "--task", "regression", "--out", "{}/n"], "text"),
-        (["fit", "{}/d.csv", "--target", "price", "--width", "0", "--out", "{}/new"], "width"),
-        (["apply", "{}/d.csv", "{}/d.csv", "--out", "{}/p.csv"], "not a model file"),
-        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.txt"], "--out must be a file that ends in"),
-        (["apply", "{}/m", "{}/other.csv", "--out", "{}/p.csv"], "column 'size': missing"),
-        (["apply", "{}/m", "{}/d.csv", "--out", "{}/p.csv", "--proba"], "--proba: only for"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_2(tmp_path, table, command, message, capsys):
-    assert fit(tmp_path, "d.csv", "price", "--columns", "size,kind", "--estimator", "one-step") == 0
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    capsys.readouterr()
-    assert main([part.format(tmp_path) for part in command]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.count("\n") == 1

@@ -9,24 +9,22 @@ from programs import json_of
 FIGURE = "cui-maximal-step"  # the cheapest
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+@pytest.mark.full
+def test_one_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
-
-
-def test_one_figure(tmp_path, capsys):
-    said = json_of(capsys, "reproduce", FIGURE, "--quick", "--out", "there")
+    command = ["reproduce", FIGURE, "--quick", "--out", "there"]
+    said = json_of(capsys, *command)
     assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
     assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
     made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
     assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv", ".json")}
     assert (tmp_path / "there" / "report.html").stat().st_size > 20_000
 
-    assert main(["reproduce", FIGURE, "--quick", "--out", "there"]) == 0
+    assert main(command) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("report: ") and out[1].startswith("verification: ")
-    assert main(["reproduce", FIGURE, "--quick", "--out", "there", "--cells-only"]) == 0
+    assert main([*command, "--cells-only"]) == 0
     assert f"0 computed, 0 failed of {said['cells']} cells" in capsys.readouterr().out
 
 
@@ -37,19 +35,3 @@ def test_the_figures_are_listed(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)
     assert [line[:-1] for line in lines if line.endswith(":")] == gallery.groups()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["figure9"], "figure9"),
-        ([FIGURE, "--device", "abacus"], "device must be"),
-        ([FIGURE, "--cells-only", "--shard", "3/2"], "--shard must be i/k"),
-        ([FIGURE, "--workers", "0"], "--workers"),
-        ([FIGURE, "--seeds", "0"], "--seeds must be a whole number"),
-    ],
-)
-def test_bad_options_are_one_line_and_exit_2(options, words, capsys):
-    assert main(["reproduce", "--quick", *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and words in err and err.count("\n") == 1

@@ -30,22 +30,6 @@ def test_a_table_has_a_line_a_point(capsys):
     assert lines[0].startswith("2 networks")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--seeds", "many", "--seeds must be a count"),
-        ("--model", "x", "model must be one of"),
-        ("--device", "cuda:99", "device 'cuda:99'"),
-        ("--rows", "nowhere.npy", "--rows 'nowhere.npy': not a .npy file"),
-        ("--memory", "0.000001", "GiB may be used"),
-    ],
-)
-def test_bad_options_are_one_line_and_exit_2(option, value, words, capsys):
-    assert main(["simulate", *SIZES, option, value]) == 2
-    err = capsys.readouterr().err
-    assert words in err and err.count("\n") == 1
-
-
 def test_an_interrupt_exits_130_and_prints_no_result(monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

@@ -32,22 +32,26 @@ def shell(folder: Path, command: str, **environment: str) -> subprocess.Complete
     )
 
 
+@pytest.mark.full
 def test_without_standard_output(tmp_path: Path) -> None:
     run = shell(tmp_path, f"{PROGRAM} cite >&-")
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.full
 def test_bad_input_without_standard_error_is_bad_input(tmp_path: Path) -> None:
     assert shell(tmp_path, f"{PROGRAM} predict --n -1 2>&-").returncode == 2
     assert shell(tmp_path, f"{PROGRAM} predict --n -1 2>/dev/full").returncode == 2
 
 
+@pytest.mark.full
 def test_a_result_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
     run = shell(tmp_path, f"{PROGRAM} cite >/dev/full")
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1 and "No space left on device" in run.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stream", ["2>/dev/full", ">&- 2>&- <&-"])
 def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, stream: str) -> None:
     (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.0))
@@ -57,25 +61,29 @@ def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path, strea
         assert len(store.done()) == 4
 
 
+@pytest.mark.full
 def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.5))
+    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.2))
     command = [*ONEGRAD, "sweep", "run", "s.toml", "--store", "store"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
     while not (tmp_path / "store" / "cells.sqlite").exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.3)
+    time.sleep(0.1)
     os.killpg(process.pid, signal.SIGHUP)
     assert process.wait() == 0
 
 
-@pytest.mark.parametrize("command", ["sweep run --help", "exponents H3"])
-def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path, command: str) -> None:
+@pytest.mark.full
+def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path) -> None:
     plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    run = shell(tmp_path, f"{PROGRAM} {command}", LC_ALL="C", **plain)
+    run = shell(
+        tmp_path, f"{PROGRAM} sweep run --help && {PROGRAM} exponents H3", LC_ALL="C", **plain
+    )
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.isascii() and "\\u" not in run.stdout
 
 
+@pytest.mark.full
 def test_a_table_with_a_unicode_name_is_read_in_an_ascii_locale(tmp_path: Path) -> None:
     rows = "".join(f"{i},{i % 7},é\n" for i in range(60))
     (tmp_path / "größe.csv").write_text("y,x,ä\n" + rows, encoding="utf-8")
