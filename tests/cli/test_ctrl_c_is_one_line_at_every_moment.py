@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,28 @@ def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
     code, told = interrupt(tmp_path, *command, until="libsqlite3", then=1.0)
     assert code == 130
     assert "Traceback" not in told and told.splitlines()[-1].endswith("interrupted")
+
+
+@pytest.mark.full
+def test_while_the_page_is_served() -> None:
+    command = [*ONEGRAD, "explore", "--no-open", "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None and server.stderr is not None
+            url = json.loads(server.stdout.readline())["url"]
+            assert url.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(url, timeout=120) as response:
+                assert b"What one gradient step learns" in response.read()
+            foreign = urllib.request.Request(url, headers={"Host": "evil.example"})
+            with pytest.raises(urllib.error.HTTPError, match="421") as caught:
+                urllib.request.urlopen(foreign, timeout=120)
+            caught.value.close()
+        finally:
+            server.send_signal(signal.SIGINT)
+        assert server.wait(120) == 130
+        assert server.stderr.read() == "onegrad explore: interrupted\n"
 
 
 def test_an_interrupt_that_cannot_be_raised_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:

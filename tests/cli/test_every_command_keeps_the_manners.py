@@ -37,7 +37,7 @@ GOOD = {
     "fit": FIT,
     "apply": "y.model rows.npz --out p.csv --force",
     "show": "y.model",
-    "explore": None,  # serves until it is stopped: test_explore_serves_the_page.py
+    "explore": None,  # serves until it is stopped: test_ctrl_c_is_one_line_at_every_moment.py
     "exponents": "H3 relu",
     "cite": "",
     "doctor": "",
