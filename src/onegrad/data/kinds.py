@@ -30,7 +30,7 @@ from onegrad.exceptions import InvalidInput
 
 
 class Kind(NamedTuple):
-    """What messages call the values of a kind, its Arrow type, and the Arrow types it includes."""
+    """Its values as messages call them, its Arrow type, and the Arrow types that it includes."""
 
     plural: str
     arrow_type: Any
