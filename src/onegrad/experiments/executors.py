@@ -16,7 +16,7 @@ from onegrad.parallel.children import child_map
 from onegrad.parallel.cluster import cluster_client, cluster_map
 from onegrad.parallel.cores import core_count
 
-MAX_WORKERS = 1024
+MAX_WORKERS = 1024  # more is taken for a slip; not tuned
 
 
 @dataclass(frozen=True)

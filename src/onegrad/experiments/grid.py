@@ -11,6 +11,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.spec import CONVENTIONS, STEP_KEYS, Grid, Spec
 from onegrad.problem import Problem
 
+# A runner holds its cells in memory and sorts them out by key: more could never be finished.
 MAX_CELLS = 1_000_000  # of all grids of a spec
 MAX_GRID_POINTS = 1_000_000  # of a grid: problems times steps times penalties
 

@@ -160,7 +160,7 @@ def _entry(array: Floats, i: int, j: int, seeded: bool) -> Floats:
     k = int(seeded)  # the axis of step sizes
     if array.ndim < k + 2:
         return array
-    i, j = min(i, array.shape[k] - 1), min(j, array.shape[k + 1] - 1)
+    i, j = min(i, array.shape[k] - 1), min(j, array.shape[k + 1] - 1)  # an axis of 1 is shared
     return np.asarray(array[:, i, j] if seeded else array[i, j])
 
 

@@ -48,10 +48,11 @@ FIXED_FIELDS = {  # fields that a convention sets by itself
 STEP_KEYS = ("alpha", "eta", "c", "ridge", "lam")  # they share one gradient, hence one cell
 TEXT_KEYS = tuple(name for name, f in FIELDS.items() if f.is_text)
 FLAG_KEYS = tuple(name for name, f in FIELDS.items() if f.kind == "flag")
+# What is beyond these limits is a slip, refused before it is counted or held; none is tuned.
 MAX_FIELD_VALUES = 100_000
 MAX_ORDER = 10_000  # of the studies of a report
-MAX_GRID_SEEDS = 10**9  # of a grid
-MAX_SEEDS_PER_CELL = 10**6
+MAX_GRID_SEEDS = 10**9
+MAX_SEEDS_PER_CELL = 10**6  # a cell that is killed is lost as a whole
 
 
 @dataclass(frozen=True)

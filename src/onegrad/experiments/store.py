@@ -38,7 +38,9 @@ from onegrad.experiments.store_file import (
 from onegrad.io.files import atomic_write, place, sweep_drafts
 
 _Found = TypeVar("_Found")
-MAX_INLINE_NUMBERS = 1000  # of an array; a larger one has its own file
+# Of an array: a larger one has its own file, since JSON takes more than twice the bytes of .npy
+# and is read as a whole whenever a row is checked.
+MAX_INLINE_NUMBERS = 1000
 
 
 @dataclass(frozen=True)

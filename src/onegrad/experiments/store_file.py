@@ -20,7 +20,8 @@ from onegrad.io.npy import read_array
 
 SCHEMA = 2  # changes if the tables do; the first was never published
 APPLICATION_ID = 0x6F6E6567  # "oneg", the kind of SQLite file
-LOCK_TIMEOUT = 60.0  # seconds to wait for another writer
+# Seconds to wait for another writer: the 5 of sqlite3 end a runner behind others on a slow disk.
+LOCK_TIMEOUT = 60.0
 TABLES = """
 CREATE TABLE cells (
   key TEXT PRIMARY KEY, cell TEXT NOT NULL, result TEXT NOT NULL, version TEXT NOT NULL,

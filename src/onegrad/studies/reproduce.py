@@ -136,7 +136,7 @@ def _draw(study: Study, results: Results, folder: Path) -> Path:
     with rc_context(RC):
         figure = study.draw(results)
         figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
-        figure.set_layout_engine("none")  # laid out once
+        figure.set_layout_engine("none")  # the PNG as the SVG was laid out
         figure.savefig(svg.with_suffix(".png"), dpi=160)
     return svg
 

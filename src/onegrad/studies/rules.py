@@ -21,8 +21,8 @@ from onegrad.problem import representation_warnings
 from onegrad.studies.findings import BestPoint, Facts, PairedEstimate, Selection, Trend, values_in
 from onegrad.studies.measures import MEASURES
 
-MIN_TEST_ROWS = 20_000
-MIN_SIZES = 3
+MIN_TEST_ROWS = 20_000  # the error of a mean of squared Gaussian residuals is then sqrt(2/n) = 1 %
+MIN_SIZES = 3  # through two points there is always a line
 _SIZE = re.compile(r"\b(n|d|N) = \d")  # a size that a sentence names
 
 

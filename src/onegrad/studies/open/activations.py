@@ -13,7 +13,9 @@ from onegrad.studies.findings import Estimate, Facts, paired_difference, selecte
 
 DEGREES = 4
 _WEIGHTS = ("gaussian", "sphere")
-_MIN_ALIGNMENT = 0.3  # squared cosine that counts as alignment
+# Squared cosine that counts as alignment: at n = 1500 it is 0.36 or more with a predicted spike, and
+# at most 0.06 without.
+_MIN_ALIGNMENT = 0.3
 
 
 def draw(results: Results) -> Any:

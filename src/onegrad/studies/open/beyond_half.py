@@ -19,7 +19,7 @@ from onegrad.studies.findings import (
     trend,
 )
 
-MAX_OUTLIERS = 8
+MAX_OUTLIERS = 8  # the vectors whose alignments `spectrum` returns
 RANK_ONE = {"tanh": {1: 2 / math.pi}, "relu": {1: 1.0, 2: 1 / math.pi}}  # He_k in the outliers
 _DASHES = (style.SHORT_DASHES, style.LONG_DASHES, style.SOLID)
 

@@ -20,7 +20,7 @@ _PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
 }
 PUBLISHED_SE = 0.0006
 _PUBLISHED_D = 5000
-MAX_DIFFERENCE = 0.15  # between an exponent and the prediction that it confirms
+MAX_DIFFERENCE = 0.15  # by which visible outliers fall short of the predicted exponent at most
 _ZERO = 1e-9  # exponents up to this are not positive
 VALUES = 4  # singular values whose growth is followed
 

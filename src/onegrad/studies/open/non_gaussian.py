@@ -10,7 +10,7 @@ from onegrad.studies.drawing import curve_through, relative_difference
 from onegrad.studies.findings import Estimate, Facts, PairedEstimate, paired_change, trend
 
 CLOSE, THEOREM_CLOSE = 0.02, 0.01  # deviations at the largest d that sentences count as small
-_MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted
+_MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted: the edge itself fluctuates
 REAL = {"digits-whitened": "digits, whitened", "digits": "digits"}
 
 

@@ -14,7 +14,7 @@ from onegrad.theory.direction import direction
 RESIDUALS = ("labels", "full")
 NORMS = {"": "operator", "_frobenius": "Frobenius"}
 _ACCURACY = 0.01  # of c_star_1 / b, which leaves out corrections of order 1/d
-_ORDERS_OF_NORMS = 3.0  # accuracy of the norms' limits in units of 1/n
+_ORDERS_OF_NORMS = 3.0  # accuracy of the squared norms' limits in units of 1/sqrt(n)
 
 
 def draw(results: Results) -> Any:

@@ -16,7 +16,7 @@ from onegrad.theory.direction import direction
 
 STEP_FACTOR = 2.0  # c of the step c n^alpha, as in the TOML
 _MAX_RANGE = 30.0  # of the axis below the edge
-_MIN_DISTANCE = 1.1  # an eigenvalue of F this many edges out is counted as an outlier
+_MIN_DISTANCE = 1.1  # an eigenvalue of F this many edges out is an outlier: the edge fluctuates
 
 
 def draw(results: Results) -> Any:

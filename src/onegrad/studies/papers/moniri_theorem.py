@@ -17,7 +17,7 @@ from onegrad.theory.asymptotic.scalars import Scalars
 VERSIONS = {"distance": "corrected", "printed": "as printed"}
 CHECKED_SPIKES = 2  # squares of the others have too heavy tails for a standard error
 _ACCURACY = 3.0  # in units of 1/sqrt(n), the order of what the limits of b and nu leave out
-_NODES = 40
+_NODES = 40  # exact: q_k is a polynomial of low degree
 
 
 def draw(results: Results) -> Any:
