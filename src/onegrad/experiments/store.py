@@ -168,11 +168,12 @@ class Store:
                 damaged[row.key] = damage
             else:
                 done.add(row.key)
-        failures = [(str(key), str(message)) for key, message in self._failures()]
+        query = "SELECT key, message FROM failures"
+        failures = self._read(lambda _, file: file.execute(query))
         return Condition(
             done,
             {key: damage for key, damage in damaged.items() if key not in done},
-            {key: message for key, message in failures if key not in done},
+            {str(key): str(message) for key, message in failures if key not in done},
         )
 
     def done(self) -> set[str]:
@@ -236,9 +237,6 @@ class Store:
 
     def _rows(self, where: str = "", *parameters: str) -> Iterator[StoredRow]:
         return self._read(lambda path, file: cell_rows(file, path, where, *parameters))
-
-    def _failures(self) -> Iterator[tuple[Any, Any]]:
-        return self._read(lambda _, file: file.execute("SELECT key, message FROM failures"))
 
     def _read(
         self, query: Callable[[Path, sqlite3.Connection], Iterable[_Found]]

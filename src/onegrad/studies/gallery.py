@@ -90,13 +90,9 @@ def select(
         selected |= members
     studies = []
     for name in selected:
-        spec = _readable(read_spec(paths[name], MEASURES, quick=quick)).limited(seeds)
-        studies.append(Study(name, paths[name].parent.name, spec))
+        spec = read_spec(paths[name], MEASURES, quick=quick).limited(seeds)
+        # grids whose images cannot be read here are left out; the study's text says so
+        grids = (grid for grid in spec.grids if has_images(str(grid.options.get("data", ""))))
+        studies.append(Study(name, paths[name].parent.name, replace(spec, grids=tuple(grids))))
     studies.sort(key=lambda study: (all_groups.index(study.group), study.spec.order))
     return {study.name: study for study in studies}
-
-
-def _readable(spec: Spec) -> Spec:
-    """Return the spec without the grids whose images cannot be read here; its text says so."""
-    grids = (grid for grid in spec.grids if has_images(str(grid.options.get("data", ""))))
-    return replace(spec, grids=tuple(grids))

@@ -13,8 +13,8 @@ from onegrad.studies.findings import Estimate, Facts, paired_difference, selecte
 
 DEGREES = 4
 _WEIGHTS = ("gaussian", "sphere")
-# Squared cosine that counts as alignment: at n = 1500 it is 0.36 or more with a predicted spike, and
-# at most 0.06 without.
+# Squared cosine that counts as alignment: at n = 1500 it is at least 0.36 with a predicted spike,
+# and at most 0.06 without.
 _MIN_ALIGNMENT = 0.3
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from onegrad.experiments import Points, Results
+from onegrad.experiments import Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
-from onegrad.studies.findings import BestPoint, Facts, lowest_point, paired_difference, trend
+from onegrad.studies.findings import Facts, lowest_point, paired_difference, trend
 
 LAYERS = {
     "two": "two layers",
@@ -17,16 +17,12 @@ SPECTRA = {"two": "first layer", "first": "behind the second", "linear": "its li
 _ALPHA = 0.4  # at which the alignments are quoted
 
 
-def best_of_kind(points: Points, kind: str) -> BestPoint:
-    """Return the lowest mean test error of a kind over step sizes and penalties."""
-    return lowest_point(points, f"test_{kind}", ("alpha", "ridge"), one_sided=("alpha", "ridge"))
-
-
 def lowest_errors(results: Results) -> list[dict[str, Any]]:
     """Return the lowest errors by size and kind, with the paired difference from two layers."""
     rows = []
     for d in results["networks"].levels("d"):
-        optima = {k: best_of_kind(results["networks"].where(d=d), k) for k in LAYERS}
+        points, axes = results["networks"].where(d=d), ("alpha", "ridge")
+        optima = {k: lowest_point(points, f"test_{k}", axes, one_sided=axes) for k in LAYERS}
         for kind, optimum in optima.items():
             difference = paired_difference(optimum.values, optima["two"].values)
             row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
