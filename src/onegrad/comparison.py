@@ -124,15 +124,12 @@ class Comparison:
             return " Theory has no spike outside the bulk."
         predicted = [f"{math.sqrt(spike.eigenvalue):.3g}" for spike in law.spikes]
         largest = [f"{s:.3g}" for s in np.sqrt(measured.eigenvalues[0, : len(predicted)])]
-        if len(predicted) == 1:
-            return (
-                f" Theory has one spike outside the bulk, at s/√n = {predicted[0]}; the largest "
-                f"value of a network is {largest[0]}."
-            )
+        one = len(predicted) == 1
+        spikes = "one spike" if one else f"{len(predicted)} spikes"
+        values = "value of a network is" if one else "values of a network are"
         return (
-            f" Theory has {len(predicted)} spikes outside the bulk, at s/√n = "
-            f"{' and '.join(predicted)}; the largest values of a network are "
-            f"{' and '.join(largest)}."
+            f" Theory has {spikes} outside the bulk, at s/√n = {' and '.join(predicted)}; "
+            f"the largest {values} {' and '.join(largest)}."
         )
 
     def to_dict(self) -> dict[str, Any]:
