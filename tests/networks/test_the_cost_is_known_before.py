@@ -53,7 +53,7 @@ def test_the_work_is_the_work(counted):
     for name, problem in PROBLEMS.items():
         for etas in ((1.0,), (1.0, 2.0, 3.0)):
             plan = make_plan(problem, [0], n_test=1100, threads=1, eta=etas, ridge=[0.1, 1.0])
-            foretold = count_work(plan.groups[0].group, plan.options)
+            foretold = count_work(plan.groups[0], plan.options)
             counted.clear()
             run_plan(plan)
             expected = {"products": foretold.products, "gram": foretold.gram}

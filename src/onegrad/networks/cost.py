@@ -245,21 +245,20 @@ def _plan_cost(plan: Plan) -> Cost:
     rates = Rates.measured(ops, plan.policy, sigma, plan.options.draws_on_device)
     flops = bytes_made = seconds = 0.0
     for g in plan.groups:
-        work = count_work(g.group, plan.options)
+        work = count_work(g, plan.options)
         seconds_each = rates.seconds(work)
         if ops.device == "cpu" and plan.policy.threads > 1 and g.workers == 1:
-            seconds_each = _on_all_threads(
-                seconds_each, g.group.problem, g.networks_at_once, plan.policy
-            )
+            seconds_each = _on_all_threads(seconds_each, g, plan.policy)
         flops += replicates * work.flops
         bytes_made += replicates * work.bytes
         seconds += replicates * seconds_each
     return Cost(flops, bytes_made, max(g.peak_bytes for g in plan.groups), seconds)
 
 
-def _on_all_threads(seconds: float, p: Problem, networks: int, policy: ExecutionPolicy) -> float:
+def _on_all_threads(seconds: float, g: GradientGroup, policy: ExecutionPolicy) -> float:
     """Return the seconds of a replicate that all threads share, from those without any loss."""
-    sums = max(p.N * p.d, networks * p.N * p.N)
+    p = g.problem
+    sums = max(p.N * p.d, g.networks_at_once * p.N * p.N)
     shares_products = p.n < p.N or policy.row_workers(p.n, sums) == 1
     loss = 1 + shares_products * SHARING_LOSS * policy.threads
     return seconds * loss + THREAD_START_SECONDS * policy.threads

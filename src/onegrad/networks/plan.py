@@ -77,12 +77,20 @@ class GradientGroup:
     """One problem at several step sizes and penalties, for which one gradient per seed suffices.
 
     positions : (3, points) the number of each point in the grid, of its eta and of its ridge.
+    stack_size : replicates in one array.
+    workers : stacks that run side by side.
+    networks_at_once : step sizes whose networks share their matrix products.
+    peak_bytes : memory of all stacks that run at a time.
     """
 
     problem: Problem
     etas: tuple[float, ...]
     ridges: tuple[float, ...]
     positions: Any = None
+    stack_size: int = 1
+    workers: int = 1
+    networks_at_once: int = 1
+    peak_bytes: int = 0
 
 
 def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[GradientGroup, ...]:
@@ -161,33 +169,17 @@ def peak_bytes(
     return stack_size * itemsize * (weights + block + held)
 
 
-@dataclass(frozen=True)
-class GroupPlan:
-    """The arrangement in which the networks of one group are computed.
-
-    stack_size : replicates in one array.
-    workers : stacks that run side by side.
-    networks_at_once : step sizes whose networks share their matrix products.
-    peak_bytes : memory of all stacks that run at a time.
-    """
-
-    group: GradientGroup
-    stack_size: int
-    workers: int
-    networks_at_once: int
-    peak_bytes: int
-
-
 def plan_group(
     group: GradientGroup,
     replicates: int,
     options: SimulateOptions,
     ops: Ops,
     policy: ExecutionPolicy,
-) -> GroupPlan:
-    """Return the largest arrangement that fits: fewer workers first, then fewer networks at once.
+) -> GradientGroup:
+    """Return the group in the largest arrangement that fits.
 
-    Raises InvalidInput where one replicate of one network does not fit.
+    Fewer workers first, then fewer networks at once; raises InvalidInput where one replicate of one
+    network does not fit.
     """
     problem, networks = group.problem, len(group.etas)
     limit = usable_bytes(ops) if options.memory_limit is None else float(options.memory_limit)
@@ -217,7 +209,13 @@ def plan_group(
         )
     if workers > 1:
         peak = workers * peak_of_stack(policy.worker)
-    return GroupPlan(group, stack_size, workers, networks, peak)
+    return replace(
+        group,
+        stack_size=stack_size,
+        workers=workers,
+        networks_at_once=networks,
+        peak_bytes=peak,
+    )
 
 
 def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str:
@@ -243,7 +241,7 @@ class Plan:
     options: SimulateOptions  # with the user's rows as an array, and where random numbers are drawn
     ops: Ops
     policy: ExecutionPolicy
-    groups: tuple[GroupPlan, ...]
+    groups: tuple[GradientGroup, ...]
 
 
 def make_plan(problem: Problem, seeds: int | Sequence[int], **arguments: Any) -> Plan:
@@ -271,7 +269,7 @@ def repeat_plan(plan: Plan) -> Plan:
     policy = ops.policy(plan.policy.threads)
     # batch and limit were chosen for the precision of the run, whose arrays may be half as large
     options = replace(plan.options, batch=None, memory_limit=None)
-    groups = tuple(plan_group(g.group, len(seeds), options, ops, policy) for g in plan.groups)
+    groups = tuple(plan_group(g, len(seeds), options, ops, policy) for g in plan.groups)
     return replace(plan, ops=ops, seeds=seeds, policy=policy, options=options, groups=groups)
 
 

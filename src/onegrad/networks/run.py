@@ -25,7 +25,7 @@ from onegrad.networks.fits import TILE_NEURONS, fits
 from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import FeatureMap, Network, input_features
-from onegrad.networks.plan import KERNEL_MODELS, GroupPlan, Plan
+from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, Plan
 from onegrad.networks.sampling import SampleBlock, Sampler, Tick, sum_over_rows
 from onegrad.networks.streams import Purpose
 from onegrad.parallel.threads import WorkCancelled, thread_map, thread_pool
@@ -52,7 +52,7 @@ def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> 
                 partial(run, plan.policy.worker), stacks[:even], g.workers, stop=counter.stop
             )
             in_turn = map(partial(run, plan.policy), stacks[even:])
-            point, eta, ridge = g.group.positions
+            point, eta, ridge = g.positions
             for i, errors in zip(starts, chain(side_by_side, in_turn), strict=True):
                 for name, array in errors.items():
                     column = values.setdefault(name, np.empty((len(plan.seeds), len(plan.points))))
@@ -90,25 +90,25 @@ class ProgressCounter:
             self.progress(self.total, self.total)
 
 
-def block_count(plan: Plan, group_plan: GroupPlan) -> int:
+def block_count(plan: Plan, group: GradientGroup) -> int:
     """Return about how many blocks of rows and tiles of neurons all stacks of a group pass."""
-    p, etas, block = group_plan.group.problem, group_plan.group.etas, 1024
+    p, etas, block = group.problem, group.etas, 1024
     steps = any(etas) * (1 + (p.steps - 1) * len(etas)) * -(-p.rows_of_step // block)
     ridge = -(-p.n // block)
     if p.n < p.N and plan.options.model not in KERNEL_MODELS:
         ridge += 2 * -(-p.N // TILE_NEURONS)
     test = -(-plan.options.test_rows(p.n) // block)
-    rounds = -(-len(etas) // group_plan.networks_at_once)
-    stacks = -(-len(plan.seeds) // group_plan.stack_size)
+    rounds = -(-len(etas) // group.networks_at_once)
+    stacks = -(-len(plan.seeds) // group.stack_size)
     return stacks * (steps + rounds * (ridge + test))
 
 
-def _repeater(plan: Plan, group_plan: GroupPlan, stacks: int) -> Repeat:
+def _repeater(plan: Plan, group: GradientGroup, stacks: int) -> Repeat:
     """Return how the equal stacks of a group are called: directly, or from a recording."""
-    p, networks = group_plan.group.problem, len(group_plan.group.etas)
+    p, networks = group.problem, len(group.etas)
     if not plan.options.can_be_recorded(p):
         return run_directly
-    entries = group_plan.stack_size * networks * max(p.n, p.rows_of_step) * p.N
+    entries = group.stack_size * networks * max(p.n, p.rows_of_step) * p.N
     return plan.ops.executor.repeater(stacks, entries)
 
 
@@ -117,7 +117,7 @@ def _repeater(plan: Plan, group_plan: GroupPlan, stacks: int) -> Repeat:
 
 def run_stack(
     plan: Plan,
-    group_plan: GroupPlan,
+    group: GradientGroup,
     counter: ProgressCounter,
     repeat: Repeat,
     policy: ExecutionPolicy,
@@ -128,8 +128,7 @@ def run_stack(
     Returns every quantity as an array (seeds, etas, ridges); `repeat` calls the work, or repeats a
     recording of it.
     """
-    group = group_plan.group
-    work = partial(stack_errors, plan, group_plan, policy)
+    work = partial(stack_errors, plan, group, policy)
     with plan.ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
         errors = repeat(work, seeds, counter.tick)
     # an indefinite matrix has a solution of NaN, so that no device waits for a check in between
@@ -145,13 +144,13 @@ def run_stack(
 
 
 def stack_errors(
-    plan: Plan, group_plan: GroupPlan, policy: ExecutionPolicy, seeds: tuple[int, ...], tick: Tick
+    plan: Plan, group: GradientGroup, policy: ExecutionPolicy, seeds: tuple[int, ...], tick: Tick
 ) -> dict[str, Array]:
     """Return errors (B, etas, ridges) and overlaps (B,) on the device, without waiting for it.
 
     One gradient per seed serves every eta, and one Gram matrix per eta serves every ridge.
     """
-    group, options, networks = group_plan.group, plan.options, group_plan.networks_at_once
+    options, networks = plan.options, group.networks_at_once
     p, etas, ridges, loo = group.problem, group.etas, group.ridges, options.leave_one_out
     sampler = Sampler.of(
         p,
