@@ -1,17 +1,11 @@
 """How much is done at a time follows from sizes and threads alone, and is decided once."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
 
 from onegrad.arrays import ExecutionPolicy, get_ops
 from onegrad.arrays.policy import MAX_KEPT_ENTRIES, MAX_WORKER_ENTRIES
-
-
-def test_it_is_equal_for_equal_threads():
-    assert get_ops().policy(4) == get_ops().policy(4) != get_ops().policy(2)
 
 
 def test_blocks_are_whole(each_backend):
@@ -22,26 +16,18 @@ def test_blocks_are_whole(each_backend):
         assert policy.block_rows(1024, 10 * entries) <= rows, (threads, entries)
 
 
-def test_one_thread_takes_one_block_and_one_network_at_a_time():
-    alone = get_ops().policy(1)
-    assert alone == ExecutionPolicy() and alone.worker is alone
-    assert alone.block_rows(1024, 500) == 1024
-    assert alone.stack_size(100) == alone.stacks_at_once == alone.row_workers(10**6, 100) == 1
-
-
-def test_many_rows_and_small_sums_are_for_row_workers():
-    policy = get_ops().policy(4)
+def test_one_thread_takes_one_block_and_one_network_at_a_time_and_more_share():
+    one, policy, many = (get_ops().policy(threads) for threads in (1, 4, 16))
+    assert one == ExecutionPolicy() and one.worker is one
+    assert one.block_rows(1024, 500) == 1024
+    assert one.stack_size(100) == one.stacks_at_once == one.row_workers(10**6, 100) == 1
+    assert policy == get_ops().policy(4) != many and policy.worker == one
     assert policy.row_workers(10**6, 1000) == 4
     assert policy.row_workers(1024, 1000) == 1  # three threads would be idle
     assert policy.row_workers(10**6, MAX_WORKER_ENTRIES) == 1  # four sums take too much memory
-    assert policy.worker == get_ops().policy(1)
-
-
-def test_more_threads_may_keep_more():
-    one, many = get_ops().policy(1), get_ops().policy(16)
-    assert one.fits_in_memory(MAX_KEPT_ENTRIES) and not one.fits_in_memory(MAX_KEPT_ENTRIES + 1)
-    assert many.fits_in_memory(4 * MAX_KEPT_ENTRIES)
-    assert not many.fits_in_memory(4 * MAX_KEPT_ENTRIES + 1)
+    for p, times in ((one, 1), (many, 4)):  # more threads may keep more
+        assert p.fits_in_memory(times * MAX_KEPT_ENTRIES)
+        assert not p.fits_in_memory(times * MAX_KEPT_ENTRIES + 1)
 
 
 @pytest.mark.torch

@@ -37,20 +37,18 @@ def test_without_a_container_it_is_the_machines(tmp_path: Path) -> None:
     assert memory.free_bytes(machine(tmp_path, "0::/")) == pytest.approx(100 * GB, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("line", "mount", "names"),
-    [("0::/a/b", "sys/fs/cgroup", V2), ("4:memory:/a/b", "sys/fs/cgroup/memory", V1)],
-)
-def test_the_tightest_group_decides(
-    tmp_path: Path, line: str, mount: str, names: dict[str, str]
-) -> None:
-    root = machine(tmp_path, line)
-    group(root / mount / "a/b", names, "max", 3 * GB)
-    assert memory.free_bytes(root) == pytest.approx(100 * GB, rel=1e-6)
-    group(root / mount / "a", names, str(8 * GB), 3 * GB, cache=GB)  # the group around it
-    assert memory.free_bytes(root) == 6 * GB
-    group(root / mount / "a/b", names, str(4 * GB), 5 * GB)  # over its limit already
-    assert memory.free_bytes(root) == 0
+def test_the_tightest_group_decides(tmp_path: Path) -> None:
+    for line, mount, names in (
+        ("0::/a/b", "sys/fs/cgroup", V2),
+        ("4:memory:/a/b", "sys/fs/cgroup/memory", V1),
+    ):
+        root = machine(tmp_path / names["limit"], line)
+        group(root / mount / "a/b", names, "max", 3 * GB)
+        assert memory.free_bytes(root) == pytest.approx(100 * GB, rel=1e-6)
+        group(root / mount / "a", names, str(8 * GB), 3 * GB, cache=GB)  # the group around it
+        assert memory.free_bytes(root) == 6 * GB
+        group(root / mount / "a/b", names, str(4 * GB), 5 * GB)  # over its limit already
+        assert memory.free_bytes(root) == 0
 
 
 def test_a_mount_that_shows_the_containers_own_group(tmp_path: Path) -> None:
