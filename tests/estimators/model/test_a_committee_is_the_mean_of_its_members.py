@@ -7,7 +7,6 @@ import onegrad as og
 from onegrad.data import source
 from onegrad.estimators import load
 from onegrad.estimators.fitting.training_set import held_rows
-from onegrad.exceptions import InvalidInput
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((600, 4))
@@ -109,17 +108,6 @@ def test_a_committee_of_classes_is_better_than_its_members():
     assert loss(fitted) < loss(alone)
     sizes = [np.std(m.predict(X)) for m in fitted.fitted_.members]
     assert max(sizes) < 2 * min(sizes)
-
-
-def test_rows_come_and_go_exactly(three):
-    start = committee().fit(X[:400], Y[:400])
-    later = start.blank().partial_fit(X[400:500], Y[400:500])
-    start.partial_fit(X[400:], Y[400:]).remove(X[500:], Y[500:])
-    again = committee().fit(X[:400], Y[:400]).merge(later)
-    np.testing.assert_array_equal(start.readout_, again.readout_)
-    assert start.n_rows_ == 500
-    with pytest.raises(InvalidInput, match="same first layer"):
-        start.merge(committee(2).fit(X[:400], Y[:400]))
 
 
 def test_members_share_one_reading_of_the_rows():

@@ -20,7 +20,7 @@ from onegrad.estimators.fitting.coded_training import (
 from onegrad.estimators.fitting.first_layer import alternating_settings
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.training_set import scale_sample
-from onegrad.estimators.model.coded_network import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
+from onegrad.estimators.model.fixed_parts import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.rows import ScaledRows

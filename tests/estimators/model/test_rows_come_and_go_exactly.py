@@ -14,10 +14,11 @@ def data():
     return X, np.sin(2 * X[:, 0]) + X[:, 1]
 
 
-@pytest.fixture(scope="module")
-def start(data):
+@pytest.fixture(scope="module", params=[1, 3])
+def start(request, data):
     X, y = data
-    return og.AlternatingRegressor(30, rounds=2, random_state=0).fit(X[:200], y[:200])
+    settings = {"width": 30, "rounds": 2, "members": request.param, "random_state": 0}
+    return og.AlternatingRegressor(**settings).fit(X[:200], y[:200])
 
 
 def filled(start, X, y):

@@ -11,7 +11,7 @@ import onegrad as og
 from forgeries import rewrite_model
 from onegrad.estimators import load
 from onegrad.estimators.fitting.boosting import MAX_BINS, Boosting, Grower, bin_edges, questions
-from onegrad.estimators.model.boosted_trees import BoostedTrees, leaf_numbers
+from onegrad.estimators.model.fixed_parts import BoostedTrees, leaf_numbers
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.rows import ScaledRows

@@ -21,8 +21,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.estimators.model.boosted_trees import BoostedTrees, Leaves, leaf_numbers
-from onegrad.estimators.model.coded_network import FAR
+from onegrad.estimators.model.fixed_parts import FAR, BoostedTrees, Leaves, leaf_numbers
 from onegrad.estimators.model.targets import MultilabelTargets, NumericTargets, Targets
 from onegrad.layers.rows import ScaledRows
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.estimators.fitting.training_set import TrainingSet, minibatches
-from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes, Single
+from onegrad.estimators.model.fixed_parts import CodedNetwork, InputCodes, Single
 from onegrad.estimators.model.targets import ClassTargets, NumericTargets, Targets
 from onegrad.layers.adam import AdamSteps
 from onegrad.layers.rows import ScaledRows

@@ -28,8 +28,7 @@ from onegrad.estimators.fitting.candidates import Candidate, significant_gain
 from onegrad.estimators.fitting.coded_training import CodedTraining, train_coded_network
 from onegrad.estimators.fitting.fit_progress import interruptible
 from onegrad.estimators.fitting.training_set import TrainingSet
-from onegrad.estimators.model.boosted_trees import BoostedTrees
-from onegrad.estimators.model.coded_network import CodedNetwork
+from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.estimators.model.neighbours import (
     NearbyRows,
     Neighbours,
@@ -158,11 +157,6 @@ def scaled_readout(readout: Readout, factor: float) -> Readout:
     return replace(readout, coef=factor * readout.coef, intercept=factor * readout.intercept)
 
 
-def no_correction(best: Candidate) -> Correction:
-    """Return the network as it is."""
-    return Correction({"ridge": 1.0}, best.predicted)
-
-
 def choose_correction(
     training_set: TrainingSet, best: Candidate, plan: CodedTraining, boosting: Boosting, seed: Seed
 ) -> Correction:
@@ -174,7 +168,7 @@ def choose_correction(
     plan, boosting : how networks on codes of single inputs are trained, and trees are grown.
     seed : of these, and of the keys of the sample's rows.
     """
-    plain = no_correction(best)
+    plain = Correction({"ridge": 1.0}, best.predicted)
     rows = training_set.held_out[: len(plain.predicted)]
     labels = not isinstance(training_set.targets, NumericTargets)
     if not len(rows) or training_set.sample_rows < MIN_ROWS:
@@ -184,9 +178,11 @@ def choose_correction(
     head = best.head_scores(rows.z)
     linear = None
     few = labels and len(rows) < MIN_HELD_OUT_LABELS
+    n = training_set.sample_rows  # so few that logistic regression on the inputs may be as good
+    small = n <= MAX_LINEAR_ROWS and n * training_set.inputs <= MAX_LINEAR_NUMBERS
     if head is not None and not few:
         parts["head"] = head
-    elif isinstance(training_set.targets, ClassTargets) and is_small(training_set):
+    elif isinstance(training_set.targets, ClassTargets) and small:
         linear = linear_readouts(training_set)
         parts["head"] = rows.z @ linear[0].coef + linear[0].intercept
     if few:
@@ -315,12 +311,6 @@ def neighbour_count(
     count = min(trials, key=lambda count: training_set.score(losses[count]))
     helps = is_better(training_set, trials[count], correction, MIN_STANDARD_ERRORS)
     return count if helps else 0
-
-
-def is_small(training_set: TrainingSet) -> bool:
-    """Return whether rows are so few that logistic regression on the inputs may be as good."""
-    rows = training_set.sample_rows
-    return rows <= MAX_LINEAR_ROWS and rows * training_set.inputs <= MAX_LINEAR_NUMBERS
 
 
 def linear_readouts(training_set: TrainingSet) -> tuple[Readout, Readout]:

@@ -26,7 +26,6 @@ from onegrad.estimators.fitting.corrections import (
     Correction,
     Seed,
     choose_correction,
-    no_correction,
     summary_of,
     with_common_slope,
 )
@@ -72,12 +71,9 @@ class Execution:
 
     def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
         """Return the sum of a function over the partitions; a stream is read by this process."""
+        jobs = 1 if data.single_pass else self.jobs
         return sum_over_partitions(
-            function,
-            data.partitions,
-            client=self.client,
-            jobs=1 if data.single_pass else self.jobs,
-            progress=self.progress,
+            function, data.partitions, client=self.client, jobs=jobs, progress=self.progress
         )
 
 
@@ -282,7 +278,7 @@ def correct(
     `has_others`: it is one of several members, whose scores are to be averaged.
     """
     best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
-    correction = no_correction(best)
+    correction = Correction({"ridge": 1.0}, best.predicted)
     if settings.corrects:
         rows, outputs = training_set.sample_rows, training_set.targets.outputs
         plan, boosting = settings.coded_training(rows), settings.boosting(rows, outputs)

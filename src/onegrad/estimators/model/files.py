@@ -25,9 +25,8 @@ import numpy as np
 from onegrad import __version__
 from onegrad.data.encoding import Encoding
 from onegrad.data.sample import Tally
-from onegrad.estimators.model.boosted_trees import BoostedTrees
-from onegrad.estimators.model.coded_network import CodedNetwork, InputCodes
 from onegrad.estimators.model.fitted import FitStatistics, Fitted, FrozenSums, Member, RowChanges
+from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork, InputCodes
 from onegrad.estimators.model.neighbours import NearbyRows, Neighbours
 from onegrad.estimators.model.permutation_importance import inputs_by_column
 from onegrad.estimators.model.targets import (

@@ -17,8 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
 from onegrad.data.sample import Tally
-from onegrad.estimators.model.boosted_trees import BoostedTrees
-from onegrad.estimators.model.coded_network import CodedNetwork
+from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Link, Targets
 from onegrad.exceptions import InvalidInput

@@ -15,8 +15,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.encoding import Encoding
-from onegrad.estimators.model.boosted_trees import BoostedTrees
-from onegrad.estimators.model.coded_network import CodedNetwork
+from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.layers.layer import Layer
 from onegrad.layers.rows import ScaledRows

@@ -19,7 +19,7 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_ROWS,
     AlternatingSettings,
 )
-from onegrad.estimators.model.coded_network import MAX_CODES, MAX_RAMPS
+from onegrad.estimators.model.fixed_parts import MAX_CODES, MAX_RAMPS
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
 

@@ -25,7 +25,7 @@ from onegrad.estimators.fitting.candidates import Candidate
 from onegrad.estimators.fitting.corrections import scaled_readout
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.training_set import TrainingSet, minibatches
-from onegrad.estimators.model.coded_network import Single
+from onegrad.estimators.model.fixed_parts import Single
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.layers.adam import EPSILON, AdamSteps
 from onegrad.layers.layer import Layer
