@@ -9,16 +9,17 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
 from onegrad.cli.output import print_json
-from onegrad.data import Source
-from onegrad.data.file_partitions import FilePartition
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
+
+if TYPE_CHECKING:  # the list of commands needs no tables
+    from onegrad.data import Source
 
 _EXAMPLES = (
     "onegrad apply price.model new.parquet --out predicted.parquet",
@@ -147,6 +148,8 @@ def _beside_columns(
 ) -> Iterator[Columns]:
     """Yield the blocks of predictions after columns of the data, as they are in the files."""
     import pyarrow as pa
+
+    from onegrad.data.file_partitions import FilePartition
 
     files = [part for part in data.partitions if isinstance(part, FilePartition)]
     if len(files) < len(data.partitions):

@@ -16,7 +16,6 @@ from onegrad.cli.card import write_card
 from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
 from onegrad.cli.output import print_json, print_note
 from onegrad.cli.show import model_facts
-from onegrad.data.partitions import MissingTargets, missing_targets
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
@@ -150,6 +149,8 @@ def _check_arguments(args: argparse.Namespace) -> None:
 @contextmanager
 def _complaints_by_option(args: argparse.Namespace) -> Iterator[None]:
     """Say how many rows have no target, and which option asked for a column that is not there."""
+    from onegrad.data.partitions import MissingTargets
+
     try:
         yield
     except MissingTargets as error:
@@ -165,6 +166,7 @@ def _complaints_by_option(args: argparse.Namespace) -> Iterator[None]:
 
 def _count_missing_targets(args: argparse.Namespace) -> int:
     from onegrad.data import source
+    from onegrad.data.partitions import missing_targets
 
     blocks = source(args.data, columns=[args.target]).blocks()
     return sum(int(missing_targets(b.X[args.target], args.target).sum()) for b in blocks)

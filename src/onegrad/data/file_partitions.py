@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as t
-from pyarrow import csv, dataset, fs
 
 from onegrad.data.kinds import KINDS, kind_of
 from onegrad.data.partitions import (
@@ -217,6 +216,8 @@ class CsvPartition(FilePartition):
             yield pa.Table.from_batches([batch])
 
     def _fragment(self) -> Any:
+        from pyarrow import csv, dataset, fs  # which load pandas where it is installed
+
         empty_is_null = csv.ConvertOptions(strings_can_be_null=True)
         csv_format = dataset.CsvFileFormat(convert_options=empty_is_null)
         return csv_format.make_fragment(arrow_path(self.path), fs.LocalFileSystem())
