@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.parallel import blas_threads
+from onegrad.parallel.cores import blas_threads
 
 
 @pytest.mark.full
