@@ -34,7 +34,7 @@ def predicted(path: Path) -> list[Rows]:
         start, spacings = None, SPACINGS
         for problem, mean, se in zip(setting.problems(), setting.mean, setting.se, strict=True):
             refined = refine(*prepare_constants(problem), QUADRATURE_TOLERANCE, start, spacings)
-            start, spacings = refined.last, refined.spacings
+            start, spacings = refined.finest.last, refined.spacings
             values = refined.finest.values[0]
             rows.append({
                 "half": setting.half, "mean": mean, "se": se, "noise": problem.noise,
