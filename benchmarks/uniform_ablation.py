@@ -58,7 +58,7 @@ TERMS: dict[str, list[tuple[Any, str, Change]]] = {
             changed_result(lambda q: replace(q, Y=0 * q.Y)),
         ),
     ],
-    "lean of neurons towards Mv": [
+    "tilt of neurons towards Mv": [
         (discretisation, "neuron_tilt", lambda f: lambda epsilon, *a: f(0 * epsilon, *a)),
     ],
     "the learned direction as one of d": [
