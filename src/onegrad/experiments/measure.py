@@ -35,7 +35,7 @@ class Measure:
     """
 
     function: Callable[[Cell, str], CellValues]
-    seeded: bool
+    seeded: bool = True
     options: tuple[str, ...] = ()
     device_record: Callable[[Cell, str], str] = same_device
 
