@@ -1,13 +1,13 @@
 """Attack this software and count what breaks.
 
     python -m soak --kills 300 --inputs 10000 --seconds 600 --seed 7 --json out/seven.json
-    python -m soak.add out/*.json --page docs/reliability.md
+    python -m soak --add out/*.json --page docs/reliability.md
 
 Sweeps are killed, interrupted and copied, random problems go through every theory, stores, files,
 specs and requests are damaged. The same seed makes the same attacks. What was done is kept in a
 file, and a second call continues where the first stopped. All attacks advance together, so that a
 run that is stopped had some of each. The table at the end has one column per kind of fault; the
-exit code is 1 unless all are zero.
+exit code is 1 unless all are zero. The counts of several runs add up, and can be written to a page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from onegrad.parallel.children import child_map  # noqa: E402
 from soak.chunks import ATTACKS, crashed_chunk, run_chunk  # noqa: E402
-from soak.ledger import Ledger, interleave, markdown_table  # noqa: E402
+from soak.ledger import (  # noqa: E402
+    AttackCounts,
+    Ledger,
+    interleave,
+    markdown_table,
+    read_ledgers,
+    with_table,
+)
 
 
 def main() -> int:
@@ -41,7 +48,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", "--ledger", dest="ledger", type=Path,
                         default=Path("out/soak.json"), help="the counts, which add up")  # fmt: skip
+    parser.add_argument("--add", type=Path, nargs="+", metavar="LEDGER",
+                        help="attack nothing: add the counts of other runs")  # fmt: skip
+    parser.add_argument("--page", type=Path, help="with --add: the page whose table is replaced")
     args = parser.parse_args()
+    if args.add:
+        return report(read_ledgers(args.add), args.page)
     names = args.only.split(",")
     if unknown := set(names) - set(ATTACKS):
         parser.error(f"--only {', '.join(unknown)}: allowed are {', '.join(ATTACKS)}")
@@ -59,8 +71,16 @@ def main() -> int:
         ledger.record(name, number, counts)
         for example in counts.examples:
             print(example, file=sys.stderr, flush=True)
-    print(markdown_table(ledger.counts))
-    return 1 if any(sum(counts.faults.values()) for counts in ledger.counts.values()) else 0
+    return report(ledger.counts)
+
+
+def report(counts: dict[str, AttackCounts], page: Path | None = None) -> int:
+    """Print the table and examples of faults, write it to a page, and return the exit code."""
+    table = markdown_table(counts)
+    print(table, *(example for attack in counts.values() for example in attack.examples), sep="\n")
+    if page is not None:
+        page.write_text(with_table(page.read_text(encoding="utf-8"), table), "utf-8")
+    return int(any(sum(attack.faults.values()) for attack in counts.values()))
 
 
 if __name__ == "__main__":

@@ -53,9 +53,8 @@ def _without_target(suffix: str) -> bytes:
     """Return a file to apply a model to: in a matrix the target cannot be left out by name."""
     if suffix != ".npy":
         return mutations.EXAMPLE_FILES[suffix]()
-    buffer = io.BytesIO()
-    np.save(buffer, np.load(io.BytesIO(mutations.npy_file()))[:, :-1])
-    return buffer.getvalue()
+    matrix = np.load(io.BytesIO(mutations.npy_file()))
+    return mutations.written(lambda file: np.save(file, matrix[:, :-1]))
 
 
 @cache

@@ -155,3 +155,11 @@ def markdown_table(counts_by_attack: dict[str, AttackCounts]) -> str:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def with_table(page: str, table: str) -> str:
+    """Return the page with another table of attacks in the place of its own."""
+    lines = page.splitlines()
+    (first,) = [i for i, line in enumerate(lines) if line.startswith("| attack | attacks |")]
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
+    return "\n".join([*lines[:first], table, *lines[last:]]) + "\n"

@@ -6,8 +6,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from soak.add import with_table
-from soak.ledger import AttackCounts, Ledger, attempt, interleave, markdown_table, read_ledgers
+from soak.ledger import (
+    AttackCounts,
+    Ledger,
+    attempt,
+    interleave,
+    markdown_table,
+    read_ledgers,
+    with_table,
+)
 
 
 @pytest.fixture
