@@ -1,7 +1,5 @@
 """Small sweeps for tests of the experiment machinery, run in processes that may be killed."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Every complaint about a spec is one line that names the key and what is allowed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A cell's key is a function of what it means, and of nothing else."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

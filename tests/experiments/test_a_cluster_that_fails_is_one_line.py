@@ -1,7 +1,5 @@
 """No scheduler, no workers, a scheduler that goes away, Ctrl-C: one line, at once."""
 
-from __future__ import annotations
-
 import operator
 import os
 import signal

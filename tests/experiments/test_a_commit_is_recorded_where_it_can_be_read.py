@@ -1,7 +1,5 @@
 """The commit of the source tree is recorded; a tree that may not be read has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

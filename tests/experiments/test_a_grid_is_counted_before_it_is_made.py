@@ -1,7 +1,5 @@
 """What is too large to finish is refused by counting: no cell and no problem is made for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 `make soak` does so at many more moments, also to the command with its processes.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

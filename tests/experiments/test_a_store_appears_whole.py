@@ -1,7 +1,5 @@
 """A store that is killed while it is being made is not there, or is there with its tables."""
 
-from __future__ import annotations
-
 import random
 import time
 from pathlib import Path

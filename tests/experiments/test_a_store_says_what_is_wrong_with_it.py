@@ -1,8 +1,7 @@
 """A full disk, a read-only directory, a newer or foreign file: one clear line, nothing lost."""
 
-from __future__ import annotations
-
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,21 @@ def test_full_disk(tmp_path: Path, numbers: int) -> None:
     assert not list((store / "arrays").glob("*.tmp"))
     sweeping.sweep(str(store), size)  # space was freed: the sweep completes
     assert len(sweeping.contents(store)) == 305
+
+
+@pytest.mark.full
+def test_full_disk_for_real(tmp_path: Path) -> None:
+    if not sweeping.may_mount():
+        pytest.skip("file systems are mounted by root only")
+    store = tmp_path / "store"
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(store)], check=True)
+    try:
+        with pytest.raises(StoreError, match=r"disk.* resume"):
+            sweeping.sweep(str(store), {"cells": 2000, "numbers": 40})
+        assert len(sweeping.contents(store)) > 10
+    finally:
+        subprocess.run(["umount", str(store)], check=True)
 
 
 @pytest.mark.full

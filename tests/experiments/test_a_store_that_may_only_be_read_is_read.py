@@ -1,7 +1,5 @@
 """Another user, a folder without the right to write, a read-only mount: the store is read."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The verification table: scores in standard errors, few seeds count for less, misses are seen."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

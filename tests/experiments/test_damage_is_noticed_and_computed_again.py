@@ -1,7 +1,5 @@
 """A cell that is not what was written is never read: it is missing, and a run computes it again."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A cell lost with its Dask worker runs again, and the results are those of one core."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Several runners on one store neither lose nor duplicate cells, and shards are a partition."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

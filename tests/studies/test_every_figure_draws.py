@@ -1,7 +1,5 @@
 """Every figure's module draws, compares and speaks from cells of the shapes that measures give."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

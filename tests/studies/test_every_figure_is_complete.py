@@ -1,7 +1,5 @@
 """A figure is a TOML and a module: both there, both saying what they must."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

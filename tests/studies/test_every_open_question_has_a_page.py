@@ -1,7 +1,5 @@
 """One page per open question: the finding first, a picture, numbers, and existing tests."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

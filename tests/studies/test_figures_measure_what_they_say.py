@@ -1,7 +1,5 @@
 """Gains, gaps, shares and the constant of a bound: what a figure computes from its points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

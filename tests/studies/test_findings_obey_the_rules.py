@@ -1,7 +1,5 @@
 """Every rule of a finding is broken by a small study here, and by no study of the gallery."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

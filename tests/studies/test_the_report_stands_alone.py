@@ -1,7 +1,5 @@
 """`onegrad reproduce` writes figures, numbers and one page that needs nothing else."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
