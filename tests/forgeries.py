@@ -99,16 +99,11 @@ def _column_of_each_type(rng: np.random.Generator, rows: int) -> list[Any]:
     import pyarrow as pa
 
     n = rng.integers(0, 5, rows)
-    moments = [
-        pa.array(n * 86_400, pa.int64()).cast(pa.timestamp("s")).cast(kind)
-        for kind in (pa.timestamp("ns"), pa.timestamp("us", "Europe/Rome"), pa.date64())
-    ]
-    plain = [
-        pa.array(n.astype(np.int32), pa.int32()).cast(kind)
-        for kind in (pa.int8(), pa.uint64(), pa.float32(), pa.time32("s"))
-    ]
+    days, counts = pa.array(n * 86_400).cast(pa.timestamp("s")), pa.array(n.astype(np.int32))
     text = pa.array([str(_choose(rng, CELLS)) for _ in n], pa.string())
-    return moments + plain + [
+    return [
+        *map(days.cast, (pa.timestamp("ns"), pa.timestamp("us", "Europe/Rome"), pa.date64())),
+        *map(counts.cast, (pa.int8(), pa.uint64(), pa.float32(), pa.time32("s"))),
         text,
         pa.array(n, pa.int64()).cast(pa.duration("ms")),
         text.dictionary_encode(),
@@ -123,7 +118,7 @@ def _column_of_each_type(rng: np.random.Generator, rows: int) -> list[Any]:
         pa.array(n.astype(np.float16), pa.float16()),
         pa.array(rng.choice(NUMBERS, rows), pa.float64()),
         pa.array(np.full(rows, 2**64 - 1, np.uint64)),
-    ]  # fmt: skip
+    ]
 
 
 # -- arrays --------------------------------------------------------------------------------------
